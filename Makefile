@@ -1,0 +1,106 @@
+# Everything a person does with this repository, one word each. `make` alone lists them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Debian packages, by name; installed when missing.
+RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev pkg-config
+TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl
+INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
+
+SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
+# Few tests at a time: those with real processes and short time limits starve when all run at once on two cores.
+SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disable-xctest
+
+.PHONY: help
+help: ## list what make can do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: demo
+demo: packages-run ## build, bring up a fresh lab and show wallets and server at work
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product wallet
+	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
+
+.PHONY: build
+build: packages-run ## build both programs for use (.build/release)
+	$(SWIFT_BUILD) -c release
+
+.PHONY: test
+test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests
+	@echo "== build =="
+	$(SWIFT_BUILD) --build-tests
+	@echo "== tests =="
+	$(SWIFT_TEST) --skip-build
+
+.PHONY: check
+check: test ## test, the same under address and thread sanitizers, release build, demo
+	@echo "== address sanitizer =="
+	$(SWIFT_TEST) --sanitize=address --scratch-path .build-asan
+	@echo "== thread sanitizer =="
+	$(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+	@echo "== release build =="
+	$(SWIFT_BUILD) -c release
+	@echo "== demo =="
+	$(MAKE) demo
+
+.PHONY: lint
+lint: ## the formatter's findings, which must be none
+	@echo "== lint =="
+	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
+
+.PHONY: format
+format: ## format every Swift file in place
+	swift format --in-place --recursive Package.swift Sources Tests Benchmarks
+
+.PHONY: proto
+proto: packages-test ## compile Proto/*.proto to the C that is committed
+	Proto/generate.sh
+
+.PHONY: proto-check
+proto-check: packages-test ## fail where the committed C is not what Proto/*.proto gives
+	@echo "== proto drift =="
+	Proto/generate.sh --check
+
+.PHONY: mutants
+mutants: packages-test ## break the code on purpose, one patch at a time; a test must notice each
+	Tests/Mutants/run.sh
+
+.PHONY: bench
+bench: packages-run ## PIN checks, unlocks, verifications of signatures and of evidence per second, from one run
+	$(SWIFT_BUILD) -c release
+	"$$(swift build -c release --show-bin-path)/remote-pin-bench"
+
+SECONDS := 60
+
+.PHONY: fuzz
+fuzz: packages-test ## mutate evidence against its parsers, guided by coverage, for SECONDS=60
+	Tests/Fuzz/run.sh $(SECONDS)
+
+.PHONY: interop
+interop: packages-interop ## a wallet in Python, written from docs/protocol.md, against the real server
+	$(SWIFT_BUILD) --product remote-pin-server
+	Tests/interop/run.sh "$$(swift build --show-bin-path)"
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf .build .build-asan .build-tsan .build-mutants
+
+# Names what is missing, then installs it: through sudo unless root.
+define install_packages
+	@missing=$$(for name in $(1); do dpkg-query -W -f='$${Status}' $$name 2>/dev/null | grep -q 'ok installed' || echo $$name; done | xargs); \
+	if [ -n "$$missing" ]; then \
+		echo "Missing Debian packages: $$missing. Installing them."; \
+		as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
+	fi; \
+	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
+endef
+
+.PHONY: packages-run packages-test packages-interop
+packages-run:
+	$(call install_packages,$(RUN_PACKAGES))
+packages-test:
+	$(call install_packages,$(TEST_PACKAGES))
+packages-interop:
+	$(call install_packages,$(INTEROP_PACKAGES))

@@ -1,0 +1,245 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is held to the same rules; a target may not opt out.
+let houseRules: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+// Libraries from outside, each named once.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+// What both sides of the boundary share; depends on neither of them.
+let shared: [Target] = [
+    .systemLibrary(
+        name: "COpenSSL",
+        path: "Sources/Shared/COpenSSL",
+        pkgConfig: "openssl",
+        providers: [.apt(["libssl-dev"])]
+    ),
+    .systemLibrary(
+        name: "CProtobufC",
+        path: "Sources/Shared/CProtobufC",
+        pkgConfig: "libprotobuf-c",
+        providers: [.apt(["libprotobuf-c-dev"])]
+    ),
+    .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
+    .target(
+        name: "RemotePINProto",
+        dependencies: ["CProtobufC"],
+        path: "Proto",
+        exclude: ["remotepin", "generate.sh"],
+        sources: ["generated"],
+        publicHeadersPath: "generated"
+    ),
+    .target(name: "Secrets", dependencies: ["COpenSSL", crypto], path: "Sources/Shared/Secrets"),
+    .target(
+        name: "Statements",
+        dependencies: ["COpenSSL", "Secrets", "Vocabulary", crypto],
+        path: "Sources/Shared/Statements"
+    ),
+    .target(
+        name: "Wire",
+        dependencies: ["CProtobufC", "RemotePINProto", "Secrets", "Vocabulary"],
+        path: "Sources/Shared/Wire"
+    ),
+    .target(
+        name: "Transport",
+        dependencies: ["COpenSSL", "Vocabulary", "Wire", nioCore, nioPosix],
+        path: "Sources/Shared/Transport"
+    ),
+    .target(name: "Evidence", dependencies: ["Vocabulary", asn1, crypto], path: "Sources/Shared/Evidence"),
+    .target(
+        name: "Lab",
+        dependencies: ["Evidence", "HostSystem", "Vocabulary", asn1, crypto, yams],
+        path: "Sources/Shared/Lab"
+    ),
+]
+
+let server: [Target] = [
+    .target(name: "PINPolicy", dependencies: ["Vocabulary"], path: "Sources/Server/PINPolicy"),
+    .target(
+        name: "AttestationVerifier",
+        dependencies: ["Evidence", "Vocabulary", crypto, cryptoExtras],
+        path: "Sources/Server/AttestationVerifier"
+    ),
+    .target(
+        name: "Vault",
+        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
+        path: "Sources/Server/Vault"
+    ),
+    .target(
+        name: "WalletStore",
+        dependencies: ["PINPolicy", "Secrets", "HostSystem", "Vocabulary", grdb],
+        path: "Sources/Server/WalletStore"
+    ),
+    .target(
+        name: "ServerSettings",
+        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        path: "Sources/Server/ServerSettings"
+    ),
+    .target(
+        name: "RemotePINServer",
+        dependencies: [
+            "AttestationVerifier", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem", "Transport", "Vault",
+            "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
+        ],
+        path: "Sources/Server/RemotePINServer"
+    ),
+    .executableTarget(
+        name: "remote-pin-server",
+        dependencies: [
+            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
+            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
+            nioPosix, unixSignals, crypto,
+        ],
+        path: "Sources/Server/remote-pin-server"
+    ),
+]
+
+let client: [Target] = [
+    .target(
+        name: "WalletCore",
+        dependencies: ["Secrets", "Statements", "Vocabulary"],
+        path: "Sources/Client/WalletCore"
+    ),
+    .target(
+        name: "Devices",
+        dependencies: ["Evidence", "Lab", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        path: "Sources/Client/Devices"
+    ),
+    .target(
+        name: "WalletClient",
+        dependencies: [
+            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "WalletCore", "Wire", crypto,
+            logging, nioCore, nioPosix,
+        ],
+        path: "Sources/Client/WalletClient"
+    ),
+    .executableTarget(
+        name: "wallet",
+        dependencies: [
+            "Devices", "Lab", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletClient", "WalletCore",
+            argumentParser, logging, yams,
+        ],
+        path: "Sources/Client/wallet"
+    ),
+]
+
+// One test target for each target that it tests, and those that look at the whole.
+let tests: [Target] = [
+    .target(
+        name: "TestSupport",
+        dependencies: [
+            "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "Wire",
+            crypto,
+        ],
+        path: "Tests/TestSupport"
+    ),
+    .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
+    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
+    .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
+    .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
+    .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "Vocabulary", "Wire"]),
+    .testTarget(
+        name: "TransportTests",
+        dependencies: [
+            "Lab", "Secrets", "TestSupport", "Transport", "Vocabulary", "Wire", nioCore, nioEmbedded, nioPosix,
+        ]
+    ),
+    .testTarget(name: "EvidenceTests", dependencies: ["Evidence", "Vocabulary"]),
+    .testTarget(name: "LabTests", dependencies: ["Lab", "Evidence", "HostSystem", "Vocabulary"]),
+    .testTarget(name: "PINPolicyTests", dependencies: ["PINPolicy", "Vocabulary"]),
+    .testTarget(
+        name: "AttestationVerifierTests",
+        dependencies: ["AttestationVerifier", "Evidence", "Lab", "TestSupport", "Vocabulary", crypto]
+    ),
+    .testTarget(name: "VaultTests", dependencies: ["Secrets", "HostSystem", "Vault", "Vocabulary"]),
+    .testTarget(name: "WalletStoreTests", dependencies: ["PINPolicy", "HostSystem", "Vocabulary", "WalletStore"]),
+    .testTarget(name: "ServerSettingsTests", dependencies: ["ServerSettings", "AttestationVerifier", "Vocabulary"]),
+    .testTarget(
+        name: "RemotePINServerTests",
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            crypto,
+            logging,
+        ]
+    ),
+    .testTarget(name: "WalletCoreTests", dependencies: ["Secrets", "Statements", "Vocabulary", "WalletCore"]),
+    .testTarget(
+        name: "DevicesTests",
+        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+    ),
+    .testTarget(
+        name: "WalletClientTests",
+        dependencies: [
+            "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
+            "WalletClient", "WalletCore", "Wire",
+        ]
+    ),
+    .testTarget(
+        name: "EndToEndTests",
+        dependencies: [
+            "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport",
+            "Vocabulary", "Wire",
+            nioCore, nioPosix, "remote-pin-server", "wallet",
+        ]
+    ),
+    .testTarget(name: "ArchitectureTests"),
+]
+
+/// What `make bench` runs.
+let benchmarks: [Target] = [
+    .executableTarget(
+        name: "remote-pin-bench",
+        dependencies: [
+            "AttestationVerifier", "Evidence", "Lab", "Secrets", "Statements", "TestSupport", "Transport", "Vocabulary",
+            "Wire", argumentParser, crypto,
+        ],
+        path: "Benchmarks"
+    )
+]
+
+let package = Package(
+    name: "remote-pin",
+    products: [
+        .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
+        .executable(name: "wallet", targets: ["wallet"]),
+        .library(name: "WalletCore", targets: ["WalletCore"]),
+        .library(name: "WalletClient", targets: ["WalletClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+    ],
+    targets: shared + server + client + tests + benchmarks,
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where [.regular, .test, .executable].contains(target.type) {
+    target.swiftSettings = houseRules
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@Suite("House rules that the compiler cannot hold")
+struct HouseRulesTests {
+    let tree = SourceTree()
+
+    /// The only targets that may touch memory by address: thin wrappers around C.
+    static let wrappers: Set<String> = ["Secrets", "HostSystem", "Transport", "Wire"]
+
+    @Test("unsafe code stands only in the wrappers around C")
+    func unsafeCode() throws {
+        for file in try self.tree.files(below: "Sources") where !Self.wrappers.contains(file.target) {
+            for (number, line) in file.lines.enumerated() {
+                let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+                #expect(
+                    !code.split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("unsafe"),
+                    "\(file.path):\(number + 1)"
+                )
+            }
+        }
+    }
+
+    @Test("no source file is longer than 400 lines")
+    func length() throws {
+        for folder in ["Sources", "Tests", "Benchmarks"] {
+            for file in try self.tree.files(below: folder) {
+                #expect(file.lines.count <= 400, "\(file.path) has \(file.lines.count) lines")
+            }
+        }
+    }
+
+    @Test("server and client never import each other")
+    func layers() throws {
+        let serverTargets = try Set(self.tree.files(below: "Sources/Server").map(\.target))
+        let clientTargets = try Set(self.tree.files(below: "Sources/Client").map(\.target))
+        #expect(!serverTargets.isEmpty && !clientTargets.isEmpty)
+        for (folder, forbidden) in [
+            ("Sources/Server", clientTargets), ("Sources/Client", serverTargets),
+            ("Sources/Shared", serverTargets.union(clientTargets)),
+        ] {
+            for file in try self.tree.files(below: folder) {
+                #expect(Self.imports(of: file).isDisjoint(with: forbidden), "\(file.path)")
+            }
+        }
+    }
+
+    @Test("protobuf is seen by Wire alone, libssl by its wrappers alone")
+    func libraries() throws {
+        let owners = [
+            "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"], "COpenSSL": ["Secrets", "Statements", "Transport"],
+            "GRDB": ["WalletStore"],
+        ]
+        for file in try self.tree.files(below: "Sources") {
+            for (library, targets) in owners where Self.imports(of: file).contains(library) {
+                #expect(targets.contains(file.target), "\(file.path) imports \(library)")
+            }
+        }
+    }
+
+    @Test("no test waits for real time")
+    func sleeps() throws {
+        for file in try self.tree.files(below: "Tests") where !file.path.hasPrefix("Tests/ArchitectureTests/") {
+            for word in ["Task.sleep", "usleep(", "Thread.sleep", " sleep("] {
+                #expect(!file.text.contains(word), "\(file.path) uses \(word)")
+            }
+        }
+    }
+
+    private static func imports(of file: SourceTree.File) -> Set<String> {
+        var modules: Set<String> = []
+        for line in file.lines {
+            let words = line.split(separator: " ")
+            guard let at = words.firstIndex(of: "import"), at <= 2, at + 1 < words.count else { continue }
+            modules.insert(String(words[at + 1]))
+        }
+        return modules
+    }
+}
