@@ -1,0 +1,66 @@
+/// What distinguishes one kind of fixed-length byte string from another.
+public protocol FixedBytesKind: Sendable {
+    /// The only length a value of this kind has, in bytes.
+    static var byteCount: Int { get }
+
+    /// Whether bytes of the right length are a value; all are, unless a kind says otherwise.
+    static func admits(_ bytes: [UInt8]) -> Bool
+}
+
+extension FixedBytesKind {
+    public static func admits(_ bytes: [UInt8]) -> Bool { true }
+}
+
+/// Bytes of one length and one meaning; a value that exists is valid.
+///
+/// The kinds make ids of different things different types, so that a PIN key id cannot be passed where an attempt id
+/// is meant. Nothing secret is kept in one: it can be copied, compared and printed.
+public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
+    /// The bytes, `Kind.byteCount` of them.
+    public let bytes: [UInt8]
+
+    /// Takes bytes of exactly the kind's length; nil for any other, and for those that the kind does not admit.
+    public init?(_ bytes: some Sequence<UInt8>) {
+        let copy = Array(bytes)
+        guard copy.count == Kind.byteCount, Kind.admits(copy) else { return nil }
+        self.bytes = copy
+    }
+
+    /// Reads lower- or upper-case hexadecimal digits, two a byte.
+    public init?(hex: String) {
+        guard let bytes = [UInt8](hex: hex) else { return nil }
+        self.init(bytes)
+    }
+
+    /// Lower-case hexadecimal.
+    public var description: String { self.bytes.hex }
+}
+
+extension [UInt8] {
+    /// Reads lower- or upper-case hexadecimal digits, two a byte; nil for anything else.
+    public init?(hex: String) {
+        let digits = Array<UInt8>(hex.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
+                let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        self = bytes
+    }
+
+    /// Lower-case hexadecimal, two digits a byte.
+    public var hex: String {
+        let digits = Array<UInt8>("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(self.count * 2)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0x0F)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,88 @@
+/// The operating system of a wallet's device; decides the form of its attestation and proofs.
+public enum Platform: String, Hashable, Sendable, CaseIterable {
+    case android
+    case iOS = "ios"
+}
+
+/// What the update policy says of one version of the app (flows.md PF1.4).
+public enum UpdateVerdict: Hashable, Sendable {
+    case ok
+    case notify
+    case recommend
+    /// The version will be blocked after `blockedIn`.
+    case warn(blockedIn: Duration)
+    /// The version is served nothing but Hello, RevokeWithCode and ReportWipe.
+    case block(updateAvailable: Bool)
+}
+
+/// What a server offers, to all or to one wallet.
+public struct Features: Hashable, Sendable {
+    /// Wallets get a deletion code at registration.
+    public var deletionCode: Bool
+    /// This wallet uses the safe biometric mode (safe-biometric.md).
+    public var safeBiometricUnlock: Bool
+
+    public init(deletionCode: Bool, safeBiometricUnlock: Bool) {
+        self.deletionCode = deletionCode
+        self.safeBiometricUnlock = safeBiometricUnlock
+    }
+}
+
+/// The version of an app: one to four numbers, compared number by number.
+public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// One to four numbers, each `0...999_999`; missing ones count as 0 when compared.
+    public let numbers: [Int]
+
+    /// Reads `1.4.0`; nil for anything else than one to four numbers with dots between.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...4).contains(parts.count) else { return nil }
+        var numbers: [Int] = []
+        for part in parts {
+            guard (1...6).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = Int(part)
+            else { return nil }
+            numbers.append(number)
+        }
+        self.numbers = numbers
+    }
+
+    public var description: String { self.numbers.map(String.init).joined(separator: ".") }
+
+    private var padded: [Int] { self.numbers + Array(repeating: 0, count: 4 - self.numbers.count) }
+
+    public static func == (left: AppVersion, right: AppVersion) -> Bool { left.padded == right.padded }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.padded) }
+
+    public static func < (left: AppVersion, right: AppVersion) -> Bool {
+        left.padded.lexicographicallyPrecedes(right.padded)
+    }
+}
+
+/// Printable ASCII, one to 64 bytes: the only free text that is taken from a device.
+public struct DeviceText: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    /// Nil for other characters and other lengths.
+    public init?(_ text: String) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            return nil
+        }
+        self.description = text
+    }
+}
+
+/// What an app says of itself: for operators and the update policy, never trusted.
+public struct DeviceFacts: Hashable, Sendable {
+    public let appVersion: AppVersion
+    public let osVersion: DeviceText
+    /// Nil where the device states none.
+    public let model: DeviceText?
+
+    public init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {
+        self.appVersion = appVersion
+        self.osVersion = osVersion
+        self.model = model
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+import Vocabulary
+
+@Suite("Bytes of one length and one meaning")
+struct IdentifierTests {
+    @Test("only the right length makes a value", arguments: [0, 1, 15, 17, 32])
+    func length(count: Int) {
+        #expect(WalletID([UInt8](repeating: 1, count: count)) == nil)
+    }
+
+    @Test("a public key begins with 0x04")
+    func publicKey() {
+        #expect(P256PublicKey([4] + [UInt8](repeating: 1, count: 64)) != nil)
+        #expect(P256PublicKey([2] + [UInt8](repeating: 1, count: 64)) == nil)
+    }
+
+    @Test("hexadecimal reads back what it wrote, in either case")
+    func hexadecimal() throws {
+        let id = WalletID.random()
+        #expect(WalletID(hex: id.description) == id)
+        #expect(WalletID(hex: id.description.uppercased()) == id)
+        #expect(WalletID(hex: "zz" + id.description.dropFirst(2)) == nil)
+        #expect([UInt8](hex: "abc") == nil)
+    }
+}
+
+@Suite("The deletion code")
+struct DeletionCodeTests {
+    @Test("case, dashes and look-alike letters do not matter")
+    func reading() throws {
+        let code = try #require(DeletionCode("01ABCDEFGHJKMNPQRS"))
+        #expect(DeletionCode("olab-cdef-ghjk-mnpq-rs") == code)
+        #expect(DeletionCode("OIAB CDEF GHJK MNPQ RS") == code)
+        #expect(code.grouped == "01AB-CDEF-GHJK-MNPQ-RS")
+    }
+
+    @Test(
+        "another length or letter is not a code",
+        arguments: ["", "01ABCDEFGHJKMNPQR", "01ABCDEFGHJKMNPQRSS", "U1ABCDEFGHJKMNPQRS"]
+    )
+    func refused(text: String) {
+        #expect(DeletionCode(text) == nil)
+    }
+
+    @Test("a new code reads back and is another each time")
+    func random() {
+        let codes = (0..<100).map { _ in DeletionCode.random() }
+        #expect(Set(codes).count == 100)
+        for code in codes { #expect(DeletionCode(code.grouped) == code) }
+    }
+
+    @Test("a code does not print itself")
+    func printing() {
+        let code = DeletionCode.random()
+        #expect(!"\(code)".contains(code.characters) && !String(reflecting: code).contains(code.characters))
+    }
+}
