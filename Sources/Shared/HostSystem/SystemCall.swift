@@ -1,0 +1,81 @@
+internal import Glibc
+
+/// Calls of the operating system, with their interruptions and error numbers handled in one place.
+enum SystemCall {
+    /// The system's words for an error number.
+    static func text(of code: Int32) -> String {
+        guard let text = unsafe strerror(code) else { return "error \(code)" }
+        return unsafe String(cString: text)
+    }
+
+    /// Runs a call that says −1 for failure, again when a signal interrupted it (signal(7)).
+    @discardableResult
+    static func retrying<Value: FixedWidthInteger>(
+        _ path: String,
+        _ call: () -> Value
+    ) throws(FileError) -> Value {
+        while true {
+            let result = call()
+            if result != -1 { return result }
+            let code = errno
+            if code != EINTR { throw Self.error(code, path) }
+        }
+    }
+
+    /// The error that a number means for a file.
+    static func error(_ code: Int32, _ path: String) -> FileError {
+        switch code {
+        case ENOENT: .notFound(path)
+        case EACCES, EPERM, EROFS: .notAllowed(path)
+        case ENOSPC, EDQUOT: .diskFull(path)
+        case EEXIST: .exists(path)
+        default: .other(path, errno: code)
+        }
+    }
+}
+
+/// One open file, closed when it goes out of scope.
+struct Descriptor: ~Copyable {
+    let number: Int32
+    let path: String
+
+    /// Opens a file; never inherited by a program that this one starts.
+    init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileError) {
+        self.path = path
+        self.number = try SystemCall.retrying(path) { unsafe open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    deinit { close(self.number) }
+
+    /// Writes all of the bytes at the present position.
+    borrowing func write(_ bytes: [UInt8]) throws(FileError) {
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.retrying(self.path) {
+                unsafe bytes.withUnsafeBytes { buffer in
+                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                    return unsafe Glibc.write(self.number, rest.baseAddress, rest.count)
+                }
+            }
+        }
+    }
+
+    /// Reads to the end, at most `limit` bytes.
+    borrowing func read(atMost limit: Int) throws(FileError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: min(max(limit, 1), 65_536))
+        while true {
+            let count = try SystemCall.retrying(self.path) {
+                unsafe chunk.withUnsafeMutableBytes { unsafe Glibc.read(self.number, $0.baseAddress, $0.count) }
+            }
+            if count == 0 { return bytes }
+            guard bytes.count + count <= limit else { throw .tooLarge(self.path, limit: limit) }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    /// Returns once everything written is on the device.
+    borrowing func synchronize() throws(FileError) {
+        try SystemCall.retrying(self.path) { fsync(self.number) }
+    }
+}

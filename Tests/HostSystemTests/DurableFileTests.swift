@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import HostSystem
+
+/// A folder of its own for one test, removed with the value.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws {
+        self.path = FileManager.default.temporaryDirectory.appending(path: "system-tests-\(UUID().uuidString)").path()
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.path) }
+
+    func file(_ name: String) -> String { "\(self.path)/\(name)" }
+}
+
+@Suite("Durable files")
+struct DurableFileTests {
+    let folder: TemporaryFolder
+    let path: String
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("state")
+    }
+
+    @Test("what is written is read, with its mode and nothing left beside it", arguments: [0, 1, 65_536, 200_000])
+    func roundTrip(count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        try DurableFile.write([1, 2, 3], to: self.path, mode: 0o644)
+        try DurableFile.write(bytes, to: self.path)
+        #expect(try DurableFile.read(self.path, atMost: 200_000) == bytes)
+        #expect(try DurableFile.mode(of: self.path) == 0o600)
+        #expect(try DurableFile.names(in: self.folder.path) == ["state"])
+    }
+
+    @Test("a write that fails leaves the old contents")
+    func failedWrite() throws {
+        try DurableFile.write([1], to: self.path)
+        try FileManager.default.createDirectory(atPath: self.path + ".new", withIntermediateDirectories: false)
+        #expect(throws: FileError.self) { try DurableFile.write([2], to: self.path) }
+        #expect(try DurableFile.read(self.path, atMost: 1) == [1])
+    }
+
+    @Test("a link that waits where the new file is made leads no write elsewhere")
+    func waitingLink() throws {
+        let victim = self.folder.file("victim")
+        try DurableFile.write([7], to: victim)
+        try FileManager.default.createSymbolicLink(atPath: self.path + ".new", withDestinationPath: victim)
+        #expect(throws: FileError.self) { try DurableFile.write([2], to: self.path) }
+        #expect(try DurableFile.read(victim, atMost: 1) == [7])
+        try DurableFile.write([2], to: self.path)
+        #expect(try DurableFile.read(self.path, atMost: 1) == [2])
+    }
+
+    @Test("what exists is not created anew")
+    func creating() throws {
+        try DurableFile.create([1], at: self.path)
+        #expect(throws: FileError.exists(self.path)) { try DurableFile.create([2], at: self.path) }
+        #expect(try DurableFile.read(self.path, atMost: 1) == [1])
+        #expect(try DurableFile.names(in: self.folder.path) == ["state"])
+    }
+
+    @Test("of many makers at the same time one succeeds, and its contents are whole")
+    func racingMakers() throws {
+        let path = self.path
+        let winners = Winners()
+        DispatchQueue.concurrentPerform(iterations: 32) { number in
+            let contents = [UInt8](repeating: UInt8(number), count: 5000)
+            if (try? DurableFile.create(contents, at: path)) != nil { winners.add(number) }
+        }
+        #expect(winners.all.count == 1)
+        let winner = try #require(winners.all.first)
+        #expect(try DurableFile.read(path, atMost: 5000) == [UInt8](repeating: UInt8(winner), count: 5000))
+    }
+
+    @Test("a file over the limit, a missing one and a full device are told apart")
+    func errors() throws {
+        try DurableFile.write([1, 2], to: self.path)
+        #expect(throws: FileError.tooLarge(self.path, limit: 1)) { try DurableFile.read(self.path, atMost: 1) }
+        let missing = self.folder.file("missing")
+        #expect(throws: FileError.notFound(missing)) { try DurableFile.read(missing, atMost: 1) }
+        #expect(throws: FileError.notFound(missing)) { try DurableFile.remove(missing) }
+        #expect(throws: FileError.diskFull("/dev/full")) { try DurableFile.append([1], to: "/dev/full") }
+        #expect(SystemCall.error(EACCES, "f") == .notAllowed("f"))
+        #expect(SystemCall.error(EDQUOT, "f") == .diskFull("f"))
+        #expect("\(FileError.other("f", errno: EIO))" == "f: Input/output error")
+    }
+
+    @Test("removed is gone; appended stands behind what was there")
+    func removingAndAppending() throws {
+        try DurableFile.append([1], to: self.path)
+        try DurableFile.append([2, 3], to: self.path)
+        #expect(try DurableFile.read(self.path, atMost: 3) == [1, 2, 3])
+        try DurableFile.remove(self.path)
+        #expect(!DurableFile.exists(self.path))
+    }
+
+    @Test("folders are made with those above them, closed to others, and stay as they are when they exist")
+    func folders() throws {
+        let deep = self.folder.file("a/b/c")
+        try DurableFile.makeFolder(deep)
+        #expect(DurableFile.isFolder(deep))
+        #expect(try DurableFile.mode(of: deep) == 0o700)
+        #expect(try DurableFile.mode(of: self.folder.file("a")) == 0o700)
+        try DurableFile.makeFolder(deep, mode: 0o755)
+        #expect(try DurableFile.mode(of: deep) == 0o700)
+        try DurableFile.write([1], to: self.path)
+        #expect(throws: FileError.exists(self.path)) { try DurableFile.makeFolder(self.path) }
+    }
+}
+
+private final class Winners: @unchecked Sendable {
+    private let lock = NSLock()
+    private var numbers: [Int] = []
+
+    func add(_ number: Int) { self.lock.withLock { self.numbers.append(number) } }
+    var all: [Int] { self.lock.withLock { self.numbers } }
+}
