@@ -1,0 +1,6 @@
+extension RawSpan {
+    /// The byte at `index`, which is checked.
+    public func byte(at index: Int) -> UInt8 {
+        unsafe self.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+    }
+}

@@ -1,0 +1,77 @@
+internal import COpenSSL
+internal import Crypto
+internal import FoundationEssentials
+
+/// A sealed value does not open.
+///
+/// Another key, other associated data, or it was altered: refuse what it came with.
+public struct SealBroken: Error, Hashable, Sendable {
+    public init() {}
+}
+
+/// What a secret is used for as a key. All of it is here so that no other target touches key bytes.
+extension SecretBytes {
+    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext, a 16-byte tag behind it.
+    public static let sealOverhead = 28
+
+    /// Encrypts with AES-256-GCM under this key: nonce ‖ ciphertext ‖ tag.
+    ///
+    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3); who keeps a key for
+    /// long counts.
+    /// - Precondition: This key has 32 bytes.
+    public borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+        let key = self.sealingKey()
+        let box = unsafe plaintext.withPointer { message in
+            unsafe try? AES.GCM.seal(message, using: key, nonce: AES.GCM.Nonce(), authenticating: associatedData)
+        }
+        guard let combined = box?.combined else { preconditionFailure("a key of 32 bytes seals any short message") }
+        return Array(combined)
+    }
+
+    /// Decrypts what ``seal(_:associatedData:)`` made under the same key and associated data.
+    ///
+    /// - Precondition: This key has 32 bytes.
+    public borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
+        guard sealed.count >= Self.sealOverhead,
+            let box = try? AES.GCM.SealedBox(combined: sealed),
+            var opened = try? AES.GCM.open(box, using: self.sealingKey(), authenticating: associatedData)
+        else { throw SealBroken() }
+        return unsafe SecretBytes(count: opened.count) { storage in
+            unsafe opened.withUnsafeMutableBytes { clear in
+                unsafe storage.copyMemory(from: UnsafeRawBufferPointer(clear))
+                // Nobody else refers to it yet, so this wipes the library's copy and not one of it.
+                unsafe OPENSSL_cleanse(clear.baseAddress, clear.count)
+            }
+        }
+    }
+
+    /// Derives `count` bytes with HKDF-SHA256 without a salt (RFC 5869 §2.2: then it is 32 zero bytes).
+    ///
+    /// - Precondition: `count` is at most 255 × 32 (RFC 5869 §2.3).
+    public borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
+        let derived = HKDF<SHA256>.deriveKey(inputKeyMaterial: self.symmetricKey(), info: info, outputByteCount: count)
+        return unsafe SecretBytes(count: count) { storage in
+            unsafe derived.withUnsafeBytes { bytes in unsafe storage.copyMemory(from: bytes) }
+        }
+    }
+
+    /// The 32-byte HMAC-SHA256 of `message` under this key.
+    public borrowing func hmacSHA256(_ message: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
+    }
+
+    /// Whether `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
+    public borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
+        constantTimeEqual(self.hmacSHA256(message), code)
+    }
+
+    private borrowing func sealingKey() -> SymmetricKey {
+        precondition(self.count == 32, "AES-256-GCM takes a key of 32 bytes")
+        return self.symmetricKey()
+    }
+
+    /// The library's own form of a key, which it wipes as well.
+    private borrowing func symmetricKey() -> SymmetricKey {
+        unsafe self.withPointer { bytes in unsafe SymmetricKey(data: bytes) }
+    }
+}
