@@ -1,0 +1,135 @@
+internal import CProtobufC
+internal import Glibc
+
+/// The memory of one C message tree: taken piece by piece, limited by a budget, wiped and given back all at once.
+///
+/// protobuf-c allocates some fifty times what a hostile frame has in bytes (a two-byte empty sub-message becomes a
+/// struct and a pointer). The budget ends that: it counts every byte taken from the system, nothing given back counts
+/// as free again, and the piece that would exceed it is refused, upon which protobuf-c gives up. As nothing is freed
+/// singly, no error path of protobuf-c can leak or free twice. Trees hold shares, so they are wiped.
+///
+/// - Important: pointers into an arena die with it. They never leave this target; what is read is copied out.
+@safe struct Arena: ~Copyable {
+    private let state: UnsafeMutablePointer<ArenaState>
+
+    /// Takes at most `budget` bytes from the system, less only than what the first piece needs.
+    init(budget: Int) {
+        let state = UnsafeMutablePointer<ArenaState>.allocate(capacity: 1)
+        unsafe state.initialize(to: ArenaState(budgetLeft: budget))
+        unsafe self.state = unsafe state
+    }
+
+    /// An arena for a message of our own making.
+    init() {
+        self.init(budget: .max)
+    }
+
+    deinit {
+        unsafe self.state.pointee.releaseChunks()
+        unsafe self.state.deallocate()
+    }
+
+    /// Bytes taken from the system so far.
+    var takenByteCount: Int { unsafe self.state.pointee.takenByteCount }
+
+    /// Whether a piece was refused because of the budget.
+    var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
+
+    /// A piece of memory, aligned for every C type; nil when the budget does not allow it.
+    borrowing func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
+        unsafe self.state.pointee.allocate(byteCount: byteCount)
+    }
+
+    /// Decodes `frame` into this arena with the generated `…__unpack` of a message; nil when it is not the message or
+    /// the budget is too small for it.
+    borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
+        var allocator = unsafe ProtobufCAllocator(
+            alloc: { state, byteCount in
+                unsafe state?.assumingMemoryBound(to: ArenaState.self).pointee.allocate(byteCount: byteCount)
+            },
+            free: { _, _ in },
+            allocator_data: UnsafeMutableRawPointer(self.state)
+        )
+        return unsafe unpack(&allocator, frame.count, frame)
+    }
+}
+
+/// A generated `…__unpack` function.
+typealias Unpacker<Message> = (
+    UnsafeMutablePointer<ProtobufCAllocator>?, Int, UnsafePointer<UInt8>?
+) -> UnsafeMutablePointer<Message>?
+
+/// What an ``Arena`` has taken and what of it is unused; in memory of its own, because C code points at it.
+@unsafe struct ArenaState {
+    var budgetLeft: Int
+    var takenByteCount = 0
+    var hasRefused = false
+    /// The newest chunk; each begins with a ``ChunkHeader``.
+    private var chunk: UnsafeMutablePointer<ChunkHeader>?
+    private var next: UnsafeMutableRawPointer?
+    private var unusedByteCount = 0
+
+    private static let alignment = 16
+    /// Enough for an instruction, so that the commonest calls take one chunk.
+    private static let firstChunkByteCount = 1024
+    private static let largestStepByteCount = 1 << 20
+
+    init(budgetLeft: Int) {
+        unsafe self.budgetLeft = budgetLeft
+    }
+
+    mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
+        guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
+        let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
+        if unsafe rounded > self.unusedByteCount {
+            guard unsafe self.addChunk(payloadByteCount: rounded) else { return unsafe self.refuse() }
+        }
+        let piece = unsafe self.next
+        unsafe self.next = unsafe piece?.advanced(by: rounded)
+        unsafe self.unusedByteCount -= rounded
+        return unsafe piece
+    }
+
+    private mutating func refuse() -> UnsafeMutableRawPointer? {
+        unsafe self.hasRefused = true
+        return nil
+    }
+
+    private mutating func addChunk(payloadByteCount: Int) -> Bool {
+        let needed = unsafe payloadByteCount + ChunkHeader.byteCount
+        let step = unsafe min(
+            max(self.takenByteCount * 2, Self.firstChunkByteCount),
+            Self.largestStepByteCount
+        )
+        let byteCount = unsafe min(max(needed, step), self.budgetLeft)
+        guard byteCount >= needed else { return false }
+        let raw = unsafe UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.alignment)
+        let header = unsafe raw.bindMemory(to: ChunkHeader.self, capacity: 1)
+        unsafe header.initialize(to: ChunkHeader(previous: self.chunk, byteCount: byteCount))
+        unsafe self.chunk = unsafe header
+        unsafe self.next = unsafe raw.advanced(by: ChunkHeader.byteCount)
+        unsafe self.unusedByteCount = byteCount - ChunkHeader.byteCount
+        unsafe self.budgetLeft -= byteCount
+        unsafe self.takenByteCount += byteCount
+        return true
+    }
+
+    /// Wipes and frees every chunk.
+    mutating func releaseChunks() {
+        while let header = unsafe self.chunk {
+            unsafe self.chunk = unsafe header.pointee.previous
+            let byteCount = unsafe header.pointee.byteCount
+            unsafe explicit_bzero(header, byteCount)
+            unsafe UnsafeMutableRawPointer(header).deallocate()
+        }
+    }
+}
+
+/// Stands at the beginning of every chunk of an ``Arena``.
+@unsafe struct ChunkHeader {
+    var previous: UnsafeMutablePointer<ChunkHeader>?
+    var byteCount: Int
+
+    /// The header's size, rounded up so that what follows is aligned.
+    static let byteCount = 16
+}

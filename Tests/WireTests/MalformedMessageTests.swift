@@ -1,0 +1,137 @@
+import Testing
+import Vocabulary
+import Wire
+
+/// A request of id 7 whose call is field `field`, filled by hand.
+private func request(_ field: UInt64, _ fill: (inout ProtoWriter) -> Void) -> [UInt8] {
+    ProtoWriter.message {
+        $0.number(1, 7)
+        $0.message(field, fill)
+    }
+}
+
+private func hello(app: String = "1.0", platform: UInt64 = 1, os: String = "15") -> [UInt8] {
+    request(2) {
+        $0.text(1, app)
+        $0.number(2, platform)
+        $0.text(3, os)
+    }
+}
+
+private func register(token: Int = 10, signature: Int = 64, proof: Int = 64) -> [UInt8] {
+    request(4) {
+        $0.bytes(1, Samples.bytes(token))
+        $0.bytes(2, [1, 2, 3])
+        $0.bytes(3, Samples.bytes(signature))
+        $0.bytes(4, Samples.bytes(proof))
+    }
+}
+
+private func openSession(wallet: Int = 16, proof: Int = 1024) -> [UInt8] {
+    request(5) {
+        $0.bytes(1, Samples.bytes(wallet))
+        $0.bytes(3, Samples.bytes(proof))
+    }
+}
+
+private func instruct(counter: UInt64 = 1, signature: Int = 64, newSignature: Int = 0) -> [UInt8] {
+    request(6) {
+        $0.number(1, counter)
+        $0.bytes(2, [])
+        $0.bytes(3, Samples.bytes(signature))
+        $0.bytes(4, Samples.bytes(newSignature))
+    }
+}
+
+private func revoke(_ code: String) -> [UInt8] {
+    request(7) { $0.text(1, code) }
+}
+
+@Suite("Requests that a hostile peer may send")
+struct MalformedMessageTests {
+    @Test(
+        "each value of the wrong length or range is refused for its own reason, with the id of its call",
+        arguments: [
+            (hello(app: ""), .appVersion), (hello(app: "1.x"), .appVersion),
+            (hello(app: String(repeating: "1", count: 33)), .appVersion),
+            (hello(platform: 0), .platform), (hello(platform: 9), .platform),
+            (hello(os: ""), .osVersion), (hello(os: "15\u{7}"), .osVersion),
+            (hello(os: String(repeating: "x", count: 33)), .osVersion),
+            (register(token: 0), .token), (register(token: 257), .token),
+            (register(signature: 63), .pinSignature), (register(signature: 65), .pinSignature),
+            (register(proof: 0), .deviceProof), (register(proof: 1025), .deviceProof),
+            (openSession(wallet: 15), .walletID), (openSession(wallet: 17), .walletID),
+            (openSession(proof: 1025), .deviceProof),
+            (instruct(counter: 0), .counter), (instruct(signature: 0), .pinSignature),
+            (instruct(newSignature: 63), .newPINSignature),
+            (revoke(String(repeating: "0", count: 17)), .deletionCode),
+            (revoke(String(repeating: "0", count: 65)), .deletionCode),
+            (request(7) { $0.bytes(1, Samples.bytes(20)) }, .deletionCode),
+        ] as [([UInt8], WireField)]
+    )
+    func invalid(frame: [UInt8], field: WireField) {
+        #expect(throws: WireError.invalid(field, id: 7)) { try Request(decoding: frame) }
+    }
+
+    @Test(
+        "the same values at the edges of their ranges are taken",
+        arguments: [
+            hello(app: "1"), hello(platform: 2), hello(os: String(repeating: "x", count: 32)), register(token: 1),
+            register(token: 256), register(proof: 1), register(proof: 1024), openSession(), instruct(counter: .max),
+            instruct(newSignature: 64), revoke(String(repeating: "0", count: 18)),
+            revoke(String(repeating: "-", count: 64)),
+        ]
+    )
+    func valid(frame: [UInt8]) throws {
+        #expect(try Request(decoding: frame).id == 7)
+    }
+
+    @Test(
+        "what is not the message is refused",
+        arguments: [
+            [0x0A], [0x0A, 0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x12, 0x03, 0x0A, 0x05, 0x31], [0x00], [0x07],
+        ]
+    )
+    func notProtobuf(frame: [UInt8]) {
+        #expect(throws: WireError.notProtobuf) { try Request(decoding: frame) }
+    }
+
+    @Test("a request without a call, or with one of a newer client, is an unknown call with its id")
+    func unknownCall() throws {
+        let frames = [ProtoWriter.message { $0.number(1, 7) }, request(14) { $0.text(1, "later") }]
+        for frame in frames {
+            let request = try Request(decoding: frame)
+            #expect(request.id == 7)
+            guard case .unknown = request.call else {
+                Issue.record("another call")
+                continue
+            }
+        }
+    }
+
+    @Test("a field of a newer client is ignored outside a signed body")
+    func ignored() throws {
+        let frame = request(2) {
+            $0.text(1, "1.0")
+            $0.number(2, 1)
+            $0.text(3, "15")
+            $0.text(90, "later")
+        }
+        guard case .hello(let hello) = try Request(decoding: frame).call else {
+            Issue.record("another call")
+            return
+        }
+        #expect(hello.platform == .android)
+    }
+
+    @Test("a response without a result is refused with its id")
+    func emptyResponse() {
+        #expect(throws: WireError.missing(.result, id: 7)) { try Response(decoding: [0x08, 0x07]) }
+    }
+
+    @Test("an operator's clock moves by one millisecond to ten years", arguments: [0, UInt64.max])
+    func clock(by milliseconds: UInt64) {
+        let frame = request(2) { $0.number(1, milliseconds) }
+        #expect(throws: WireError.invalid(.byMilliseconds, id: 7)) { try AdminRequest(decoding: frame) }
+    }
+}

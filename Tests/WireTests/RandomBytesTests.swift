@@ -1,0 +1,67 @@
+import Testing
+import Wire
+
+@Suite("Bytes that nobody meant")
+struct RandomBytesTests {
+    private let seed = UInt64.random(in: .min ... .max)
+
+    /// Decodes as everything there is; whatever is thrown is as good as any other.
+    private func decodeAsEverything(_ bytes: [UInt8]) {
+        _ = try? Request(decoding: bytes)
+        _ = try? Response(decoding: bytes)
+        _ = try? RegisterBody(decoding: bytes)
+        _ = try? OpenSessionBody(decoding: bytes)
+        _ = try? InstructBody(decoding: bytes)
+        _ = try? AdminRequest(decoding: bytes)
+        _ = try? AdminResponse(decoding: bytes)
+    }
+
+    @Test("random bytes are refused or read, and nothing else happens")
+    func random() {
+        print("seed \(self.seed)")
+        var generator = Seeded(self.seed)
+        for _ in 0..<3000 {
+            let count = Int.random(in: 0...300, using: &generator)
+            self.decodeAsEverything((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        }
+    }
+
+    @Test("messages with a few bytes changed, left out or put in are refused or read, and nothing else happens")
+    func mutated() throws {
+        print("seed \(self.seed)")
+        var generator = Seeded(self.seed)
+        var messages = try Samples.calls().map { Request(id: 5, call: $0).encoded() }
+        messages += try Samples.results().map { Response(id: 5, result: $0).encoded() }
+        messages += try Samples.registerBodies().map { $0.encoded() } + Samples.instructBodies().map { $0.encoded() }
+        for _ in 0..<4000 {
+            guard var bytes = messages.randomElement(using: &generator), !bytes.isEmpty else { continue }
+            for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+                // The first bytes hold the structure; that is where changes tell.
+                let index = Int.random(in: 0..<min(bytes.count, 64), using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: bytes[index] = .random(in: .min ... .max, using: &generator)
+                case 1: bytes.remove(at: index)
+                default: bytes.insert(.random(in: .min ... .max, using: &generator), at: index)
+                }
+            }
+            self.decodeAsEverything(bytes)
+        }
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) {
+        self.state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,74 @@
+import Secrets
+import Testing
+import Vocabulary
+import Wire
+
+@Suite("Messages there and back")
+struct RoundTripTests {
+    @Test("every call is read as it was written")
+    func calls() throws {
+        for (index, call) in try Samples.calls().enumerated() {
+            let request = Request(id: UInt64(index) << 40, call: call)
+            let bytes = request.encoded()
+            let read = try Request(decoding: bytes)
+            #expect(read.id == request.id)
+            #expect(String(describing: read.call) == String(describing: call))
+            #expect(read.encoded() == bytes)
+        }
+    }
+
+    @Test("every result is read as it was written")
+    func results() throws {
+        for result in try Samples.results() {
+            let response = Response(id: 77, result: result)
+            let bytes = response.encoded()
+            let read = try Response(decoding: bytes)
+            #expect(read.id == 77)
+            #expect(String(describing: read.result) == String(describing: result))
+            #expect(read.encoded() == bytes)
+        }
+    }
+
+    @Test("a share arrives as it was sent, and nothing else prints it")
+    func share() throws {
+        let share = try #require(Share(copying: Samples.bytes(32)))
+        let response = Response(id: 1, result: .instruct(.pinValid(unlockShare: share)))
+        guard case .instruct(.pinValid(let received)) = try Response(decoding: response.encoded()).result else {
+            Issue.record("another result")
+            return
+        }
+        #expect(received.isEqual(to: share))
+        #expect(!"\(response)".contains("7"), "no byte of it")
+    }
+
+    @Test("every signed body is read as it was written")
+    func bodies() throws {
+        for body in try Samples.registerBodies() { #expect(try RegisterBody(decoding: body.encoded()) == body) }
+        for body in try Samples.instructBodies() { #expect(try InstructBody(decoding: body.encoded()) == body) }
+        let body = try Samples.openSessionBody()
+        #expect(try OpenSessionBody(decoding: body.encoded()) == body)
+    }
+
+    @Test("an operator's commands and their answers are read as they were written")
+    func admin() throws {
+        for command in [AdminCommand.advanceClock(by: .seconds(61)), .unknown] {
+            let request = AdminRequest(id: 3, command: command)
+            #expect(try AdminRequest(decoding: request.encoded()) == request)
+        }
+        for result in [AdminResult.clockAdvanced(now: Timestamp(milliseconds: 9)), .failed("Not in a lab.")] {
+            let response = AdminResponse(id: 4, result: result)
+            #expect(try AdminResponse(decoding: response.encoded()) == response)
+        }
+    }
+
+    @Test("an error code of a newer server is an error of the server's own")
+    func newerErrorCode() throws {
+        // Response { id: 1, error { code: 99 } }
+        let response = try Response(decoding: [0x08, 0x01, 0x7A, 0x02, 0x08, 0x63])
+        guard case .refused(let refusal) = response.result else {
+            Issue.record("another result")
+            return
+        }
+        #expect(refusal.reason == .internal)
+    }
+}

@@ -1,0 +1,174 @@
+import Secrets
+import Vocabulary
+import Wire
+
+/// Messages that are valid, one of every kind.
+enum Samples {
+    static func bytes(_ count: Int, _ seed: UInt8 = 7) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
+    }
+
+    static let key = P256PublicKey(hex: "04" + String(repeating: "5a", count: 64))
+    static let signature = P256Signature(Samples.bytes(64))
+    static let walletID = WalletID(Samples.bytes(16))
+    static let pinKeyID = PINKeyID(Samples.bytes(16, 9))
+    static let attemptID = AttemptID(Samples.bytes(16, 11))
+    static let digest = SHA256Digest(Samples.bytes(32, 13))
+    static let code = DeletionCode("0123456789ABCDEFGH")
+    static let appVersion = AppVersion("1.4.0")
+    static let osVersion = DeviceText("Android 15")
+    static let proof = DeviceProof(Samples.bytes(64))
+    static let policy = AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.seconds(60), .zero, .seconds(3600)])
+
+    static func calls() throws(MissingSample) -> [Call] {
+        let signature = try need(self.signature)
+        let proof = try need(self.proof)
+        let hello = Hello(
+            appVersion: try need(self.appVersion),
+            platform: .iOS,
+            osVersion: try need(self.osVersion)
+        )
+        return [
+            .hello(hello),
+            .beginEnrollment,
+            .register(
+                Register(token: self.bytes(256), body: self.bytes(33_000), pinSignature: signature, deviceProof: proof)
+            ),
+            .openSession(
+                OpenSession(walletID: try need(self.walletID), body: self.bytes(40), deviceProof: proof)
+            ),
+            .instruct(Instruct(counter: 1, body: self.bytes(120), pinSignature: signature)),
+            .instruct(Instruct(counter: .max, body: [], pinSignature: signature, newPINSignature: signature)),
+            .revokeWithCode("0123-4567-89ab-cdef-gh"),
+            .reportWipe,
+            .unknown,
+        ]
+    }
+
+    static func results() throws(MissingSample) -> [CallResult] {
+        let share = try need(Share(copying: self.bytes(32)))
+        let code = try need(self.code)
+        let features = Features(deletionCode: true, safeBiometricUnlock: false)
+        let keyID = try need(self.pinKeyID)
+        let wallet = try need(self.walletID)
+        let revocations = Revocation.Reason.allCases.map { Revocation(reason: $0, mayRegisterAnew: $0 == .user) }
+        var results: [CallResult] = [
+            .beginEnrollment(
+                Enrollment(
+                    token: self.bytes(1),
+                    walletID: wallet,
+                    expiresAt: Timestamp(milliseconds: 1_700_000_000_000)
+                )
+            ),
+            .register(Registration(unlockShare: share, deletionCode: code)),
+            .register(Registration(unlockShare: share, deletionCode: nil)),
+            .instruct(.pinValid(unlockShare: share)),
+            .instruct(.pinChanged),
+            .instruct(.recoveryCodeLinked),
+            .instruct(.deletionCode(code)),
+            .instruct(.blocked(remaining: .milliseconds(1))),
+            .instruct(.blockedPermanently),
+            .revokeWithCode(.revoked(at: Timestamp(milliseconds: 5))),
+            .revokeWithCode(.notRecognised),
+            .reportWipe,
+        ]
+        for verdict in [
+            UpdateVerdict.ok, .notify, .recommend, .warn(blockedIn: .seconds(5)), .block(updateAvailable: true),
+        ] {
+            results.append(.hello(try self.terms(verdict)))
+        }
+        for state in [
+            PINState.open(attemptsLeft: 3, finalRound: true), .blocked(remaining: .seconds(60)), .blockedPermanently,
+        ] {
+            results.append(.instruct(.wrong(state)))
+            let wallet = ActiveWallet(
+                pinKeyID: keyID,
+                pinState: state,
+                features: features,
+                presenceShare: state == .blockedPermanently ? nil : share
+            )
+            results.append(.openSession(.active(wallet)))
+        }
+        results += revocations.map { .openSession(.revoked($0)) }
+        results += try self.reasons().map { .refused(Refusal($0, correlationID: "4f2a")) }
+        results += revocations.map { .refused(Refusal(.revoked($0))) }
+        return results
+    }
+
+    static func reasons() throws(MissingSample) -> [Refusal.Reason] {
+        [
+            .malformed, .unsupported, .sessionRequired, .authenticationFailed, .outOfOrder, .challengeInvalid,
+            .attestationRejected("boot-state"), .notAllowed, .pinKeyChanged(current: try need(self.pinKeyID)),
+            .rateLimited(retryAfter: .milliseconds(250)), .unavailable(retryAfter: .zero), .internal,
+        ]
+    }
+
+    static func terms(_ verdict: UpdateVerdict) throws(MissingSample) -> ServerTerms {
+        ServerTerms(
+            serverTime: Timestamp(milliseconds: 1_700_000_000_123),
+            update: verdict,
+            policy: try need(self.policy),
+            features: Features(deletionCode: false, safeBiometricUnlock: true),
+            solutionRevoked: verdict == .ok,
+            limits: ServerTerms.Limits(maxInFlight: 16, sessionLifetime: .seconds(900), tokenLifetime: .seconds(300)),
+            pinLength: 8
+        )
+    }
+
+    static func registerBodies() throws(MissingSample) -> [RegisterBody] {
+        let attestations: [Attestation] = [
+            .android(certificates: [self.bytes(1), self.bytes(2000), self.bytes(30_000)]),
+            .apple(object: self.bytes(32 * 1024), keyID: try need(self.digest)),
+        ]
+        var bodies: [RegisterBody] = []
+        for attestation in attestations {
+            for model in [nil, DeviceText("Pixel 9")] {
+                let device = DeviceFacts(
+                    appVersion: try need(self.appVersion),
+                    osVersion: try need(self.osVersion),
+                    model: model
+                )
+                bodies.append(
+                    RegisterBody(
+                        pinPublicKey: try need(self.key),
+                        pinKeyID: try need(self.pinKeyID),
+                        attestation: attestation,
+                        device: device
+                    )
+                )
+            }
+        }
+        return bodies
+    }
+
+    static func instructBodies() throws(MissingSample) -> [InstructBody] {
+        let instructions: [Instruction] = [
+            .checkPIN, .changePIN(newKey: try need(self.key), newKeyID: try need(self.pinKeyID)),
+            .linkRecoveryCode(self.bytes(128)), .showDeletionCode,
+        ]
+        var bodies: [InstructBody] = []
+        for instruction in instructions {
+            bodies.append(
+                InstructBody(
+                    attemptID: try need(self.attemptID),
+                    pinKeyID: try need(self.pinKeyID),
+                    candidate: try need(self.key),
+                    instruction: instruction
+                )
+            )
+        }
+        return bodies
+    }
+
+    static func openSessionBody() throws(MissingSample) -> OpenSessionBody {
+        OpenSessionBody(appVersion: try need(self.appVersion), osVersion: try need(self.osVersion))
+    }
+
+    private static func need<Value>(_ value: Value?) throws(MissingSample) -> Value {
+        guard let value else { throw MissingSample() }
+        return value
+    }
+}
+
+/// A sample that is not the value it is meant to be.
+struct MissingSample: Error {}
