@@ -1,0 +1,48 @@
+internal import NIOCore
+internal import NIOPosix
+public import Wire
+
+/// An operator's connection to the server that runs on this machine.
+public final class AdminConnection: Sendable {
+    private let calls: PendingCalls<AdminResult>
+
+    private init(_ calls: PendingCalls<AdminResult>) {
+        self.calls = calls
+    }
+
+    /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
+    public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
+        do {
+            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(TimeAmount(timeout))
+                .channelOption(.autoRead, value: false)
+                .connect(unixDomainSocketPath: path) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try PendingCalls(on: channel, isSecure: false) { frame throws(WireError) in
+                            let response = try AdminResponse(decoding: frame)
+                            return (response.id, response.result)
+                        }
+                    }
+                }
+            _ = try await calls.open()
+            return AdminConnection(calls)
+        } catch {
+            throw ConnectError(error)
+        }
+    }
+
+    /// Gives a command and waits until it is done.
+    public func call(_ command: AdminCommand, timeout: Duration) async throws(CallError) -> AdminResult {
+        try await self.calls.call(timeout: timeout) { id in AdminRequest(id: id, command: command).encoded() }
+    }
+
+    /// Ends the connection in an orderly way.
+    public func close() {
+        self.calls.close()
+    }
+
+    /// Waits until the connection has ended.
+    public func closed() async {
+        await self.calls.closed()
+    }
+}

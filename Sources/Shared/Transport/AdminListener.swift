@@ -1,0 +1,54 @@
+internal import NIOCore
+internal import NIOPosix
+internal import Vocabulary
+public import Wire
+
+/// The Unix socket on which a running server takes its operator's commands.
+///
+/// Whoever may open the file may give commands: only the server's own user can (mode 0600, from before it listens).
+public final class AdminListener: Sendable {
+    private let listener: ConnectionListener
+
+    private init(_ listener: ConnectionListener) {
+        self.listener = listener
+    }
+
+    /// Listens at `path`, replacing a socket that an earlier process left there.
+    ///
+    /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
+    public static func bind(
+        path: String,
+        limits: TransportLimits = TransportLimits()
+    ) async throws(ListenError) -> AdminListener {
+        let listener = ConnectionListener(limits: limits)
+        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in })
+        let socket = try UnixSocket(boundTo: path)
+        do {
+            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get())
+            return AdminListener(listener)
+        } catch {
+            throw ListenError(error, address: path)
+        }
+    }
+
+    /// Carries out commands, one after the other on each connection, until ``stop()`` or cancellation.
+    public func serve(_ carryOut: @escaping @Sendable (AdminCommand) async -> AdminResult) async {
+        await self.listener.serve { opened in
+            while case .frame(let bytes) = await opened.frames.next() {
+                let response: AdminResponse
+                do throws(WireError) {
+                    let request = try AdminRequest(decoding: bytes)
+                    response = AdminResponse(id: request.id, result: await carryOut(request.command))
+                } catch {
+                    response = AdminResponse(id: error.id ?? 0, result: .failed("The command cannot be read."))
+                }
+                guard await opened.frames.send(response.encoded()) else { return }
+            }
+        }
+    }
+
+    /// Takes no more commands; the one that is being carried out is still answered.
+    public func stop() {
+        self.listener.stop()
+    }
+}

@@ -1,0 +1,113 @@
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+public import Vocabulary
+public import Wire
+
+/// A client's connection to its server.
+///
+/// Several calls may be in flight; each has its own time limit.
+public final class ClientConnection: Sendable {
+    /// What only this connection's two ends know.
+    public let channelBinding: ChannelBinding
+    /// Whether the server was recognised by a ticket of an earlier connection.
+    public let isResumed: Bool
+
+    private let calls: PendingCalls<CallResult>
+
+    private init(_ calls: PendingCalls<CallResult>, _ opened: TLSOpened) {
+        self.calls = calls
+        self.channelBinding = opened.channelBinding
+        self.isResumed = opened.isResumed
+    }
+
+    /// Connects and makes sure that it is the server that `tls` trusts.
+    ///
+    /// - Parameter timeout: for all of it: name, socket and handshake.
+    public static func connect(
+        host: String,
+        port: Int,
+        tls: TLSClientContext,
+        timeout: Duration
+    ) async throws(ConnectError) -> ClientConnection {
+        let deadline = NIODeadline.now() + TimeAmount(timeout)
+        do {
+            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(TimeAmount(timeout))
+                .channelOption(.autoRead, value: false)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .connect(host: host, port: port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let limits = TransportLimits()
+                        let handler = TLSHandler(
+                            tls.makeConnection(),
+                            deadline: deadline,
+                            recordLimit: TimeAmount(limits.frame)
+                        )
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                        return try PendingCalls(on: channel, isSecure: true) { frame throws(WireError) in
+                            let response = try Response(decoding: frame)
+                            return (response.id, response.result)
+                        }
+                    }
+                }
+            guard let opened = try await calls.open() else {
+                preconditionFailure("a connection with a TLS handler opens with TLS")
+            }
+            return ClientConnection(calls, opened)
+        } catch {
+            throw ConnectError(error)
+        }
+    }
+
+    /// Makes a call and waits for its answer.
+    public func call(_ call: Call, timeout: Duration) async throws(CallError) -> CallResult {
+        try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
+    }
+
+    /// Whether calls can still be made.
+    public var isOpen: Bool { self.calls.isOpen }
+
+    /// Where tasks that make many calls on this connection run best: its event loop, which must not be blocked.
+    public var executor: any TaskExecutor { self.calls.executor }
+
+    /// Ends the connection in an orderly way; calls without an answer throw ``CallError/closed``.
+    public func close() {
+        self.calls.close()
+    }
+
+    /// Waits until the connection has ended.
+    public func closed() async {
+        await self.calls.closed()
+    }
+}
+
+extension ConnectError {
+    /// What NIO or TLS said.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as TLSFailure:
+            self = failure == .timedOut ? .timedOut : .tls(failure)
+        case let failure as NIOConnectionError:
+            self = Self.mostTelling(failure.connectionErrors.map { Self($0.error) })
+        case let failure as IOError where failure.errnoCode == ECONNREFUSED || failure.errnoCode == ENOENT:
+            self = .refused
+        case ChannelError.connectTimeout:
+            self = .timedOut
+        case is ChannelError:
+            self = .tls(.endedEarly)
+        default:
+            self = .noRoute
+        }
+    }
+
+    /// The error to tell of those of a name's addresses.
+    ///
+    /// That one of them refused, or did not answer, says more than that another cannot be reached. None at all means
+    /// that the name is unknown.
+    private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
+        if errors.contains(.refused) { return .refused }
+        if errors.contains(.timedOut) { return .timedOut }
+        return errors.first ?? .noRoute
+    }
+}

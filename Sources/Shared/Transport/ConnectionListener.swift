@@ -1,0 +1,119 @@
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+internal import Vocabulary
+
+/// A listening socket and the connections that came from it.
+///
+/// Keeps every connection from its acceptance to its end, so that a stop reaches all of them, handshakes included.
+final class ConnectionListener: Sendable {
+    /// A connection on which calls can come.
+    struct Opened: Sendable {
+        let frames: FrameChannel
+        let tls: TLSOpened?
+    }
+
+    private struct State {
+        var connections: [ObjectIdentifier: FrameChannel] = [:]
+        var channel: (any Channel)?
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let opened: AsyncStream<Opened>
+    private let source: AsyncStream<Opened>.Continuation
+    private let limits: TransportLimits
+
+    init(limits: TransportLimits) {
+        self.limits = limits
+        (self.opened, self.source) = AsyncStream.makeStream(of: Opened.self)
+    }
+
+    /// The settings of the listening socket and of those accepted from it.
+    ///
+    /// - Parameters:
+    ///   - addTLS: adds the TLS handler; nil where there is none.
+    ///   - onFailure: called with the client's address when TLS failed.
+    func bootstrap(
+        addTLS: (@Sendable (any Channel) throws -> Void)?,
+        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try addTLS?(channel)
+                    let peer = channel.remoteAddress?.logText ?? "unknown"
+                    let frames = try FrameChannel(
+                        on: channel,
+                        limits: self.limits,
+                        isSecure: addTLS != nil,
+                        onOpen: { frames, tls in
+                            let result = self.source.yield(Opened(frames: frames, tls: tls))
+                            if case .terminated = result { frames.close() }
+                        },
+                        onFailure: { onFailure(peer, $0) }
+                    )
+                    try self.keep(frames, until: channel.closeFuture)
+                }
+            }
+    }
+
+    private func keep(_ frames: FrameChannel, until end: EventLoopFuture<Void>) throws {
+        let isKept = self.state.withLock { state in
+            guard !state.isStopped, state.connections.count < self.limits.connections else { return false }
+            state.connections[ObjectIdentifier(frames)] = frames
+            return true
+        }
+        guard isKept else { throw ChannelError.ioOnClosedChannel }
+        end.whenComplete { _ in
+            self.state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(frames)) }
+        }
+    }
+
+    /// Takes over the bound socket, which ``stop()`` closes.
+    func listen(on channel: any Channel) {
+        self.state.withLock { $0.channel = channel }
+    }
+
+    /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation; returns when all have ended.
+    func serve(_ body: @escaping @Sendable (Opened) async -> Void) async {
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { connections in
+                for await opened in self.opened {
+                    connections.addTask(executorPreference: opened.frames.executor) {
+                        await body(opened)
+                        opened.frames.close()
+                        await opened.frames.closed()
+                    }
+                }
+            }
+        } onCancel: {
+            self.stop()
+        }
+        await self.closeAll()
+    }
+
+    /// Accepts no more connections and gives no more requests; what is being answered is still sent.
+    func stop() {
+        let (channel, connections) = self.state.withLock { state in
+            state.isStopped = true
+            return (state.channel, Array(state.connections.values))
+        }
+        self.source.finish()
+        channel?.close(promise: nil)
+        for connection in connections { connection.stop() }
+    }
+
+    /// Closes the connections that no task was started for, and waits for the ends of all and of the listening socket.
+    private func closeAll() async {
+        let (channel, connections) = self.state.withLock { ($0.channel, Array($0.connections.values)) }
+        for connection in connections { connection.close() }
+        for connection in connections { await connection.closed() }
+        // The future never fails: NIO succeeds it whatever closed the channel.
+        try? await channel?.closeFuture.get()
+    }
+}

@@ -1,0 +1,259 @@
+internal import NIOCore
+internal import Synchronization
+internal import Vocabulary
+
+/// Frames on one connection for a task that takes and sends them one by one.
+///
+/// A queue of our own instead of NIOAsyncChannel: frames are cut only while there is room, an answer that can be sent
+/// at once is sent without suspending, and a connection can be cut so that nothing more leaves.
+final class FrameChannel: FrameReceiver {
+    /// What ``next()`` gives.
+    enum Event: Sendable {
+        case frame([UInt8])
+        case violation(FrameViolation)
+        /// Nothing more comes: the peer left, the connection was closed, or the listener stops.
+        case ended
+    }
+
+    private let state = Mutex(State())
+    private let channel: any Channel
+    private let handler: NIOLoopBound<FrameHandler>
+    private let limits: TransportLimits
+    private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
+    private let onFailure: @Sendable (TLSFailure) -> Void
+
+    /// The peer's address for logs.
+    let peer: String
+
+    /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
+    ///
+    /// - Parameters:
+    ///   - onOpen: called once, on the event loop, when calls can come.
+    ///   - onFailure: called at most once, when TLS failed.
+    init(
+        on channel: any Channel,
+        limits: TransportLimits,
+        isSecure: Bool,
+        onOpen: @escaping @Sendable (FrameChannel, TLSOpened?) -> Void,
+        onFailure: @escaping @Sendable (TLSFailure) -> Void
+    ) throws {
+        let handler = FrameHandler(limits: limits, idleLimit: limits.idleWithoutSession, isSecure: isSecure)
+        self.channel = channel
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        self.limits = limits
+        self.onOpen = onOpen
+        self.onFailure = onFailure
+        self.peer = channel.remoteAddress.map(\.logText) ?? "unknown"
+        handler.receiver = self
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    // MARK: - What a task does
+
+    /// The next frame, in the order they came; one task at a time may ask.
+    ///
+    /// Frames that wait when the connection ends are dropped: nobody is there for their answers.
+    func next() async -> Event {
+        if let event = self.takeNow() { return event }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let event: Event? = self.state.withLock { state in
+                    if let event = state.take(limits: self.limits) { return event }
+                    precondition(state.taker == nil, "one task at a time takes frames")
+                    if Task.isCancelled { return .ended }
+                    state.taker = continuation
+                    return nil
+                }
+                if let event { continuation.resume(returning: event) }
+            }
+        } onCancel: {
+            self.finish()
+        }
+    }
+
+    private func takeNow() -> Event? {
+        let (event, resumes) = self.state.withLock { state in
+            let event = state.take(limits: self.limits)
+            return (event, state.endPause(limits: self.limits))
+        }
+        if resumes { self.onLoop { $0.resume() } }
+        return event
+    }
+
+    /// Sends one frame, waiting while the peer does not take what was sent before; false when the connection has ended.
+    ///
+    /// True says that the frame was taken over, not that it arrived.
+    func send(_ payload: [UInt8]) async -> Bool {
+        let (isEnded, isWritable) = self.state.withLock { ($0.isEnded, $0.isWritable) }
+        guard !isEnded else { return false }
+        self.onLoop { $0.send(payload) }
+        guard !isWritable else { return true }
+        return await withCheckedContinuation { continuation in
+            let answer: Bool? = self.state.withLock { state in
+                if state.isEnded { return false }
+                if state.isWritable { return true }
+                state.senders.append(continuation)
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// Lets the connection be idle for longer.
+    func allowIdleness(of limit: Duration) {
+        self.onLoop { $0.allowIdleness(of: limit) }
+    }
+
+    /// Ends the connection in an orderly way: what was sent before arrives.
+    func close() {
+        self.finish()
+        self.onLoop { $0.close() }
+    }
+
+    /// Ends the connection at once; once ``closed()`` has returned, nothing more leaves.
+    func abort() {
+        self.end()
+        self.onLoop { $0.abort() }
+    }
+
+    /// Gives no more frames; what is being answered can still be sent.
+    func finish() {
+        let taker = self.state.withLock { state in
+            state.isFinished = true
+            state.frames.removeAll()
+            return state.taker.take()
+        }
+        taker?.resume(returning: .ended)
+    }
+
+    /// As ``finish()``; a connection that is not open yet is closed.
+    func stop() {
+        self.finish()
+        self.onLoop { $0.stopOpening() }
+    }
+
+    /// Waits until the connection has ended on both sides.
+    func closed() async {
+        // The future never fails: NIO succeeds it whatever closed the channel.
+        try? await self.channel.closeFuture.get()
+    }
+
+    /// Where tasks of this connection run best.
+    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(self.channel.eventLoop) }
+
+    private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
+        if self.channel.eventLoop.inEventLoop {
+            act(self.handler.value)
+        } else {
+            self.channel.eventLoop.execute { act(self.handler.value) }
+        }
+    }
+
+    private func end() {
+        let (taker, senders) = self.state.withLock { state in
+            state.isEnded = true
+            state.isFinished = true
+            state.frames.removeAll()
+            defer { state.senders = [] }
+            return (state.taker.take(), state.senders)
+        }
+        taker?.resume(returning: .ended)
+        for sender in senders { sender.resume(returning: false) }
+    }
+
+    // MARK: - What the handler tells
+
+    func connectionOpened(_ opened: TLSOpened?) {
+        self.onOpen(self, opened)
+    }
+
+    func receiveFrame(_ frame: [UInt8]) -> Bool {
+        let (taker, hasRoom) = self.state.withLock { state in
+            guard !state.isFinished else { return (CheckedContinuation<Event, Never>?.none, false) }
+            if let taker = state.taker.take() { return (taker, true) }
+            return (nil, state.add(frame, limits: self.limits))
+        }
+        taker?.resume(returning: .frame(frame))
+        return hasRoom
+    }
+
+    func receiveViolation(_ violation: FrameViolation) {
+        let taker = self.state.withLock { state in
+            if let taker = state.taker.take() { return Optional(taker) }
+            state.violation = violation
+            return nil
+        }
+        taker?.resume(returning: .violation(violation))
+    }
+
+    func writabilityChanged(_ isWritable: Bool) {
+        let senders = self.state.withLock { state in
+            state.isWritable = isWritable
+            guard isWritable else { return [CheckedContinuation<Bool, Never>]() }
+            defer { state.senders = [] }
+            return state.senders
+        }
+        for sender in senders { sender.resume(returning: true) }
+    }
+
+    func connectionEnded(_ failure: TLSFailure?) {
+        self.end()
+        if let failure { self.onFailure(failure) }
+    }
+}
+
+extension FrameChannel {
+    /// What waits between the event loop and the task.
+    private struct State {
+        var frames = CircularBuffer<[UInt8]>()
+        var waitingByteCount = 0
+        /// Reading has stopped because too much waits.
+        var isPaused = false
+        var violation: FrameViolation?
+        /// No frames are given any more.
+        var isFinished = false
+        /// Nothing can be sent any more.
+        var isEnded = false
+        var isWritable = true
+        var taker: CheckedContinuation<Event, Never>?
+        var senders: [CheckedContinuation<Bool, Never>] = []
+
+        /// Queues a frame; false when reading should stop.
+        mutating func add(_ frame: [UInt8], limits: TransportLimits) -> Bool {
+            self.frames.append(frame)
+            self.waitingByteCount += frame.count
+            self.isPaused =
+                self.frames.count >= limits.maxInFlight || self.waitingByteCount >= Frame.longestByteCount
+            return !self.isPaused
+        }
+
+        /// What can be given without waiting.
+        mutating func take(limits: TransportLimits) -> Event? {
+            guard !self.isFinished else { return .ended }
+            if let frame = self.frames.popFirst() {
+                self.waitingByteCount -= frame.count
+                return .frame(frame)
+            }
+            guard let violation = self.violation else { return nil }
+            self.violation = nil
+            return .violation(violation)
+        }
+
+        /// True once when reading should go on: half of what may wait is gone.
+        mutating func endPause(limits: TransportLimits) -> Bool {
+            guard self.isPaused, self.frames.count <= limits.maxInFlight / 2,
+                self.waitingByteCount <= Frame.longestByteCount / 2
+            else { return false }
+            self.isPaused = false
+            return true
+        }
+    }
+}
+
+extension SocketAddress {
+    /// Address and port as operators write them.
+    var logText: String {
+        guard let address = self.ipAddress else { return "local" }
+        return address.contains(":") ? "[\(address)]:\(self.port ?? 0)" : "\(address):\(self.port ?? 0)"
+    }
+}

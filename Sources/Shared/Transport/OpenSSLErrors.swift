@@ -1,0 +1,74 @@
+internal import COpenSSL
+
+/// One entry of libssl's error queue, copied out.
+///
+/// The queue belongs to the thread: it is read and cleared in the same synchronous function as the call that failed.
+struct OpenSSLError {
+    /// Which part of the library it comes from, `ERR_LIB_…`; reasons are numbered within it.
+    let library: Int32
+    /// The number of the reason; 0 when the queue was empty.
+    let reason: Int32
+    /// libssl's words for it.
+    let text: String
+
+    /// Takes the oldest entry of `library`, or else the oldest one, which is the cause of the others; clears the queue.
+    static func take(of library: Int32) -> OpenSSLError {
+        var taken = OpenSSLError(library: 0, reason: 0, text: "unknown")
+        while true {
+            let code = ERR_get_error()
+            guard code != 0 else { return taken }
+            let isWanted = COpenSSL_ERR_GET_LIB(code) == library && taken.library != library
+            if taken.reason == 0 || isWanted { taken = OpenSSLError(code: code) }
+        }
+    }
+
+    private init(library: Int32, reason: Int32, text: String) {
+        self.library = library
+        self.reason = reason
+        self.text = text
+    }
+
+    private init(code: UInt) {
+        let text = unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
+        self.init(
+            library: COpenSSL_ERR_GET_LIB(code),
+            reason: COpenSSL_ERR_GET_REASON(code),
+            text: text ?? "error \(code)"
+        )
+    }
+
+    /// Whether it is this one.
+    func isReason(_ reason: Int32, of library: Int32) -> Bool { self.library == library && self.reason == reason }
+}
+
+extension TLSFailure {
+    /// `SSL_AD_REASON_OFFSET`: a peer's alert becomes this reason plus its number.
+    private static let alertOffset: Int32 = 1000
+    private static let noApplicationProtocolAlert: Int32 = 120
+
+    /// What the error queue says, which is cleared.
+    ///
+    /// The only callback that fails is the one that looks for a protocol's name.
+    ///
+    /// - Parameter verifyResult: `SSL_get_verify_result`, the reason when it was the certificate.
+    static func take(verifyResult: Int) -> TLSFailure {
+        let error = OpenSSLError.take(of: ERR_LIB_SSL)
+        guard error.library == ERR_LIB_SSL else { return .broken(error.text) }
+        switch error.reason {
+        case SSL_R_CERTIFICATE_VERIFY_FAILED:
+            switch Int32(truncatingIfNeeded: verifyResult) {
+            case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+                return .wrongName
+            default:
+                let text = unsafe X509_verify_cert_error_string(verifyResult).map { unsafe String(cString: $0) }
+                return .untrusted(text ?? "error \(verifyResult)")
+            }
+        case SSL_R_NO_APPLICATION_PROTOCOL, SSL_R_CALLBACK_FAILED, self.alertOffset + self.noApplicationProtocolAlert:
+            return .noCommonProtocol
+        case self.alertOffset..<self.alertOffset + 256:
+            return .refusedByPeer(alert: Int(error.reason - self.alertOffset))
+        default:
+            return .broken(error.text)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+public import Vocabulary
+public import Wire
+
+/// What comes next on a connection.
+public enum Incoming: Sendable {
+    case request(Request)
+    /// Answer `malformed` to the id; then close the connection where ``Violation/endsConnection`` says so.
+    case violation(Violation, id: UInt64)
+    /// The connection has ended, or the listener stops: answer what is being answered, and return.
+    case closed
+}
+
+/// How a peer broke the protocol.
+public enum Violation: Error, Hashable, Sendable {
+    case frame(FrameViolation)
+    case message(WireError)
+
+    /// Whether the connection must be closed after the answer: not when a well-formed request said something that it may
+    /// not.
+    public var endsConnection: Bool {
+        switch self {
+        case .frame, .message(.notProtobuf), .message(.overBudget): true
+        case .message(.invalid), .message(.missing), .message(.unknownField), .message(.unknownInstruction): false
+        }
+    }
+}
+
+/// One client's connection, seen from the server, from the end of the handshake on.
+///
+/// One task takes its requests in order; answers and ends may come from anywhere. At most
+/// ``TransportLimits/maxInFlight`` requests wait, then nothing more is read.
+public final class ServerConnection: Sendable {
+    /// What only this connection's two ends know.
+    public let channelBinding: ChannelBinding
+    /// The client's address for logs.
+    public var peer: String { self.frames.peer }
+
+    private let frames: FrameChannel
+    private let limits: TransportLimits
+
+    init(_ frames: FrameChannel, channelBinding: ChannelBinding, limits: TransportLimits) {
+        self.frames = frames
+        self.channelBinding = channelBinding
+        self.limits = limits
+    }
+
+    /// The next request, waiting for it; one task at a time may ask.
+    public func next() async -> Incoming {
+        switch await self.frames.next() {
+        case .frame(let bytes): Self.read(bytes)
+        case .violation(let violation): .violation(.frame(violation), id: 0)
+        case .ended: .closed
+        }
+    }
+
+    private static func read(_ bytes: [UInt8]) -> Incoming {
+        do throws(WireError) {
+            let request = try Request(decoding: bytes)
+            guard bytes.count > Frame.longestOrdinaryByteCount else { return .request(request) }
+            if case .register = request.call { return .request(request) }
+            return .violation(.frame(.tooLong(byteCount: bytes.count)), id: request.id)
+        } catch {
+            return .violation(.message(error), id: error.id ?? 0)
+        }
+    }
+
+    /// Sends an answer, waiting while the client does not take earlier ones; false when the connection has ended.
+    ///
+    /// True says that the answer was taken over, not that it arrived.
+    @discardableResult
+    public func send(_ response: Response) async -> Bool {
+        await self.frames.send(response.encoded())
+    }
+
+    /// A session has begun: the connection may be idle for longer.
+    public func sessionOpened() {
+        self.frames.allowIdleness(of: self.limits.idleWithSession)
+    }
+
+    /// Ends the connection in an orderly way: what was sent before arrives.
+    public func close() {
+        self.frames.close()
+    }
+
+    /// Ends the connection at once: once ``closed()`` has returned, nothing more leaves, not even what was sent before
+    /// and is still on its way through this machine.
+    public func abort() {
+        self.frames.abort()
+    }
+
+    /// Waits until the connection has ended.
+    public func closed() async {
+        await self.frames.closed()
+    }
+}

@@ -1,0 +1,97 @@
+internal import COpenSSL
+internal import Synchronization
+
+/// The certificate and key that a server shows, which can be replaced while it runs.
+public final class TLSServerContext: Sendable {
+    private let certificatePath: String
+    private let keyPath: String
+    private let current: Mutex<SSLContext>
+
+    /// Reads a certificate chain (PEM, leaf first) and its private key (PEM, not encrypted).
+    public init(certificateFile: String, keyFile: String) throws(TLSContextError) {
+        self.certificatePath = certificateFile
+        self.keyPath = keyFile
+        self.current = Mutex(try SSLContext(certificateFile: certificateFile, keyFile: keyFile))
+    }
+
+    /// Reads both files again; connections made from now on use them, those that exist go on as they are.
+    ///
+    /// A new context has new ticket keys, so that no ticket outlives the certificate that it was got under. When it
+    /// throws, the present certificate stays in use.
+    public func reload() throws(TLSContextError) {
+        let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
+        self.current.withLock { $0 = replacement }
+    }
+
+    /// The server's end of a new connection.
+    func makeConnection() -> TLSConnection {
+        TLSConnection(server: self.current.withLock { $0 })
+    }
+}
+
+extension SSLContext {
+    /// A server's context.
+    fileprivate convenience init(certificateFile: String, keyFile: String) throws(TLSContextError) {
+        self.init(tickets: nil)
+        ERR_clear_error()
+        // An encrypted key is refused instead of asking on the terminal for its password.
+        unsafe SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
+        guard unsafe SSL_CTX_use_certificate_chain_file(self.pointer, certificateFile) == 1 else {
+            throw .certificate(path: certificateFile, reason: OpenSSLError.take(of: ERR_LIB_PEM).text)
+        }
+        guard unsafe SSL_CTX_use_PrivateKey_file(self.pointer, keyFile, SSL_FILETYPE_PEM) == 1 else {
+            let error = OpenSSLError.take(of: ERR_LIB_X509)
+            throw error.isReason(X509_R_KEY_VALUES_MISMATCH, of: ERR_LIB_X509)
+                ? .keyOfAnotherCertificate(path: keyFile) : .key(path: keyFile, reason: error.text)
+        }
+        guard unsafe SSL_CTX_check_private_key(self.pointer) == 1 else {
+            ERR_clear_error()
+            throw .keyOfAnotherCertificate(path: keyFile)
+        }
+        // Tickets are not stored but sealed into themselves; one for each connection that ends well is enough.
+        unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
+        unsafe SSL_CTX_set_client_hello_cb(self.pointer, requireProtocolNames, nil)
+        unsafe SSL_CTX_set_alpn_select_cb(self.pointer, selectProtocol, nil)
+    }
+}
+
+/// Refuses a client that names no protocol: libssl would go on without one.
+private func requireProtocolNames(
+    _ ssl: OpaquePointer?,
+    _ alert: UnsafeMutablePointer<Int32>?,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    var data: UnsafePointer<UInt8>?
+    var byteCount = 0
+    let type = UInt32(TLSEXT_TYPE_application_layer_protocol_negotiation)
+    if unsafe SSL_client_hello_get0_ext(ssl, type, &data, &byteCount) == 1 { return SSL_CLIENT_HELLO_SUCCESS }
+    unsafe alert?.pointee = SSL_AD_NO_APPLICATION_PROTOCOL
+    return SSL_CLIENT_HELLO_ERROR
+}
+
+/// Chooses `remote-pin/1` from the client's list, or ends the handshake.
+///
+/// The choice points into the client's list, which SSL_CTX_set_alpn_select_cb(3) allows.
+private func selectProtocol(
+    _: OpaquePointer?,
+    _ choice: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ choiceByteCount: UnsafeMutablePointer<UInt8>?,
+    _ list: UnsafePointer<UInt8>?,
+    _ listByteCount: UInt32,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    let names = unsafe UnsafeBufferPointer(start: list, count: Int(listByteCount))
+    var start = 0
+    while start < names.count {
+        let byteCount = unsafe Int(names[start])
+        let end = start + 1 + byteCount
+        guard end <= names.count else { break }
+        if unsafe names[(start + 1)..<end].elementsEqual(SSLContext.protocolName.utf8) {
+            unsafe choice?.pointee = list?.advanced(by: start + 1)
+            unsafe choiceByteCount?.pointee = UInt8(byteCount)
+            return SSL_TLSEXT_ERR_OK
+        }
+        start = end
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

@@ -1,0 +1,20 @@
+/// How long and how much a peer may take; real time, whatever a lab's clock says.
+public struct TransportLimits: Hashable, Sendable {
+    /// From the connection's first byte to the end of the TLS handshake.
+    public var handshake: Duration = .seconds(10)
+    /// From a frame's or a TLS record's first byte to its last, and for a peer that does not read what it is sent.
+    public var frame: Duration = .seconds(10)
+    /// Between two calls of a connection without a session.
+    public var idleWithoutSession: Duration = .seconds(60)
+    /// Between two calls of a connection with one.
+    public var idleWithSession: Duration = .seconds(30 * 60)
+    /// From our end of a connection to the peer's; then it is cut.
+    public var farewell: Duration = .seconds(2)
+    /// Calls that wait on one connection; then nothing more is read from it.
+    public var maxInFlight = 16
+    /// Connections at a time; any further one is closed as soon as it is accepted.
+    public var connections = 10_000
+
+    /// The limits of protocol.md.
+    public init() {}
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("An operator's commands")
+struct AdminTests {
+    private let folder: TemporaryFolder
+    private var path: String { "\(self.folder.path)/admin" }
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Sendable private static func carryOut(_ command: AdminCommand) async -> AdminResult {
+        switch command {
+        case .advanceClock(let by): .clockAdvanced(now: Timestamp(milliseconds: by.milliseconds))
+        case .unknown: .failed("unknown")
+        }
+    }
+
+    @Test("they are carried out over a socket that only its owner can open, twice over at the same path")
+    func commands() async throws {
+        for _ in 0..<2 {
+            let listener = try await AdminListener.bind(path: self.path)
+            let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await listener.serve(Self.carryOut) }
+                defer { listener.stop() }
+                let connection = try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
+                let result = try await connection.call(.advanceClock(by: .seconds(61)), timeout: .seconds(20))
+                #expect(result == .clockAdvanced(now: Timestamp(milliseconds: 61_000)))
+                #expect(try await connection.call(.unknown, timeout: .seconds(20)) == .failed("unknown"))
+                connection.close()
+                await connection.closed()
+            }
+        }
+        await #expect(throws: ConnectError.refused) {
+            try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
+        }
+    }
+
+    @Test("a file that is no socket is left alone, and a long path is refused")
+    func paths() async throws {
+        let file = try self.folder.write("precious", to: "file")
+        await #expect(throws: ListenError.addressInUse(file)) { try await AdminListener.bind(path: file) }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "precious")
+        let long = "\(self.folder.path)/\(String(repeating: "x", count: 107))"
+        await #expect(throws: ListenError.pathTooLong(long)) { try await AdminListener.bind(path: long) }
+        let missing = "\(self.folder.path)/none/admin"
+        await #expect(throws: ListenError.other("\(missing): errno 2")) { try await AdminListener.bind(path: missing) }
+    }
+}

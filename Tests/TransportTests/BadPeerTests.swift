@@ -1,0 +1,231 @@
+import Testing
+import Vocabulary
+import Wire
+
+@testable import Transport
+
+/// Short, so that the tests are; nothing is asserted about how long anything took.
+private let shortLimits: TransportLimits = {
+    var limits = TransportLimits()
+    limits.handshake = .seconds(1)
+    limits.frame = .milliseconds(400)
+    limits.idleWithoutSession = .seconds(1)
+    limits.farewell = .milliseconds(100)
+    return limits
+}()
+
+/// Whether these are one answer `malformed`.
+private func isMalformed(_ responses: [Response], id: UInt64 = 0) -> Bool {
+    guard responses.count == 1, responses[0].id == id, case .refused(let refusal) = responses[0].result else {
+        return false
+    }
+    return refusal.reason == .malformed
+}
+
+@Suite("Clients that do what they should not, while another one is served", .serialized)
+struct BadPeerTests {
+    private let certificates: TestCertificates
+
+    init() throws {
+        self.certificates = try TestCertificates()
+    }
+
+    /// Runs `misbehave` against a server and calls it from another connection before and after.
+    private func attack(
+        limits: TransportLimits = TransportLimits(),
+        failures: Failures = Failures(),
+        serve: @escaping @Sendable (ServerConnection) async -> Void = echo,
+        _ misbehave: @escaping @Sendable (_ port: Int, _ tls: TLSClientContext) async throws -> Void
+    ) async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, limits: limits, failures: failures, serve: serve) { port, _, _ in
+            async let end: Void = misbehave(port, context)
+            let good = try await connect(port, context)
+            #expect(try await token(good) == good.channelBinding.bytes)
+            try await end
+            let later = try await connect(port, context)
+            #expect(try await token(later) == later.channelBinding.bytes)
+            good.close()
+            later.close()
+        }
+    }
+
+    @Test(
+        "what is not a frame or not a request gets one error frame, then the connection ends",
+        arguments: [
+            [0, 0, 0, 0], [0, 1, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 1, 0xFF], [0, 0, 0, 2, 0x12, 0x7F],
+        ] as [[UInt8]]
+    )
+    func notAFrame(bytes: [UInt8]) async throws {
+        try await self.attack { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            try await peer.send(bytes)
+            #expect(isMalformed(try await peer.ended()))
+        }
+    }
+
+    @Test("a value out of range gets an error with the id of its call, and the connection lives")
+    func outOfRange() async throws {
+        try await self.attack { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            // Request { id: 7, instruct { counter: 0 } }
+            try await peer.send([0, 0, 0, 4, 0x08, 0x07, 0x32, 0x00])
+            try await peer.send(Request(id: 8, call: .reportWipe))
+            try await peer.send([0, 0, 0, 0])
+            let responses = try await peer.ended()
+            #expect(responses.map(\.id) == [7, 8, 0])
+            #expect(isMalformed(Array(responses.prefix(1)), id: 7))
+        }
+    }
+
+    @Test("over 4 096 bytes are taken for Register and nothing else")
+    func longFrames() async throws {
+        let signature = try #require(P256Signature(Array(repeating: 1, count: 64)))
+        let proof = try #require(DeviceProof([1]))
+        let body = [UInt8](repeating: 1, count: 60_000)
+        let register = Register(token: [1], body: body, pinSignature: signature, deviceProof: proof)
+        let instruct = Instruct(counter: 1, body: Array(body.prefix(4_096)), pinSignature: signature)
+        try await self.attack { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            try await peer.send(Request(id: 1, call: .register(register)))
+            try await peer.send(Request(id: 2, call: .instruct(instruct)))
+            let responses = try await peer.ended()
+            #expect(responses.map(\.id) == [1, 2])
+            #expect(isMalformed(Array(responses.suffix(1)), id: 2))
+        }
+    }
+
+    @Test(
+        "bytes that are not TLS end the connection",
+        arguments: [[0x16, 0x03, 0x01, 0xFF, 0xFF], Array("GET / HTTP/1.1\r\n\r\n".utf8)] as [[UInt8]]
+    )
+    func notTLS(bytes: [UInt8]) async throws {
+        let failures = Failures()
+        try await self.attack(limits: shortLimits, failures: failures) { port, _ in
+            let peer = try await RawPeer.connect(port)
+            try await peer.send(bytes)
+            _ = await failures.next()
+            peer.close()
+        }
+    }
+
+    @Test("who connects and says nothing is disconnected")
+    func silent() async throws {
+        let failures = Failures()
+        try await self.attack(limits: shortLimits, failures: failures) { port, _ in
+            let peer = try await RawPeer.connect(port)
+            #expect(await failures.next() == .timedOut)
+            _ = try await peer.ended()
+        }
+    }
+
+    @Test("who shakes hands and says nothing is disconnected")
+    func silentAfterHandshake() async throws {
+        try await self.attack(limits: shortLimits) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            #expect(try await peer.ended().isEmpty)
+        }
+    }
+
+    @Test("who never ends a frame is disconnected")
+    func endlessFrame() async throws {
+        try await self.attack(limits: shortLimits) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            try await peer.send([0, 0, 0, 10, 0x08])
+            #expect(try await peer.ended().isEmpty)
+        }
+    }
+
+    @Test("who never ends a TLS record is disconnected")
+    func endlessRecord() async throws {
+        let failures = Failures()
+        try await self.attack(limits: shortLimits, failures: failures) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            // The head of a record of application data of 64 bytes, and one byte of it.
+            try await peer.sendBeneathTLS([23, 3, 3, 0, 64, 1])
+            #expect(await failures.next() == .timedOut)
+            #expect(try await peer.ended().isEmpty)
+        }
+    }
+
+    @Test("bytes put between an honest client's records end the connection")
+    func tampered() async throws {
+        let failures = Failures()
+        try await self.attack(failures: failures) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            try await peer.sendBeneathTLS([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
+            #expect(await failures.next() == .broken("decryption failed or bad record mac"))
+            #expect(try await peer.ended().isEmpty)
+        }
+    }
+
+    @Test("who sends and never reads is disconnected, and the server reads no more from it than it may keep")
+    func neverReads() async throws {
+        let served = AsyncStream<Int>.makeStream()
+        let long = Refusal(.attestationRejected(String(repeating: "x", count: 60_000)))
+        try await self.attack(
+            limits: shortLimits,
+            serve: { connection in
+                var count = 0
+                while case .request(let request) = await connection.next() {
+                    count += 1
+                    let isLong = if case .reportWipe = request.call { true } else { false }
+                    let response =
+                        isLong ? Response(id: request.id, result: .refused(long)) : answer(to: request, on: connection)
+                    guard await connection.send(response) else { break }
+                }
+                if count > 1 { served.continuation.yield(count) }
+            }
+        ) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls, reads: false)
+            var buffer: [UInt8] = []
+            for id in 1...5000 {
+                let request = Request(id: UInt64(id), call: .reportWipe).encoded()
+                buffer += [0, 0, 0, UInt8(request.count)] + request
+            }
+            peer.push(buffer)
+            var counts = served.stream.makeAsyncIterator()
+            let count = try #require(await counts.next(isolation: nil))
+            #expect(count < 5000)
+            peer.close()
+        }
+    }
+
+    @Test("what was sent before an abort is not what arrives after it")
+    func abort() async throws {
+        let aborted = AsyncStream<Void>.makeStream()
+        try await self.attack(serve: { connection in
+            while case .request(let request) = await connection.next() {
+                guard case .reportWipe = request.call else {
+                    await connection.send(answer(to: request, on: connection))
+                    continue
+                }
+                connection.abort()
+                #expect(await !connection.send(Response(id: request.id, result: .reportWipe)))
+                await connection.closed()
+                aborted.continuation.yield()
+            }
+        }) { port, tls in
+            let peer = try await RawPeer.connect(port, tls: tls)
+            try await peer.send(Request(id: 1, call: .reportWipe))
+            #expect(try await peer.ended().isEmpty)
+            var ends = aborted.stream.makeAsyncIterator()
+            await ends.next(isolation: nil)
+        }
+    }
+
+    @Test("connections beyond the limit are closed, those within are served")
+    func tooMany() async throws {
+        var limits = TransportLimits()
+        limits.connections = 2
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, limits: limits) { port, _, _ in
+            let first = try await connect(port, context)
+            let second = try await connect(port, context)
+            await #expect(throws: ConnectError.self) { try await connect(port, context) }
+            #expect(try await token(first) == first.channelBinding.bytes)
+            second.close()
+            first.close()
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import NIOPosix
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("Connections between our own two ends")
+struct ConnectionTests {
+    private let certificates: TestCertificates
+
+    init() throws {
+        self.certificates = try TestCertificates()
+    }
+
+    @Test("both ends export the same channel binding, and every connection has its own, resumed ones too")
+    func channelBinding() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, _, _ in
+            var bindings: Set<ChannelBinding> = []
+            for index in 0..<4 {
+                let connection = try await connect(port, context)
+                #expect(try await token(connection) == connection.channelBinding.bytes)
+                #expect(connection.isResumed == (index > 0))
+                bindings.insert(connection.channelBinding)
+                connection.close()
+                await connection.closed()
+            }
+            #expect(bindings.count == 4)
+        }
+    }
+
+    @Test("calls in flight get their own answers")
+    func correlation() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, _, _ in
+            let connection = try await connect(port, context)
+            try await withThrowingTaskGroup(of: Void.self) { calls in
+                for index in 0..<200 {
+                    calls.addTask {
+                        if index.isMultiple(of: 2) {
+                            #expect(try await token(connection) == connection.channelBinding.bytes)
+                        } else if case .refused(let refusal) = try await connection.call(
+                            .reportWipe,
+                            timeout: .seconds(20)
+                        ) {
+                            #expect(refusal.reason == .notAllowed)
+                        } else {
+                            Issue.record("another call's answer")
+                        }
+                    }
+                }
+                try await calls.waitForAll()
+            }
+            connection.close()
+        }
+    }
+
+    @Test("a server of another authority is refused")
+    func untrusted() async throws {
+        let otherContext = try TestCertificates().clientContext()
+        try await withServer(self.certificates) { port, _, _ in
+            do throws(ConnectError) {
+                _ = try await connect(port, otherContext)
+                Issue.record("connected")
+            } catch {
+                guard case .tls(.untrusted) = error else { Issue.record("\(error)"); return }
+            }
+        }
+    }
+
+    @Test("a trusted certificate for another name is refused", arguments: ["example.org", "127.0.0.2", "local"])
+    func wrongName(name: String) async throws {
+        let context = try self.certificates.clientContext(serverName: name)
+        try await withServer(self.certificates) { port, _, _ in
+            await #expect(throws: ConnectError.tls(.wrongName)) { try await connect(port, context) }
+        }
+    }
+
+    @Test("the certificate may be for the address instead of the name")
+    func address() async throws {
+        let context = try self.certificates.clientContext(serverName: "127.0.0.1")
+        try await withServer(self.certificates) { port, _, _ in
+            let connection = try await connect(port, context)
+            #expect(try await token(connection) == connection.channelBinding.bytes)
+            connection.close()
+        }
+    }
+
+    @Test("pinned keys admit their server under its name, and nobody else")
+    func pinnedKeys() async throws {
+        let digest = try await self.certificates.publicKeyDigest()
+        let other = try await TestCertificates().publicKeyDigest()
+        let right = try TLSClientContext(trust: .publicKeys([other, digest]), serverName: "localhost")
+        let wrong = try TLSClientContext(trust: .publicKeys([other]), serverName: "localhost")
+        let wrongName = try TLSClientContext(trust: .publicKeys([digest]), serverName: "example.org")
+        try await withServer(self.certificates) { port, _, _ in
+            try await connect(port, right).close()
+            await #expect(throws: ConnectError.tls(.untrusted("certificate not trusted"))) {
+                try await connect(port, wrong)
+            }
+            await #expect(throws: ConnectError.tls(.wrongName)) { try await connect(port, wrongName) }
+        }
+    }
+
+    @Test("a new certificate serves new connections and drops no old one; tickets of the old one are worth nothing")
+    func reload() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, tls, _ in
+            let old = try await connect(port, context)
+            _ = try await token(old)
+            try self.certificates.replace()
+            try tls.reload()
+            let new = try await connect(port, context)
+            #expect(!new.isResumed)
+            #expect(try await token(new) == new.channelBinding.bytes)
+            #expect(try await token(old) == old.channelBinding.bytes)
+            old.close()
+            new.close()
+        }
+    }
+
+    @Test("a certificate that cannot be used leaves the present one in use")
+    func badReload() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, tls, _ in
+            _ = try self.certificates.folder.write(self.certificates.otherKey(), to: "server.key")
+            #expect(throws: TLSContextError.keyOfAnotherCertificate(path: self.certificates.keyPath)) {
+                try tls.reload()
+            }
+            _ = try self.certificates.folder.write("nothing", to: "server.pem")
+            #expect(throws: TLSContextError.self) { try tls.reload() }
+            try await connect(port, context).close()
+        }
+    }
+
+    @Test("when nobody listens, or no name is known, the client says which")
+    func unreachable() async throws {
+        let context = try self.certificates.clientContext()
+        let port = try await withServer(self.certificates) { port, _, _ in port }
+        await #expect(throws: ConnectError.refused) { try await connect(port, context) }
+        await #expect(throws: ConnectError.noRoute) {
+            try await ClientConnection.connect(
+                host: "no.such.name.invalid",
+                port: 1,
+                tls: context,
+                timeout: .seconds(20)
+            )
+        }
+    }
+
+    @Test("a call without an answer ends in time, and the connection goes on")
+    func callTimeout() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
+            let connection = try await connect(port, context)
+            await #expect(throws: CallError.timedOut) {
+                try await connection.call(.reportWipe, timeout: .milliseconds(20))
+            }
+            #expect(try await token(connection) == connection.channelBinding.bytes)
+            connection.close()
+        }
+    }
+
+    @Test("a call that is cancelled ends, and so do those in flight when the connection ends")
+    func endedCalls() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
+            let connection = try await connect(port, context)
+            let waiting = Task { try await connection.call(.reportWipe, timeout: .seconds(60)) }
+            waiting.cancel()
+            await #expect(throws: CallError.cancelled) { try await waiting.value }
+            let other = Task { try await connection.call(.reportWipe, timeout: .seconds(60)) }
+            _ = try await token(connection)
+            connection.close()
+            await #expect(throws: CallError.closed) { try await other.value }
+            await #expect(throws: CallError.closed) { try await connection.call(.reportWipe, timeout: .seconds(60)) }
+        }
+    }
+
+    @Test("a connection's task runs on an event loop, so that a call costs no change of thread")
+    func executor() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(
+            self.certificates,
+            serve: { connection in
+                while case .request(let request) = await connection.next() {
+                    #expect(MultiThreadedEventLoopGroup.currentEventLoop != nil)
+                    await connection.send(answer(to: request, on: connection))
+                }
+            }
+        ) { port, _, _ in
+            let connection = try await connect(port, context)
+            for _ in 0..<10 { _ = try await token(connection) }
+            connection.close()
+        }
+    }
+
+    @Test("a stop lets the present answer out, closes every connection and ends")
+    func stop() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, _, listener in
+            let first = try await connect(port, context)
+            let second = try await connect(port, context)
+            _ = try await token(first)
+            listener.stop()
+            await first.closed()
+            await second.closed()
+        }
+    }
+}
+
+/// As ``echo(_:)``, except that ReportWipe gets no answer.
+@Sendable func silentOnWipe(_ connection: ServerConnection) async {
+    while case .request(let request) = await connection.next() {
+        if case .reportWipe = request.call { continue }
+        guard await connection.send(answer(to: request, on: connection)) else { return }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Lab
+import Secrets
+import Synchronization
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+/// A folder that goes with the test.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        self.path = FileManager.default.temporaryDirectory.appendingPathComponent("t-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+
+    /// Writes a text and returns its path.
+    func write(_ text: String, to name: String) throws -> String {
+        let path = "\(self.path)/\(name)"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+}
+
+/// A certificate authority with a server's certificate for `localhost` and 127.0.0.1, in files.
+final class TestCertificates: Sendable {
+    let folder: TemporaryFolder
+    let authority: LabAuthority
+    let authorityPath: String
+    let certificatePath: String
+    let keyPath: String
+
+    init(names: [String] = ["localhost", "127.0.0.1"]) throws {
+        self.folder = try TemporaryFolder()
+        self.authority = LabAuthority()
+        let (chain, key) = self.authority.issueTLSServerCertificate(names: names)
+        self.authorityPath = try self.folder.write(self.authority.tlsAuthorityPEM, to: "ca.pem")
+        self.certificatePath = try self.folder.write(chain, to: "server.pem")
+        self.keyPath = try self.folder.write(key, to: "server.key")
+    }
+
+    /// Puts another certificate of the same authority in the place of the present one.
+    func replace() throws {
+        let (chain, key) = self.authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
+        _ = try self.folder.write(chain, to: "server.pem")
+        _ = try self.folder.write(key, to: "server.key")
+    }
+
+    /// The key of another certificate of the same authority.
+    func otherKey() -> String {
+        self.authority.issueTLSServerCertificate(names: ["localhost"]).keyPEM
+    }
+
+    func serverContext() throws -> TLSServerContext {
+        try TLSServerContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
+    }
+
+    func clientContext(serverName: String = "localhost") throws -> TLSClientContext {
+        let trust = TLSTrust.authority(pem: Array(self.authority.tlsAuthorityPEM.utf8))
+        return try TLSClientContext(trust: trust, serverName: serverName)
+    }
+}
+
+/// What a server told its log, for a test to wait for.
+final class Failures: Sendable {
+    private let stream: AsyncStream<TLSFailure>
+    private let source: AsyncStream<TLSFailure>.Continuation
+
+    init() {
+        (self.stream, self.source) = AsyncStream.makeStream()
+    }
+
+    func add(_ failure: TLSFailure) { self.source.yield(failure) }
+
+    /// The next one, waiting for it.
+    func next() async -> TLSFailure? {
+        for await failure in self.stream { return failure }
+        return nil
+    }
+}
+
+/// A listener that answers as ``echo(_:)`` does, for the time of `body`.
+@discardableResult
+func withServer<Result: Sendable>(
+    _ certificates: TestCertificates,
+    limits: TransportLimits = TransportLimits(),
+    failures: Failures = Failures(),
+    serve: @escaping @Sendable (ServerConnection) async -> Void = echo,
+    _ body: @escaping @Sendable (_ port: Int, _ tls: TLSServerContext, _ listener: RPCListener) async throws -> Result
+) async throws -> Result {
+    let tls = try certificates.serverContext()
+    let listener = try await RPCListener.bind(
+        host: "127.0.0.1",
+        port: 0,
+        tls: tls,
+        limits: limits,
+        onFailure: { _, failure in failures.add(failure) }
+    )
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await listener.serve(serve) }
+        defer { listener.stop() }
+        return try await body(listener.port, tls, listener)
+    }
+}
+
+/// Answers BeginEnrollment with the connection's channel binding as token, and all else with `not-allowed`.
+@Sendable func echo(_ connection: ServerConnection) async {
+    while true {
+        switch await connection.next() {
+        case .request(let request):
+            guard await connection.send(answer(to: request, on: connection)) else { return }
+        case .violation(let violation, let id):
+            _ = await connection.send(Response(id: id, result: .refused(Refusal(.malformed))))
+            if violation.endsConnection { return }
+        case .closed:
+            return
+        }
+    }
+}
+
+func answer(to request: Request, on connection: ServerConnection) -> Response {
+    guard case .beginEnrollment = request.call, let wallet = WalletID(Array(repeating: 7, count: 16)) else {
+        return Response(id: request.id, result: .refused(Refusal(.notAllowed)))
+    }
+    let enrollment = Enrollment(
+        token: connection.channelBinding.bytes,
+        walletID: wallet,
+        expiresAt: Timestamp(milliseconds: 0)
+    )
+    return Response(id: request.id, result: .beginEnrollment(enrollment))
+}
+
+/// Calls BeginEnrollment and returns the token that came back.
+func token(_ connection: ClientConnection) async throws -> [UInt8] {
+    guard case .beginEnrollment(let enrollment) = try await connection.call(.beginEnrollment, timeout: .seconds(20))
+    else {
+        throw UnexpectedAnswer()
+    }
+    return enrollment.token
+}
+
+struct UnexpectedAnswer: Error {}
+
+func connect(_ port: Int, _ tls: TLSClientContext) async throws(ConnectError) -> ClientConnection {
+    try await ClientConnection.connect(host: "127.0.0.1", port: port, tls: tls, timeout: .seconds(20))
+}

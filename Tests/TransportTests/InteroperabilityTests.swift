@@ -1,0 +1,116 @@
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("TLS against the openssl command")
+struct InteroperabilityTests {
+    private let certificates: TestCertificates
+    private static let exporter = ["-keymatexport", "EXPORTER-Channel-Binding", "-keymatexportlen", "32"]
+
+    init() throws {
+        self.certificates = try TestCertificates()
+    }
+
+    private func client(_ port: Int, _ more: [String]) -> OpenSSLCommand {
+        OpenSSLCommand(
+            ["s_client", "-connect", "127.0.0.1:\(port)", "-CAfile", self.certificates.authorityPath] + more
+        )
+    }
+
+    @Test("a foreign client is served, and the channel binding that it exports is the server's")
+    func foreignClient() async throws {
+        try await withServer(self.certificates) { port, _, _ in
+            let command = self.client(port, ["-alpn", "remote-pin/1", "-verify_return_error"] + Self.exporter)
+            defer { command.end() }
+            #expect(await command.find(/ALPN protocol: remote-pin\/1/) != nil)
+            #expect(await command.find(/Verify return code: 0/) != nil)
+            let exported = try #require(await command.find(/Keying material: ([0-9A-F]{64})/)).1
+            let wipe = Request(id: 9, call: .reportWipe).encoded()
+            try command.write([0, 0, 0, UInt8(wipe.count)] + wipe)
+            // An empty frame is answered with an error frame; then the connection ends in an orderly way.
+            try command.write([0, 0, 0, 0])
+            #expect(await command.find(/closed/) != nil)
+            #expect(exported.count == 64)
+        }
+    }
+
+    @Test("the channel binding that a foreign client exports is the server's own")
+    func sameBinding() async throws {
+        let bindings = AsyncStream<ChannelBinding>.makeStream()
+        try await withServer(
+            self.certificates,
+            serve: { connection in
+                bindings.continuation.yield(connection.channelBinding)
+                await echo(connection)
+            }
+        ) { port, _, _ in
+            let command = self.client(port, ["-alpn", "remote-pin/1"] + Self.exporter)
+            let exported = try #require(await command.find(/Keying material: ([0-9A-F]{64})/)).1
+            var iterator = bindings.stream.makeAsyncIterator()
+            let binding = await iterator.next(isolation: nil)
+            #expect(binding == ChannelBinding(hex: String(exported)))
+            command.end()
+        }
+    }
+
+    @Test("a foreign server exports the same channel binding as our client, and resumes its tickets")
+    func foreignServer() async throws {
+        let context = try self.certificates.clientContext()
+        let command = OpenSSLCommand(
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-cert", self.certificates.certificatePath, "-key",
+                self.certificates.keyPath, "-alpn", "remote-pin/1", "-tls1_3",
+            ] + Self.exporter
+        )
+        defer { command.end() }
+        let port = try await command.listeningPort()
+        let connection = try await connect(port, context)
+        let exported = try #require(await command.find(/Keying material: ([0-9A-F]{64})/)).1
+        #expect(connection.channelBinding == ChannelBinding(hex: String(exported)))
+        connection.close()
+        await connection.closed()
+        let second = try await connect(port, context)
+        #expect(second.isResumed)
+        #expect(second.channelBinding != connection.channelBinding)
+        second.close()
+        await second.closed()
+    }
+
+    @Test(
+        "a client of TLS 1.2, without our protocol, or with another one, is refused",
+        arguments: [
+            (["-tls1_2", "-alpn", "remote-pin/1"], TLSFailure.broken("unsupported protocol"), "protocol version"),
+            (["-tls1_3"], .noCommonProtocol, "no application protocol"),
+            (["-tls1_3", "-alpn", "h2,http/1.1"], .noCommonProtocol, "no application protocol"),
+        ]
+    )
+    func refusedClient(arguments: [String], reason: TLSFailure, alert: String) async throws {
+        let failures = Failures()
+        try await withServer(self.certificates, failures: failures) { port, _, _ in
+            let output = try await OpenSSLCommand.run(["s_client", "-connect", "127.0.0.1:\(port)"] + arguments)
+            #expect(output.contains(alert))
+            #expect(await failures.next() == reason)
+        }
+    }
+
+    @Test(
+        "a server of TLS 1.2, without our protocol, or with another one, is refused",
+        arguments: [
+            (["-tls1_2", "-alpn", "remote-pin/1"], TLSFailure.refusedByPeer(alert: 70)),
+            (["-tls1_3"], .noCommonProtocol), (["-tls1_3", "-alpn", "h2"], .noCommonProtocol),
+        ]
+    )
+    func refusedServer(arguments: [String], reason: TLSFailure) async throws {
+        let context = try self.certificates.clientContext()
+        let command = OpenSSLCommand(
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-cert", self.certificates.certificatePath, "-key",
+                self.certificates.keyPath,
+            ] + arguments
+        )
+        defer { command.end() }
+        let port = try await command.listeningPort()
+        await #expect(throws: ConnectError.tls(reason)) { try await connect(port, context) }
+    }
+}
