@@ -1,0 +1,71 @@
+/// The receipt beside an App Attest attestation: for Apple's fraud metric, and of no part in the verification.
+///
+/// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
+public struct AppAttestReceipt: Hashable, Sendable {
+    /// The fields by number; the first of each counts.
+    private let fields: [Int: [UInt8]]
+    /// What Apple signed: the content itself, also where signed attributes stand beside it.
+    public let content: [UInt8]
+    public let signature: [UInt8]
+    /// The certificates in it, in their order.
+    public let certificates: [Certificate]
+    /// Whether signed attributes are there; receipts of 2020 have them.
+    public let hasSignedAttributes: Bool
+
+    public init(decoding bytes: [UInt8]) throws(DERError) {
+        var outer = DERMembers(try DERNode(parsingBER: bytes).sequence("ContentInfo"))
+        _ = try outer.next("contentType")
+        var signed = DERMembers(try outer.next("content").onlyChild("SignedData").sequence("SignedData"))
+        _ = try signed.next("version")
+        _ = try signed.next("digestAlgorithms")
+        var encapsulated = DERMembers(try signed.next("encapContentInfo").sequence("EncapsulatedContentInfo"))
+        _ = try encapsulated.next("eContentType")
+        self.content = try encapsulated.next("eContent").onlyChild("eContent").joinedOctets()
+        self.certificates = try signed.next(tagged: 0).map(Self.certificates) ?? []
+        _ = signed.next(tagged: 1)
+        let signers = try signed.next("signerInfos").set("SignerInfos")
+        guard let signer = try signers.first?.sequence("SignerInfo"),
+            let signature = signer.last(where: { $0.isUniversal(DERTag.octetString) })
+        else { throw .missing("SignerInfo") }
+        self.signature = try signature.joinedOctets()
+        self.hasSignedAttributes = signer.contains { $0.contextTag == 0 }
+        self.fields = try Self.fields(of: self.content)
+    }
+
+    /// `TEAMID.bundle.id`.
+    public var appID: String? { self.text(2) }
+    /// The certificate of the attested key.
+    public var certificate: [UInt8]? { self.fields[3] }
+    public var clientDataHash: [UInt8]? { self.fields[4] }
+    /// ATTEST or RECEIPT.
+    public var type: String? { self.text(6) }
+    /// Only in some.
+    public var environment: String? { self.text(7) }
+    public var created: String? { self.text(12) }
+    /// How many keys the device attested lately; only in refreshed receipts.
+    public var riskMetric: String? { self.text(17) }
+    public var notBefore: String? { self.text(19) }
+    public var expires: String? { self.text(21) }
+
+    private func text(_ field: Int) -> String? {
+        self.fields[field].flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    private static func fields(of content: [UInt8]) throws(DERError) -> [Int: [UInt8]] {
+        var fields: [Int: [UInt8]] = [:]
+        for node in try DERNode(parsingBER: content).set("receipt fields") {
+            var members = DERMembers(try node.sequence("receipt field"))
+            guard let number = Int(exactly: try members.next("number").integer()) else { throw .number }
+            _ = try members.next("version")
+            let value = try members.next("value").joinedOctets()
+            fields[number] = fields[number] ?? value
+        }
+        return fields
+    }
+
+    private static func certificates(_ node: DERNode) throws(DERError) -> [Certificate] {
+        var certificates: [Certificate] = []
+        for child in try node.children("certificates") { certificates.append(try Certificate(decoding: child.encoded)) }
+        return certificates
+    }
+}

@@ -1,0 +1,35 @@
+/// What Apple writes into an App Attest leaf besides the nonce: of interest to operators, not to trust.
+public struct AppleCertificateFacts: Hashable, Sendable {
+    /// The app id; nil where it is not stated.
+    public let appID: String?
+    /// As in `26.1`; nil where it is not stated.
+    public let osVersion: String?
+    /// As in `23B85`; nil where it is not stated.
+    public let osBuild: String?
+    /// As in `iphoneos`; nil where it is not stated.
+    public let platform: String?
+
+    /// Never fails: what cannot be read is not stated.
+    public init(_ certificate: Certificate) {
+        let application = Self.texts(certificate.values(of: .appAttestApplication).first)
+        let system = Self.texts(certificate.values(of: .appAttestSystem).first)
+        self.appID = application[1204]
+        self.osVersion = system[1400] ?? system[1405]
+        self.osBuild = system[1403]
+        self.platform = system[1026]
+    }
+
+    /// The texts under the tags of a SEQUENCE.
+    private static func texts(_ value: [UInt8]?) -> [UInt: String] {
+        guard let value, let members = try? DERNode(parsing: value).children("fields") else { return [:] }
+        var texts: [UInt: String] = [:]
+        for member in members {
+            guard let tag = member.contextTag, let field = try? member.onlyChild("field"),
+                field.isUniversal(DERTag.octetString) || field.isUniversal(DERTag.utf8String),
+                let bytes = try? field.primitive("text"), let text = String(validating: bytes, as: UTF8.self)
+            else { continue }
+            texts[tag] = text
+        }
+        return texts
+    }
+}

@@ -1,0 +1,123 @@
+public import Vocabulary
+
+/// What an App Attest key signs besides the client's data (WebAuthn §6.1, as Apple fills it).
+public struct AuthenticatorData: Hashable, Sendable {
+    /// SHA-256 of the app id, `TEAMID.bundle.id`.
+    public var rpIDHash: SHA256Digest
+    /// The flags as they stand; Apple sets 0x40 in assertions too, where no credential follows.
+    public var flags: UInt8
+    /// How often the key has signed; 0 in an attestation.
+    public var counter: UInt32
+    /// Only in attestations.
+    public var credential: Credential?
+    /// The map at the end, which newer systems add.
+    public var extensions: CBOR?
+
+    /// The key that an attestation vouches for.
+    public struct Credential: Hashable, Sendable {
+        /// 16 bytes that name the environment.
+        public var aaguid: [UInt8]
+        /// The key's id: SHA-256 of its public key.
+        public var id: [UInt8]
+        /// The public key as a COSE map (RFC 9052 §7).
+        public var key: CBOR
+
+        public init(aaguid: [UInt8], id: [UInt8], key: CBOR) {
+            self.aaguid = aaguid
+            self.id = id
+            self.key = key
+        }
+    }
+
+    /// The flag that says a credential follows.
+    public static let hasCredential: UInt8 = 0x40
+    /// The flag that says extensions follow; not all of Apple's systems set it.
+    public static let hasExtensions: UInt8 = 0x80
+
+    public init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
+        self.rpIDHash = rpIDHash
+        self.flags = flags
+        self.counter = counter
+        self.credential = credential
+        self.extensions = extensions
+    }
+
+    /// Reads an attestation's data (`withCredential`) or an assertion's.
+    ///
+    /// Behind the fixed part, and the credential, stands nothing or exactly one CBOR map.
+    public init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
+        var rest = bytes[...]
+        guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
+        self.rpIDHash = rpIDHash
+        rest = rest.dropFirst(32)
+        self.flags = rest.removeFirst()
+        self.counter = rest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        rest = rest.dropFirst(4)
+        self.credential = withCredential ? try Self.credential(from: &rest, flags: self.flags) : nil
+        self.extensions = rest.isEmpty ? nil : try Self.extensions(from: &rest)
+    }
+
+    public var encoded: [UInt8] {
+        var bytes = self.rpIDHash.bytes + [self.flags] + self.counter.bigEndianBytes
+        if let credential = self.credential {
+            bytes += credential.aaguid + UInt16(credential.id.count).bigEndianBytes + credential.id
+            bytes += credential.key.encoded
+        }
+        return bytes + (self.extensions?.encoded ?? [])
+    }
+
+    private static func credential(
+        from rest: inout ArraySlice<UInt8>,
+        flags: UInt8
+    ) throws(AuthenticatorDataError) -> Credential {
+        guard flags & Self.hasCredential != 0 else { throw .noCredential }
+        guard rest.count >= 18 else { throw .truncated }
+        let aaguid = Array(rest.prefix(16))
+        let length = rest.dropFirst(16).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        rest = rest.dropFirst(18)
+        guard rest.count >= length else { throw .truncated }
+        let id = Array(rest.prefix(length))
+        rest = rest.dropFirst(length)
+        guard let key = try? CBOR(decodingPrefixOf: &rest), key.isMap else { throw .credentialKey }
+        return Credential(aaguid: aaguid, id: id, key: key)
+    }
+
+    private static func extensions(from rest: inout ArraySlice<UInt8>) throws(AuthenticatorDataError) -> CBOR {
+        guard let map = try? CBOR(decodingPrefixOf: &rest), map.isMap, rest.isEmpty else { throw .trailingBytes }
+        return map
+    }
+}
+
+/// Why bytes are no authenticator data; the caller refuses the evidence.
+public enum AuthenticatorDataError: Error, Hashable {
+    /// They end before what must be there.
+    case truncated
+    /// The flag says that no credential follows where one must.
+    case noCredential
+    /// The credential's key is not a CBOR map.
+    case credentialKey
+    /// Something other than one CBOR map stands at the end.
+    case trailingBytes
+}
+
+extension AuthenticatorData.Credential {
+    /// A P-256 key as COSE writes it: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
+    public static func coseKey(_ key: P256PublicKey) -> CBOR {
+        .map([
+            CBOR.Entry(.integer(1), .integer(2)),
+            CBOR.Entry(.integer(3), .integer(-7)),
+            CBOR.Entry(.integer(-1), .integer(1)),
+            CBOR.Entry(.integer(-2), .bytes(Array(key.bytes[1..<33]))),
+            CBOR.Entry(.integer(-3), .bytes(Array(key.bytes[33...]))),
+        ])
+    }
+
+    /// The key, where it is a P-256 key in the form that ``coseKey(_:)`` writes.
+    public var publicKey: P256PublicKey? {
+        guard self.key[.integer(1)] == .integer(2), self.key[.integer(3)] == .integer(-7),
+            self.key[.integer(-1)] == .integer(1), let x = self.key[.integer(-2)]?.byteString,
+            let y = self.key[.integer(-3)]?.byteString, x.count == 32
+        else { return nil }
+        return P256PublicKey([0x04] + x + y)
+    }
+}

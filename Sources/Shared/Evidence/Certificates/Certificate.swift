@@ -1,0 +1,121 @@
+public import Vocabulary
+
+/// An X.509 certificate as it stands, without an opinion on it.
+///
+/// A reader of our own, because certificates of genuine phones carry what strict libraries refuse: NULL parameters
+/// of ECDSA, empty and odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. It decides
+/// nothing; what must hold is the verifier's to say.
+public struct Certificate: Hashable, Sendable {
+    /// The whole certificate.
+    public let encoded: [UInt8]
+    /// The signed part, as signed.
+    public let signedPart: [UInt8]
+    /// The serial number in lower-case hexadecimal without leading zeros, as status lists name it.
+    public let serialNumber: String
+    public let signatureAlgorithm: OID
+    /// Whether anything, NULL too, stands behind the algorithm; RFC 5758 §3.2 forbids it for ECDSA, devices do it.
+    public let hasSignatureParameters: Bool
+    /// Whether the signed part names the same algorithm as the signature.
+    public let isAlgorithmConsistent: Bool
+    /// The content of the signature's BIT STRING.
+    public let signature: [UInt8]
+    public let issuer: DistinguishedName
+    public let subject: DistinguishedName
+    public let notBefore: Timestamp
+    public let notAfter: Timestamp
+    public let publicKey: SubjectPublicKey
+    /// All extensions in their order; the same may stand twice.
+    public let extensions: [CertificateExtension]
+
+    /// Reads exactly one certificate with nothing behind it.
+    public init(decoding encoded: [UInt8]) throws(DERError) {
+        var outer = DERMembers(try DERNode(parsing: encoded).sequence("Certificate"))
+        let signedPart = try outer.next("tbsCertificate")
+        let outerAlgorithm = try outer.next("signatureAlgorithm")
+        var algorithm = DERMembers(try outerAlgorithm.sequence("AlgorithmIdentifier"))
+        self.encoded = encoded
+        self.signedPart = signedPart.encoded
+        self.signatureAlgorithm = try algorithm.next("algorithm").objectIdentifier()
+        self.hasSignatureParameters = !algorithm.isEmpty
+        self.signature = try outer.next("signature").bitString()
+        guard outer.isEmpty else { throw .expected("end of Certificate") }
+        var fields = DERMembers(try signedPart.sequence("TBSCertificate"))
+        _ = fields.next(tagged: 0)
+        self.serialNumber = try Self.serialNumber(try fields.next("serialNumber"))
+        self.isAlgorithmConsistent = try fields.next("signature").encoded == outerAlgorithm.encoded
+        self.issuer = try DistinguishedName(try fields.next("issuer"))
+        var validity = DERMembers(try fields.next("validity").sequence("Validity"))
+        self.notBefore = try CertificateTime.read(try validity.next("notBefore"))
+        self.notAfter = try CertificateTime.read(try validity.next("notAfter"))
+        self.subject = try DistinguishedName(try fields.next("subject"))
+        self.publicKey = try SubjectPublicKey(try fields.next("subjectPublicKeyInfo"))
+        _ = fields.next(tagged: 1)
+        _ = fields.next(tagged: 2)
+        self.extensions = try fields.next(tagged: 3).map(Self.extensions(under:)) ?? []
+        guard fields.isEmpty else { throw .expected("end of TBSCertificate") }
+    }
+
+    /// The values of every extension with this identifier.
+    public func values(of identifier: OID) -> [[UInt8]] {
+        self.extensions.filter { $0.identifier == identifier }.map(\.value)
+    }
+
+    /// Whether basicConstraints says that this certificate may sign others; many factory certificates do not.
+    public var isAuthority: Bool {
+        guard let value = self.values(of: .basicConstraints).first,
+            let first = try? DERNode(parsing: value).sequence().first
+        else { return false }
+        return (try? first.boolean()) ?? false
+    }
+
+    private static func extensions(under tag: DERNode) throws(DERError) -> [CertificateExtension] {
+        var extensions: [CertificateExtension] = []
+        for node in try tag.onlyChild("Extensions").sequence("Extensions") {
+            var members = DERMembers(try node.sequence("Extension"))
+            let identifier = try members.next("extnID").objectIdentifier()
+            var value = try members.next("extnValue")
+            var isCritical = false
+            if value.isUniversal(DERTag.boolean) {
+                isCritical = try value.boolean()
+                value = try members.next("extnValue")
+            }
+            guard members.isEmpty else { throw .expected("end of Extension") }
+            extensions.append(CertificateExtension(identifier, isCritical: isCritical, value: try value.octetString()))
+        }
+        return extensions
+    }
+
+    private static func serialNumber(_ node: DERNode) throws(DERError) -> String {
+        guard node.isUniversal(DERTag.integer) else { throw .expected("INTEGER") }
+        var bytes = try node.primitive("INTEGER")
+        guard let first = bytes.first else { throw .number }
+        if first >= 0x80 { bytes = Self.negated(bytes) }
+        let digits = String(bytes.hex.drop { $0 == "0" })
+        return (first >= 0x80 ? "-" : "") + (digits.isEmpty ? "0" : digits)
+    }
+
+    /// The magnitude of a negative number in two's complement.
+    private static func negated(_ bytes: [UInt8]) -> [UInt8] {
+        var carries = true
+        let magnitude = bytes.reversed().map { byte -> UInt8 in
+            let (sum, overflow) = (~byte).addingReportingOverflow(carries ? 1 : 0)
+            carries = overflow
+            return sum
+        }
+        return magnitude.reversed()
+    }
+}
+
+/// One extension of a certificate.
+public struct CertificateExtension: Hashable, Sendable {
+    public let identifier: OID
+    public let isCritical: Bool
+    /// The content of the OCTET STRING.
+    public let value: [UInt8]
+
+    public init(_ identifier: OID, isCritical: Bool = false, value: [UInt8]) {
+        self.identifier = identifier
+        self.isCritical = isCritical
+        self.value = value
+    }
+}

@@ -1,0 +1,87 @@
+/// A name in a certificate: its attributes in order, and its encoding.
+public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
+    /// One attribute, such as a common name.
+    public struct Attribute: Hashable, Sendable {
+        public let type: OID
+        /// The text, with bytes that are not UTF-8 replaced.
+        public let value: String
+
+        public init(_ type: OID, _ value: String) {
+            self.type = type
+            self.value = value
+        }
+    }
+
+    public let encoded: [UInt8]
+    public let attributes: [Attribute]
+
+    /// A name to be written, each attribute as UTF8String.
+    public init(_ attributes: [Attribute]) {
+        self.attributes = attributes
+        self.encoded = DERWriter.sequence(
+            of: attributes.map { attribute in
+                DERWriter.set(of: [
+                    DERWriter.sequence(
+                        DERWriter.objectIdentifier(attribute.type),
+                        DERWriter.utf8String(attribute.value)
+                    )
+                ])
+            }
+        )
+    }
+
+    /// A name of the usual attributes, those that are given.
+    public init(commonName: String, organization: String? = nil, title: String? = nil, serialNumber: String? = nil) {
+        var attributes: [Attribute] = []
+        if let serialNumber { attributes.append(Attribute(.nameSerialNumber, serialNumber)) }
+        if let title { attributes.append(Attribute(.title, title)) }
+        attributes.append(Attribute(.commonName, commonName))
+        if let organization { attributes.append(Attribute(.organization, organization)) }
+        self.init(attributes)
+    }
+
+    init(_ node: DERNode) throws(DERError) {
+        var attributes: [Attribute] = []
+        for set in try node.sequence("Name") {
+            for pair in try set.set("RelativeDistinguishedName") {
+                var members = DERMembers(try pair.sequence("AttributeTypeAndValue"))
+                let type = try members.next("type").objectIdentifier()
+                let value = try members.next("value").primitive("value")
+                attributes.append(Attribute(type, String(decoding: value, as: UTF8.self)))
+            }
+        }
+        self.encoded = node.encoded
+        self.attributes = attributes
+    }
+
+    public var commonName: String? { self.first(.commonName) }
+    public var organization: String? { self.first(.organization) }
+    /// The attribute serialNumber (X.520), which factory-provisioned chains carry below the root.
+    public var serialNumber: String? { self.first(.nameSerialNumber) }
+
+    /// Whether both name the same, regardless of the string type, letter case and spaces (RFC 5280 §7.1).
+    public func matches(_ other: DistinguishedName) -> Bool {
+        self.encoded == other.encoded || self.attributes.map(Self.folded) == other.attributes.map(Self.folded)
+    }
+
+    public var description: String {
+        self.attributes.map { "\(Self.shortName(of: $0.type))=\($0.value)" }.joined(separator: ", ")
+    }
+
+    private func first(_ type: OID) -> String? { self.attributes.first { $0.type == type }?.value }
+
+    private static func folded(_ attribute: Attribute) -> Attribute {
+        let words = attribute.value.lowercased().split(whereSeparator: \.isWhitespace)
+        return Attribute(attribute.type, words.joined(separator: " "))
+    }
+
+    private static func shortName(of type: OID) -> String {
+        switch type {
+        case .commonName: "CN"
+        case .organization: "O"
+        case .title: "T"
+        case .nameSerialNumber: "serialNumber"
+        default: type.description
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import SwiftASN1
+
+/// Why bytes are not the DER structure that was expected; the caller refuses the evidence.
+public enum DERError: Error, Hashable {
+    /// The bytes are no DER value, or something stands behind it.
+    case notDER
+    /// There are more values than any certificate has.
+    case tooManyValues
+    /// A value of another type stands where this one was expected.
+    case expected(String)
+    /// A structure ends before a member that it must have.
+    case missing(String)
+    /// A number has more bytes than any that is used here, or superfluous ones.
+    case number
+    /// A date cannot be read.
+    case time
+}
+
+/// One value in a parsed DER structure, seen through the few questions that certificates need.
+///
+/// It is deliberately lenient where real devices are odd (BOOLEAN true as 0x01, NULL parameters) and strict in what
+/// could hide something: every structure is read to its end.
+struct DERNode {
+    private let node: ASN1Node
+
+    /// Parses exactly one value with nothing behind it.
+    init(parsing bytes: [UInt8]) throws(DERError) {
+        guard DERBudget.admits(bytes) else { throw .tooManyValues }
+        do {
+            self.node = try DER.parse(bytes)
+        } catch {
+            throw .notDER
+        }
+    }
+
+    /// Parses exactly one value in BER, where lengths may be open.
+    init(parsingBER bytes: [UInt8]) throws(DERError) {
+        guard DERBudget.admits(bytes) else { throw .tooManyValues }
+        do {
+            self.node = try BER.parse(bytes)
+        } catch {
+            throw .notDER
+        }
+    }
+
+    private init(_ node: ASN1Node) {
+        self.node = node
+    }
+
+    /// The whole value: tag, length and content.
+    var encoded: [UInt8] { Array(self.node.encodedBytes) }
+
+    /// The number of a context-specific tag; nil for every other class.
+    var contextTag: UInt? {
+        self.node.identifier.tagClass == .contextSpecific ? self.node.identifier.tagNumber : nil
+    }
+
+    /// The content of a value that is not made of other values.
+    func primitive(_ expectation: String) throws(DERError) -> [UInt8] {
+        guard case .primitive(let content) = self.node.content else { throw .expected(expectation) }
+        return Array(content)
+    }
+
+    /// The values that this one is made of.
+    func children(_ expectation: String) throws(DERError) -> [DERNode] {
+        guard case .constructed(let nodes) = self.node.content else { throw .expected(expectation) }
+        return nodes.map { DERNode($0) }
+    }
+
+    /// The one value under an explicit tag, with nothing beside it.
+    func onlyChild(_ expectation: String) throws(DERError) -> DERNode {
+        let children = try self.children(expectation)
+        guard children.count == 1 else { throw .expected(expectation) }
+        return children[0]
+    }
+
+    func isUniversal(_ number: UInt) -> Bool {
+        self.node.identifier.tagClass == .universal && self.node.identifier.tagNumber == number
+    }
+}
+
+/// The universal tags that are read here (X.680 §8.4).
+enum DERTag {
+    static let boolean: UInt = 1
+    static let integer: UInt = 2
+    static let bitString: UInt = 3
+    static let octetString: UInt = 4
+    static let null: UInt = 5
+    static let objectIdentifier: UInt = 6
+    static let enumerated: UInt = 10
+    static let utf8String: UInt = 12
+    static let sequence: UInt = 16
+    static let set: UInt = 17
+    static let utcTime: UInt = 23
+    static let generalizedTime: UInt = 24
+}

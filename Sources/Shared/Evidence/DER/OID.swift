@@ -1,0 +1,73 @@
+/// An object identifier in dotted form.
+public struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// As in `1.2.840.10045.2.1`.
+    public let description: String
+
+    public init(stringLiteral text: String) {
+        self.description = text
+    }
+
+    /// Reads the content octets (X.690 §8.19); nil where they end in the middle of a number or hold one over 63 bits.
+    init?(content: [UInt8]) {
+        guard let last = content.last, last & 0x80 == 0 else { return nil }
+        var numbers: [UInt64] = []
+        var number: UInt64 = 0
+        for byte in content {
+            guard number < 1 << 56 else { return nil }
+            number = number << 7 | UInt64(byte & 0x7F)
+            guard byte & 0x80 == 0 else { continue }
+            if numbers.isEmpty {
+                let first = min(number / 40, 2)
+                numbers = [first, number - 40 * first]
+            } else {
+                numbers.append(number)
+            }
+            number = 0
+        }
+        self.description = numbers.map { String($0) }.joined(separator: ".")
+    }
+
+    /// The content octets.
+    var content: [UInt8] {
+        let numbers = self.description.split(separator: ".").compactMap { UInt64($0) }
+        precondition(numbers.count >= 2, "an object identifier has at least two numbers")
+        return ([numbers[0] * 40 + numbers[1]] + numbers.dropFirst(2)).flatMap { Self.base128($0) }
+    }
+
+    private static func base128(_ number: UInt64) -> [UInt8] {
+        var bytes = [UInt8(number & 0x7F)]
+        var rest = number >> 7
+        while rest > 0 {
+            bytes.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
+            rest >>= 7
+        }
+        return bytes
+    }
+}
+
+extension OID {
+    static let ecPublicKey: OID = "1.2.840.10045.2.1"
+    static let rsaEncryption: OID = "1.2.840.113549.1.1.1"
+    /// The prefix of the arc under which NIST names ML-DSA's parameter sets, 17 to 19.
+    static let nistSignatures = "2.16.840.1.101.3.4.3."
+    static let p256: OID = "1.2.840.10045.3.1.7"
+    static let ecdsaWithSHA256: OID = "1.2.840.10045.4.3.2"
+    static let commonName: OID = "2.5.4.3"
+    static let nameSerialNumber: OID = "2.5.4.5"
+    static let organization: OID = "2.5.4.10"
+    static let title: OID = "2.5.4.12"
+    static let subjectKeyIdentifier: OID = "2.5.29.14"
+    static let keyUsage: OID = "2.5.29.15"
+    static let subjectAlternativeName: OID = "2.5.29.17"
+    static let basicConstraints: OID = "2.5.29.19"
+    static let authorityKeyIdentifier: OID = "2.5.29.35"
+    static let extendedKeyUsage: OID = "2.5.29.37"
+    /// Android's key attestation extension, holding a ``KeyDescription``.
+    public static let keyDescription: OID = "1.3.6.1.4.1.11129.2.1.17"
+    /// Apple's extension holding the nonce of an App Attest attestation.
+    public static let appAttestNonce: OID = "1.2.840.113635.100.8.2"
+    /// Apple's extension in App Attest certificates with the app and key policy.
+    public static let appAttestApplication: OID = "1.2.840.113635.100.8.5"
+    /// Apple's extension in App Attest certificates with the version of the operating system.
+    public static let appAttestSystem: OID = "1.2.840.113635.100.8.7"
+}

@@ -1,0 +1,168 @@
+/// The properties of a key, each under its tag, in the order of the encoding; no tag stands twice.
+public struct AuthorizationList: Hashable, Sendable {
+    /// One property.
+    public struct Entry: Hashable, Sendable {
+        public var tag: UInt
+        public var value: Value
+
+        public init(_ tag: UInt, _ value: Value) {
+            self.tag = tag
+            self.value = value
+        }
+    }
+
+    /// What a property holds.
+    public enum Value: Hashable, Sendable {
+        case integer(Int128)
+        /// A SET, in the order of the encoding.
+        case integers([Int128])
+        /// A property that says something by being there.
+        case present
+        case bytes([UInt8])
+        /// Text that a device states of itself; bytes, for it need not be UTF-8.
+        case text([UInt8])
+        case rootOfTrust(RootOfTrust)
+        case application(ApplicationID)
+        /// A property of a later schema, as encoded.
+        case unknown([UInt8])
+    }
+
+    public var entries: [Entry]
+
+    public init(_ entries: [Entry] = []) {
+        self.entries = entries
+    }
+
+    /// The value under `tag`; setting nil takes the entry away.
+    public subscript(tag: UInt) -> Value? {
+        get { self.entries.first { $0.tag == tag }?.value }
+        set {
+            let index = self.entries.firstIndex { $0.tag == tag }
+            switch (index, newValue) {
+            case (let index?, let value?): self.entries[index].value = value
+            case (let index?, nil): self.entries.remove(at: index)
+            case (nil, let value?): self.entries.append(Entry(tag, value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    public subscript(tag: AuthorizationTag) -> Value? {
+        get { self[tag.rawValue] }
+        set { self[tag.rawValue] = newValue }
+    }
+
+    /// The number under `tag`; nil where it is missing or no number.
+    public func integer(_ tag: AuthorizationTag) -> Int? {
+        guard case .integer(let value) = self[tag] else { return nil }
+        return Int(exactly: value)
+    }
+
+    /// The numbers under `tag`; empty where they are missing.
+    public func integers(_ tag: AuthorizationTag) -> [Int] {
+        guard case .integers(let values) = self[tag] else { return [] }
+        return values.compactMap { Int(exactly: $0) }
+    }
+
+    /// The text under `tag`; nil where it is missing.
+    public func text(_ tag: AuthorizationTag) -> String? {
+        guard case .text(let bytes) = self[tag] else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    public var rootOfTrust: RootOfTrust? {
+        guard case .rootOfTrust(let value) = self[.rootOfTrust] else { return nil }
+        return value
+    }
+
+    public var application: ApplicationID? {
+        guard case .application(let value) = self[.attestationApplicationID] else { return nil }
+        return value
+    }
+}
+
+/// The tags whose meaning is known (AOSP `Tag.aidl`, the low 28 bits).
+public enum AuthorizationTag: UInt, CaseIterable, Sendable {
+    case purpose = 1
+    case algorithm = 2
+    case keySize = 3
+    case blockMode = 4
+    case digest = 5
+    case padding = 6
+    case callerNonce = 7
+    case minMacLength = 8
+    case ecCurve = 10
+    case mlDsaVariant = 11
+    case rsaPublicExponent = 200
+    case rsaOaepMgfDigest = 203
+    case rollbackResistance = 303
+    case earlyBootOnly = 305
+    case activeDateTime = 400
+    case originationExpireDateTime = 401
+    case usageExpireDateTime = 402
+    case usageCountLimit = 405
+    case userSecureID = 502
+    case noAuthRequired = 503
+    case userAuthType = 504
+    case authTimeout = 505
+    case allowWhileOnBody = 506
+    case trustedUserPresenceRequired = 507
+    case trustedConfirmationRequired = 508
+    case unlockedDeviceRequired = 509
+    case allApplications = 600
+    case applicationID = 601
+    case creationDateTime = 701
+    case origin = 702
+    case rollbackResistant = 703
+    case rootOfTrust = 704
+    case osVersion = 705
+    case osPatchLevel = 706
+    case attestationApplicationID = 709
+    case attestationIDBrand = 710
+    case attestationIDDevice = 711
+    case attestationIDProduct = 712
+    case attestationIDSerial = 713
+    case attestationIDImei = 714
+    case attestationIDMeid = 715
+    case attestationIDManufacturer = 716
+    case attestationIDModel = 717
+    case vendorPatchLevel = 718
+    case bootPatchLevel = 719
+    case deviceUniqueAttestation = 720
+    case attestationIDSecondImei = 723
+    case moduleHash = 724
+}
+
+extension AuthorizationTag {
+    /// What the value under a tag is made of.
+    enum Form {
+        case integer
+        case integers
+        case present
+        case bytes
+        case text
+        case rootOfTrust
+        case application
+    }
+
+    var form: Form {
+        switch self {
+        case .purpose, .blockMode, .digest, .padding, .rsaOaepMgfDigest: .integers
+        case .callerNonce, .rollbackResistance, .earlyBootOnly, .noAuthRequired, .allowWhileOnBody,
+            .trustedUserPresenceRequired, .trustedConfirmationRequired, .unlockedDeviceRequired, .allApplications,
+            .rollbackResistant, .deviceUniqueAttestation:
+            .present
+        case .applicationID, .moduleHash: .bytes
+        case .attestationIDBrand, .attestationIDDevice, .attestationIDProduct, .attestationIDSerial,
+            .attestationIDImei, .attestationIDMeid, .attestationIDManufacturer, .attestationIDModel,
+            .attestationIDSecondImei:
+            .text
+        case .rootOfTrust: .rootOfTrust
+        case .attestationApplicationID: .application
+        case .algorithm, .keySize, .minMacLength, .ecCurve, .mlDsaVariant, .rsaPublicExponent, .activeDateTime,
+            .originationExpireDateTime, .usageExpireDateTime, .usageCountLimit, .userSecureID, .userAuthType,
+            .authTimeout, .creationDateTime, .origin, .osVersion, .osPatchLevel, .vendorPatchLevel, .bootPatchLevel:
+            .integer
+        }
+    }
+}
