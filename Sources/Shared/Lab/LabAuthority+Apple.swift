@@ -1,0 +1,55 @@
+internal import Evidence
+public import Vocabulary
+
+/// Which chain a simulated iOS device's attestation hangs from.
+public enum AppAttestIssuer: Hashable, Sendable {
+    /// The lab's App Attest authority.
+    case standard
+    /// The leaf was valid until an hour before the attestation.
+    case expired
+    /// The leaf is valid from a day after the attestation.
+    case notYetValid
+    /// An authority under a root that nobody knows.
+    case unknownRoot
+    /// An authority that is not marked as one.
+    case unmarked
+}
+
+extension LabAuthority {
+    /// The chain that Apple's service returns for a key: leaf and authority, without the root.
+    public func appAttestChain(
+        for key: P256PublicKey,
+        nonce: SHA256Digest,
+        issuer: AppAttestIssuer = .standard,
+        at time: Timestamp
+    ) -> [[UInt8]] {
+        let authority = self.appAttestAuthority(issuer)
+        let leaf = CertificateTemplate(
+            serialNumber: LabSerial.random(),
+            subject: DistinguishedName(
+                commonName: sha256(key.bytes).description,
+                organization: LabIssuer.organization
+            ),
+            validity: Self.appAttestValidity(issuer, at: time),
+            publicKey: key,
+            extensions: [.signsData, .nonce(nonce)]
+        )
+        return [authority.issue(leaf), authority.certificate]
+    }
+
+    private func appAttestAuthority(_ issuer: AppAttestIssuer) -> LabIssuer {
+        switch issuer {
+        case .standard, .expired, .notYetValid: self.appleAuthority
+        case .unknownRoot: LabAuthority().appleAuthority
+        case .unmarked: self.appleRoot.authority(Self.appleAuthorityName, marked: false)
+        }
+    }
+
+    private static func appAttestValidity(_ issuer: AppAttestIssuer, at time: Timestamp) -> ClosedRange<Timestamp> {
+        switch issuer {
+        case .standard, .unknownRoot, .unmarked: LabDates.days(90, around: time)
+        case .expired: LabDates.past(before: time)
+        case .notYetValid: LabDates.future(after: time)
+        }
+    }
+}

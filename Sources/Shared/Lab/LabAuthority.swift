@@ -1,0 +1,159 @@
+internal import Evidence
+public import HostSystem
+internal import Vocabulary
+
+/// A lab's test authority: what Google, Apple and a certificate authority are for real phones and servers.
+///
+/// Its chains have the vendors' formats and other roots, so that a server in a lab runs the very code that it runs in
+/// production. Its private keys lie in files; a server outside a lab refuses its roots (``Certificate/isOfLab``).
+public struct LabAuthority: Sendable {
+    let androidRoot: LabIssuer
+    let androidIntermediate: LabIssuer
+    let androidBatch: LabIssuer
+    let appleRoot: LabIssuer
+    let appleAuthority: LabIssuer
+    let tlsAuthority: LabIssuer
+
+    /// A new authority that exists in memory only.
+    public init() {
+        let lab = LabIssuer.organization
+        let root = DistinguishedName(
+            commonName: "Lab Android Root",
+            organization: lab,
+            serialNumber: "1ab0000000000001"
+        )
+        let middle = DistinguishedName(commonName: "Lab Factory", organization: lab, serialNumber: "1ab0000000000002")
+        self.androidRoot = .root(root)
+        self.androidIntermediate = self.androidRoot.authority(middle)
+        self.androidBatch = self.androidIntermediate.authority(Self.batchName)
+        self.appleRoot = .root(DistinguishedName(commonName: "Lab App Attestation Root CA", organization: lab))
+        self.appleAuthority = self.appleRoot.authority(Self.appleAuthorityName)
+        self.tlsAuthority = .root(DistinguishedName(commonName: "Lab TLS CA", organization: lab))
+    }
+
+    static let batchName = DistinguishedName(commonName: "Lab Batch", title: "TEE", serialNumber: "1ab0000000000003")
+    static let appleAuthorityName = DistinguishedName(
+        commonName: "Lab App Attestation CA 1",
+        organization: LabIssuer.organization
+    )
+
+    /// The root of Android chains, as the server's configuration names it.
+    public var androidRootCertificate: [UInt8] { self.androidRoot.certificate }
+    /// The root of App Attest chains, as the server's configuration names it.
+    public var appleRootCertificate: [UInt8] { self.appleRoot.certificate }
+    /// The authority of the lab's TLS servers, as wallets pin it.
+    public var tlsAuthorityCertificate: [UInt8] { self.tlsAuthority.certificate }
+
+    /// A status list in Google's format that holds the serials of the revoked and the suspended batch.
+    public static let statusList = """
+        {
+          "entries": {
+            "\(AndroidBatch.revokedSerial.hex)": {
+              "status": "REVOKED",
+              "reason": "KEY_COMPROMISE"
+            },
+            "\(AndroidBatch.suspendedSerial.hex)": {
+              "status": "SUSPENDED",
+              "reason": "SOFTWARE_FLAW"
+            }
+          }
+        }
+
+        """
+}
+
+/// Why a lab's authority was not written or read; tell the person who runs the lab.
+public enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
+    case file(FileError)
+    /// The file is there and is not what it should be: make a new lab.
+    case broken(path: String)
+
+    public var description: String {
+        switch self {
+        case .file(let error): error.description
+        case .broken(let path): "\(path): not a certificate and key of a lab's authority"
+        }
+    }
+}
+
+extension LabAuthority {
+    /// File names inside the authority's folder.
+    public enum File {
+        /// The root of Android chains.
+        public static let androidRoot = "android-root.pem"
+        /// The root of App Attest chains.
+        public static let appleRoot = "apple-root.pem"
+        /// The authority of the lab's TLS servers.
+        public static let tlsAuthority = "tls-ca.pem"
+        /// The status list in Google's format.
+        public static let statusList = "android-status.json"
+    }
+
+    private static let names = [
+        "android-root", "android-intermediate", "android-batch", "apple-root", "apple-ca", "tls-ca",
+    ]
+
+    /// Makes an authority and writes it into a folder that has none yet.
+    public static func create(in folder: String) throws(LabAuthorityError) -> LabAuthority {
+        let authority = LabAuthority()
+        do throws(FileError) {
+            try DurableFile.makeFolder(folder)
+            if DurableFile.exists("\(folder)/\(File.androidRoot)") {
+                throw .exists("\(folder)/\(File.androidRoot)")
+            }
+            for (name, issuer) in zip(Self.names, authority.issuers) {
+                try DurableFile.write(Array(issuer.key.pem.utf8), to: "\(folder)/\(name).key.pem")
+                try DurableFile.write(Array(PEM.certificates([issuer.certificate]).utf8), to: "\(folder)/\(name).pem")
+            }
+            try DurableFile.write(Array(Self.statusList.utf8), to: "\(folder)/\(File.statusList)")
+        } catch {
+            throw .file(error)
+        }
+        return authority
+    }
+
+    /// Reads what ``create(in:)`` wrote.
+    public static func load(from folder: String) throws(LabAuthorityError) -> LabAuthority {
+        var issuers: [LabIssuer] = []
+        for name in Self.names { issuers.append(try LabIssuer(loading: name, from: folder)) }
+        return LabAuthority(issuers: issuers)
+    }
+
+    private var issuers: [LabIssuer] {
+        [
+            self.androidRoot, self.androidIntermediate, self.androidBatch, self.appleRoot, self.appleAuthority,
+            self.tlsAuthority,
+        ]
+    }
+
+    /// - Precondition: one for each name, in their order.
+    private init(issuers: [LabIssuer]) {
+        precondition(issuers.count == Self.names.count, "an authority has all its parts")
+        self.androidRoot = issuers[0]
+        self.androidIntermediate = issuers[1]
+        self.androidBatch = issuers[2]
+        self.appleRoot = issuers[3]
+        self.appleAuthority = issuers[4]
+        self.tlsAuthority = issuers[5]
+    }
+}
+
+extension LabIssuer {
+    fileprivate init(loading name: String, from folder: String) throws(LabAuthorityError) {
+        let path = "\(folder)/\(name).pem"
+        guard let encoded = PEM.certificates(in: try Self.text(path))?.first,
+            let certificate = try? Certificate(decoding: encoded),
+            let key = SigningKey(pem: try Self.text("\(folder)/\(name).key.pem")),
+            certificate.publicKey.p256 == key.publicKey
+        else { throw .broken(path: path) }
+        self.init(certificate: encoded, subject: certificate.subject, key: key)
+    }
+
+    private static func text(_ path: String) throws(LabAuthorityError) -> String {
+        do throws(FileError) {
+            return String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self)
+        } catch {
+            throw .file(error)
+        }
+    }
+}

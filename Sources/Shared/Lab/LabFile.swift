@@ -1,0 +1,102 @@
+internal import HostSystem
+internal import Yams
+
+/// What `lab.yaml` says: all that a wallet needs to use a lab.
+///
+/// Paths are absolute once read.
+public struct LabFile: Hashable, Sendable {
+    /// The address to connect to, a number.
+    public var host: String
+    /// 0 until the lab was served for the first time; the same from then on.
+    public var port: Int
+    /// The name that the server's certificate is for.
+    public var serverName: String
+    /// The authority that wallets pin, PEM.
+    public var caFile: String
+    /// The test authority, with which simulated devices attest their keys.
+    public var authority: String
+    /// The offset of the lab's clock.
+    public var clockFile: String
+    /// The server's folder, for who starts and stops it.
+    public var server: String
+
+    public init(
+        host: String,
+        port: Int,
+        serverName: String,
+        caFile: String,
+        authority: String,
+        clockFile: String,
+        server: String
+    ) {
+        self.host = host
+        self.port = port
+        self.serverName = serverName
+        self.caFile = caFile
+        self.authority = authority
+        self.clockFile = clockFile
+        self.server = server
+    }
+
+    /// Reads a lab's file; relative paths in it are relative to the lab's folder, so that a lab can be moved.
+    public init(of lab: LabFolder) throws(LabError) {
+        let text: String
+        do throws(FileError) {
+            text = String(decoding: try DurableFile.read(lab.labFile, atMost: 65_536), as: UTF8.self)
+        } catch {
+            throw .file(error)
+        }
+        guard let values = (try? Yams.compose(yaml: text))?.mapping else {
+            throw .notAsWritten(path: lab.labFile, what: "not a lab's file")
+        }
+        func value(_ key: String) throws(LabError) -> String {
+            guard let value = values[key]?.scalar?.string, !value.isEmpty else {
+                throw .notAsWritten(path: lab.labFile, what: "`\(key)` is missing")
+            }
+            return value
+        }
+        func path(_ key: String) throws(LabError) -> String {
+            let path = try value(key)
+            return path.hasPrefix("/") ? path : "\(lab.path)/\(path)"
+        }
+        let address = try value("address")
+        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { throw .notAsWritten(path: lab.labFile, what: "`address` must be HOST:PORT") }
+        var host = address[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        self.init(
+            host: String(host),
+            port: port,
+            serverName: try value("server_name"),
+            caFile: try path("ca_file"),
+            authority: try path("authority"),
+            clockFile: try path("clock_file"),
+            server: try path("server")
+        )
+    }
+
+    /// Writes the file; paths inside the lab's folder become relative.
+    public func write(to lab: LabFolder) throws(LabError) {
+        func relative(_ path: String) -> String {
+            path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path
+        }
+        let address = self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        let lines: [(String, String)] = [
+            ("address", address), ("server_name", self.serverName), ("ca_file", relative(self.caFile)),
+            ("authority", relative(self.authority)), ("clock_file", relative(self.clockFile)),
+            ("server", relative(self.server)),
+        ]
+        var text = "# A lab for tests, made by `remote-pin-server init --lab`; wallets take it with `--lab`.\n"
+        for (key, value) in lines { text += "\(key): \(Self.quoted(value))\n" }
+        do throws(FileError) {
+            try DurableFile.write(Array(text.utf8), to: lab.labFile, mode: 0o644)
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'" + text.map { $0 == "'" ? "''" : String($0) }.joined() + "'"
+    }
+}
