@@ -1,0 +1,66 @@
+import Vocabulary
+
+/// The record as it is kept: always ``byteCount`` bytes, whatever happened.
+///
+///     0       form of the record, 1
+///     1       bit 0: blocked for good · bit 1: there is a block · bit 2: there is a last wrong attempt
+///     2–3     wrong PINs since the last right one
+///     4–11    end of the block, milliseconds since 1970
+///     12–19   length of the block, milliseconds
+///     20–35   id of the last wrong attempt
+///
+/// Numbers are big-endian and what is absent is zero. One width for every outcome is what keeps a full disk from
+/// telling a right PIN from a wrong one.
+extension AttemptRecord {
+    /// The only length an encoded record has.
+    public static let byteCount = 36
+
+    private static let form: UInt8 = 1
+    private static let permanentFlag: UInt8 = 1
+    private static let blockFlag: UInt8 = 2
+    private static let attemptFlag: UInt8 = 4
+
+    /// The bytes that are kept.
+    public func encoded() -> [UInt8] {
+        var flags: UInt8 = 0
+        if self.isBlockedPermanently { flags |= Self.permanentFlag }
+        if self.block != nil { flags |= Self.blockFlag }
+        if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
+        bytes.append(Self.form)
+        bytes.append(flags)
+        bytes.append(bigEndian: UInt64(self.failures), byteCount: 2)
+        bytes.append(bigEndian: UInt64(bitPattern: self.block?.end.milliseconds ?? 0), byteCount: 8)
+        bytes.append(bigEndian: UInt64(bitPattern: self.block?.length.milliseconds ?? 0), byteCount: 8)
+        bytes.append(contentsOf: self.lastWrongAttempt?.bytes ?? [UInt8](repeating: 0, count: 16))
+        return bytes
+    }
+
+    /// Reads what ``encoded()`` wrote and nothing else: a damaged record must not pass for one with fewer failures.
+    public init?(decoding bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
+        let flags = bytes[1]
+        self.init()
+        self.failures = Int(bytes[2..<4].bigEndian)
+        self.isBlockedPermanently = flags & Self.permanentFlag != 0
+        if flags & Self.blockFlag != 0 {
+            let end = Int64(bitPattern: bytes[4..<12].bigEndian)
+            let length = Int64(bitPattern: bytes[12..<20].bigEndian)
+            guard length > 0 else { return nil }
+            self.block = Block(end: Timestamp(milliseconds: end), length: .milliseconds(length))
+        }
+        if flags & Self.attemptFlag != 0 { self.lastWrongAttempt = AttemptID(bytes[20..<36]) }
+        guard self.isEmpty || self.failures > 0, self.encoded() == bytes else { return nil }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: UInt64, byteCount: Int) {
+        for index in (0..<byteCount).reversed() { self.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
+}

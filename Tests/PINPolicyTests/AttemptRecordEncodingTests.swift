@@ -1,0 +1,59 @@
+import PINPolicy
+import Testing
+import Vocabulary
+
+@Suite("The record as bytes")
+struct AttemptRecordEncodingTests {
+    private let start = Timestamp(milliseconds: 1_700_000_000_000)
+
+    @Test("every record has the same length and reads as what it was")
+    func roundTrip() {
+        var record = AttemptRecord()
+        var now = self.start
+        for _ in 0..<20 {
+            #expect(record.encoded().count == AttemptRecord.byteCount)
+            #expect(AttemptRecord(decoding: record.encoded()) == record)
+            _ = record.wrong(at: now)
+            now = now + .seconds(3600)
+        }
+        record.acquit()
+        #expect(record.encoded().count == AttemptRecord.byteCount)
+    }
+
+    @Test("the bytes of a known record stay what they are")
+    func knownBytes() throws {
+        var record = AttemptRecord()
+        let attempt = try #require(AttemptID(hex: "000102030405060708090a0b0c0d0e0f"))
+        for _ in 0..<3 { _ = record.wrong(at: self.start) }
+        _ = record.wrong(at: self.start, attempt: attempt)
+        #expect(
+            record.encoded().hex == "0106" + "0004" + "0000018bcfe65260" + "000000000000ea60"
+                + "000102030405060708090a0b0c0d0e0f"
+        )
+        #expect(AttemptRecord().encoded().hex == "01" + String(repeating: "00", count: 35))
+    }
+
+    @Test(
+        "what was not written by this code is no record",
+        arguments: [
+            "",
+            "01" + String(repeating: "00", count: 34),
+            "01" + String(repeating: "00", count: 36),
+            "00" + String(repeating: "00", count: 35),
+            "02" + String(repeating: "00", count: 35),
+            "0108" + "0001" + String(repeating: "00", count: 32),
+            // Blocked, or an attempt named, where nothing was counted.
+            "0101" + String(repeating: "00", count: 34),
+            "0104" + String(repeating: "00", count: 34),
+            // A block of no length, one of negative length, and one that no flag announces.
+            "0102" + "0001" + "0000018bcfe65260" + String(repeating: "00", count: 24),
+            "0102" + "0001" + "0000018bcfe65260" + "ffffffffffffffff" + String(repeating: "00", count: 16),
+            "0100" + "0001" + "0000018bcfe65260" + String(repeating: "00", count: 24),
+            "0100" + "0001" + String(repeating: "00", count: 31) + "01",
+        ]
+    )
+    func damaged(hex: String) throws {
+        let bytes = try #require([UInt8](hex: hex))
+        #expect(AttemptRecord(decoding: bytes) == nil)
+    }
+}

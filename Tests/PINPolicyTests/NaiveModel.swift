@@ -1,0 +1,75 @@
+import Testing
+import Vocabulary
+
+/// The rules of PF2.8 written a second time, slowly and on plain numbers, to be compared with the first.
+struct NaiveModel {
+    private var wrongOnes: [AttemptID] = []
+    private var blockedUntil: Int64?
+    private var blockLasts: Int64 = 0
+    private var over = false
+
+    /// How many PINs were judged since the last right one.
+    var judged: Int { self.wrongOnes.count }
+
+    mutating func enter(isRight: Bool, attempt: AttemptID, policy: AttemptPolicy, now: Int64) -> PINVerdict {
+        if self.over { return .blockedPermanently }
+        if let wait = self.waitLeft(now: now) {
+            self.blockedUntil = now + wait
+            return .blocked(remaining: .milliseconds(wait))
+        }
+        if attempt == self.wrongOnes.last { return .wrong(self.state(policy: policy, now: now)) }
+        if isRight {
+            self = NaiveModel()
+            return .valid
+        }
+        self.wrongOnes.append(attempt)
+        self.blockedUntil = nil
+        if self.judged >= policy.rounds * policy.attemptsPerRound {
+            self.over = true
+        } else if self.judged % policy.attemptsPerRound == 0, !policy.blocks.isEmpty {
+            let round = self.judged / policy.attemptsPerRound
+            self.blockLasts = policy.blocks[min(round, policy.blocks.count) - 1].milliseconds
+            self.blockedUntil = now + self.blockLasts
+        }
+        return .wrong(self.state(policy: policy, now: now))
+    }
+
+    func state(policy: AttemptPolicy, now: Int64) -> PINState {
+        if self.over { return .blockedPermanently }
+        if let wait = self.waitLeft(now: now) { return .blocked(remaining: .milliseconds(wait)) }
+        var left = policy.attemptsPerRound
+        var round = 1
+        for _ in self.wrongOnes {
+            left -= 1
+            if left == 0 {
+                left = policy.attemptsPerRound
+                round += 1
+            }
+        }
+        if round > policy.rounds { return .open(attemptsLeft: 1, finalRound: true) }
+        return .open(attemptsLeft: left, finalRound: round == policy.rounds)
+    }
+
+    private func waitLeft(now: Int64) -> Int64? {
+        guard let end = self.blockedUntil, end > now else { return nil }
+        let wait = min(end - now, self.blockLasts)
+        return wait > 0 ? wait : nil
+    }
+}
+
+/// SplitMix64, so that a printed seed gives the same test again.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        self.state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
