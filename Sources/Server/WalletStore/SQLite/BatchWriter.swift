@@ -1,0 +1,120 @@
+internal import GRDB
+
+/// Takes batches of steps through one transaction each, on the store's own thread.
+///
+///     BEGIN IMMEDIATE ─▶ every step ─▶ COMMIT, synced ─▶ every answer
+///
+/// Invariant (G4): an answer exists outside this thread only after the commit that holds its count was synced. A disk
+/// that is full fails the whole batch, whatever its steps found, so that the refusal tells nothing. After any other
+/// failure of the files the process ends: a later sync may succeed without the page that was lost, and what has been
+/// counted could then be missing.
+struct BatchWriter {
+    let connection: StoreConnection
+    let onFatal: @Sendable (String) -> Never
+
+    /// Why a transaction was rolled back.
+    private enum Failure {
+        /// Nothing was written; nobody learns anything.
+        case diskFull
+        /// A step threw: the batch is done again with each step apart.
+        case step
+    }
+
+    private typealias Prepared = (answer: @Sendable () -> Void, refuse: @Sendable (StoreError) -> Void, truncates: Bool)
+
+    /// Runs one batch and answers every step of it.
+    func run(_ batch: [CommitQueue.PendingStep]) {
+        switch self.outcome(of: batch, apart: false) {
+        case nil: break
+        case .diskFull: self.refuse(batch)
+        case .step: if self.outcome(of: batch, apart: true) != nil { self.refuse(batch) }
+        }
+    }
+
+    private func refuse(_ batch: [CommitQueue.PendingStep]) {
+        for step in batch { step.refuse(.unavailable) }
+    }
+
+    /// Commits a batch and answers it; where that fails nobody was answered.
+    private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
+        var prepared: [Prepared] = []
+        prepared.reserveCapacity(batch.count)
+        do {
+            try self.connection.begin()
+            for step in batch {
+                if let done = apart ? try self.runApart(step) : try self.run(step) { prepared.append(done) }
+            }
+            try self.connection.commit()
+        } catch {
+            self.rollBack()
+            return self.failure(for: error)
+        }
+        self.answer(prepared)
+        return nil
+    }
+
+    private func run(_ step: CommitQueue.PendingStep) throws -> Prepared {
+        self.connection.mustTruncateLog = false
+        let answer = try step.run(self.connection)
+        return (answer, step.refuse, self.connection.mustTruncateLog)
+    }
+
+    /// Runs a step within a savepoint; one that throws is undone and refused alone.
+    ///
+    /// Its refusal is an answer like the others and waits for the commit.
+    private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared? {
+        try self.connection.beginStep()
+        do {
+            let prepared = try self.run(step)
+            try self.connection.endStep()
+            return prepared
+        } catch {
+            if case .diskFull = self.failure(for: error) { throw error }
+            try self.connection.undoStep()
+            let reason = error as? StoreError ?? .corrupt
+            return ({ step.refuse(reason) }, step.refuse, false)
+        }
+    }
+
+    /// Lets the answers out.
+    ///
+    /// Those of steps that destroyed shares wait until the log holds no older copy of them.
+    private func answer(_ prepared: [Prepared]) {
+        var isTruncated = true
+        if prepared.contains(where: \.truncates) {
+            do {
+                try self.connection.truncateLog()
+            } catch {
+                // Committed, but not yet gone from the log: "again", and the repetition asks for this again.
+                if case .step = self.failure(for: error) { self.onFatal(Self.text(error)) }
+                isTruncated = false
+            }
+        }
+        for step in prepared {
+            if step.truncates && !isTruncated { step.refuse(.unavailable) } else { step.answer() }
+        }
+    }
+
+    private func rollBack() {
+        do {
+            try self.connection.rollBack()
+        } catch {
+            self.onFatal(Self.text(error))
+        }
+    }
+
+    /// Sorts an error; one of the files does not return.
+    private func failure(for error: any Error) -> Failure {
+        guard let error = error as? DatabaseError else { return .step }
+        switch error.resultCode {
+        case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
+        case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
+        default: self.onFatal(Self.text(error))
+        }
+    }
+
+    private static func text(_ error: any Error) -> String {
+        let code = (error as? DatabaseError)?.extendedResultCode.rawValue ?? 0
+        return "wallet store: SQLite failed with code \(code); the process ends, because what was counted may be lost"
+    }
+}

@@ -1,0 +1,155 @@
+internal import Foundation
+internal import GRDB
+internal import HostSystem
+public import Vocabulary
+
+/// Wallets in one SQLite file, for one process.
+///
+/// All steps go through one thread that puts those which wait into one transaction (``BatchWriter``). The folder holds
+/// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it.
+public final class SQLiteWalletStore: WalletStore {
+    let queue: CommitQueue
+
+    /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
+    private static let sweptAtOnce = 500
+
+    private init(queue: CommitQueue) {
+        self.queue = queue
+    }
+
+    deinit {
+        self.queue.close()
+    }
+
+    /// Opens the store in a folder, or makes an empty one where `creating`; blocks the calling thread meanwhile.
+    ///
+    /// A missing store is an error unless asked for: an empty one in place of the real one would forget every count.
+    /// `onFatal` is called with a line for the log when the files fail in a way after which counts could be lost; it
+    /// ends the process.
+    public static func open(
+        folder: String,
+        creating: Bool = false,
+        onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+    ) throws(StoreOpenError) -> SQLiteWalletStore {
+        let path = folder + "/wallets.db"
+        let lock = try StoreLock(folder: folder, creating: creating)
+        try self.makeFile(path, creating: creating)
+        let database: DatabaseQueue
+        do {
+            database = try DatabaseQueue(path: path, configuration: Schema.configuration())
+            try database.inDatabase { db in
+                try Schema.migrate(db, creating: creating)
+                // What a process that was killed could not do: no older copy of a destroyed share outlives the start.
+                _ = try db.checkpoint(.truncate)
+                _ = try Statements(db)
+            }
+        } catch {
+            throw StoreOpenError(error)
+        }
+        let queue = CommitQueue()
+        let thread = Thread {
+            database.inDatabase { self.serve($0, queue: queue, onFatal: onFatal) }
+            // Copies the log into the file and removes it; what fails here is done at the next start.
+            try? database.close()
+            lock.release()
+            queue.end()
+        }
+        thread.name = "wallet store"
+        thread.start()
+        return SQLiteWalletStore(queue: queue)
+    }
+
+    /// Makes an empty file with the right mode, which the log takes over.
+    private static func makeFile(_ path: String, creating: Bool) throws(StoreOpenError) {
+        guard !DurableFile.exists(path) else { return }
+        guard creating else { throw .missing(path: path) }
+        do throws(FileError) {
+            try DurableFile.create([], at: path)
+        } catch {
+            throw StoreOpenError(error)
+        }
+    }
+
+    /// Takes no further steps, finishes those that wait and lets go of the files.
+    public func close() async {
+        self.queue.close()
+        await self.queue.ended()
+    }
+
+    private static func serve(_ db: Database, queue: CommitQueue, onFatal: @escaping @Sendable (String) -> Never) {
+        do {
+            let writer = BatchWriter(connection: try StoreConnection(db), onFatal: onFatal)
+            while let batch = queue.nextBatch() { writer.run(batch) }
+        } catch {
+            onFatal("wallet store: its statements do not compile")
+        }
+    }
+}
+
+extension SQLiteWalletStore {
+    public func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.queue.perform { try $0.register(registration) }
+    }
+
+    public func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.queue.perform { try $0.identity(of: wallet) }
+    }
+
+    public func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        try await self.queue.perform { try $0.beginSession(session) }
+    }
+
+    public func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        try await self.queue.perform { try $0.judge(attempt) }
+    }
+
+    public func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.queue.perform { try $0.revoke(byDeletionCode: digest, at: now) }
+    }
+
+    public func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        try await self.queue.perform { try $0.recordWipe(of: wallet, at: now) }
+    }
+
+    public func isSolutionRevoked() async throws(StoreError) -> Bool {
+        try await self.queue.perform { $0.isSolutionRevoked }
+    }
+
+    public func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        var removed = 0
+        while true {
+            let some = try await self.queue.perform { try $0.sweepUnopened(since: limit, most: Self.sweptAtOnce) }
+            removed += some
+            if some < Self.sweptAtOnce { break }
+        }
+        var start: Int64? = .min
+        while let from = start {
+            start = try await self.queue.perform { try $0.sweepAttempts(after: from, most: Self.sweptAtOnce) }
+        }
+        return removed
+    }
+}
+
+/// What only operators do.
+extension SQLiteWalletStore {
+    /// Revokes the whole solution: nothing is released or registered until it is restored.
+    ///
+    /// Shares are kept.
+    public func revokeSolution() async throws(StoreError) {
+        try await self.queue.perform { try $0.setSolutionRevoked(true) }
+    }
+
+    /// Takes the solution's revocation back.
+    public func restoreSolution() async throws(StoreError) {
+        try await self.queue.perform { try $0.setSolutionRevoked(false) }
+    }
+
+    /// Puts the recovery code of this vault's MAC on the deny list and ends the wallets linked to it, for good; returns
+    /// how many.
+    public func deny(recoveryCode mac: [UInt8], at now: Timestamp) async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.deny(recoveryCode: mac, at: now) }
+    }
+}

@@ -1,0 +1,88 @@
+internal import GRDB
+
+/// The tables, and how a file of an earlier version becomes one of this.
+///
+/// A version is never edited once it was released: a change is a further entry. There is no way back; a file of a newer
+/// version is refused instead of being read as if it were understood.
+enum Schema {
+    /// Marks the file as a store of wallets (`PRAGMA application_id`): "rPIN".
+    static let applicationID: Int64 = 0x7250_494E
+
+    /// What makes version n + 1 out of version n; the first makes a new store.
+    static let migrations = [
+        """
+        CREATE TABLE wallets (
+            key INTEGER PRIMARY KEY,
+            state BLOB NOT NULL,
+            pin_key_id BLOB NOT NULL,
+            unlock_share BLOB NOT NULL,
+            identity BLOB NOT NULL,
+            presence_share BLOB NOT NULL,
+            deletion_code BLOB NOT NULL,
+            recovery_mac BLOB NOT NULL,
+            hardware_key BLOB NOT NULL,
+            id BLOB NOT NULL,
+            deletion_digest BLOB,
+            registered_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX wallets_by_id ON wallets (id);
+        CREATE UNIQUE INDEX wallets_by_deletion_digest ON wallets (deletion_digest)
+            WHERE deletion_digest IS NOT NULL;
+        -- What was attested at registration; apart, so that rows of wallets fit into a page.
+        CREATE TABLE attestations (wallet INTEGER PRIMARY KEY, attested TEXT NOT NULL) STRICT;
+        -- Registrations that no session was opened for yet.
+        CREATE TABLE unopened (wallet INTEGER PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT;
+        -- The attempt record of 36 bytes and the number of its writes, of 8.
+        CREATE TABLE attempts (wallet INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
+        -- The vault's MACs of recovery codes that no wallet may use.
+        CREATE TABLE denied_recovery_codes (mac BLOB PRIMARY KEY, denied_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE solution (id INTEGER PRIMARY KEY CHECK (id = 1), revoked INTEGER NOT NULL) STRICT;
+        INSERT INTO solution (id, revoked) VALUES (1, 0);
+        """
+    ]
+
+    static var version: Int { Self.migrations.count }
+
+    /// What holds for every connection.
+    ///
+    /// Exclusive locking: one process has the file, and no shared memory is mapped that a full disk could take away.
+    /// WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: what is deleted is
+    /// overwritten.
+    static let settings = [
+        "PRAGMA locking_mode = EXCLUSIVE",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        "PRAGMA secure_delete = ON",
+        "PRAGMA temp_store = MEMORY",
+        "PRAGMA trusted_schema = OFF",
+        "PRAGMA cache_size = -32768",
+        "PRAGMA mmap_size = 4294967296",
+    ]
+
+    static func configuration() -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "wallet store"
+        configuration.busyMode = .timeout(1)
+        configuration.prepareDatabase { db in
+            for setting in Self.settings { _ = try Row.fetchAll(db, sql: setting) }
+        }
+        return configuration
+    }
+
+    /// Brings a file to this version, each step in a transaction of its own.
+    static func migrate(_ db: Database, creating: Bool) throws {
+        let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let isNew = id == 0 && found == 0 && creating
+        guard isNew || (id == Self.applicationID && found > 0) else { throw StoreOpenError.notAStore }
+        guard found <= Self.version else { throw StoreOpenError.newerVersion(found: found, known: Self.version) }
+        for version in found..<Self.version {
+            try db.inTransaction(.immediate) {
+                try db.execute(sql: Self.migrations[version])
+                try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(version + 1)")
+                return .commit
+            }
+        }
+    }
+}

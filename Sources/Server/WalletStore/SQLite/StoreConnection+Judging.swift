@@ -1,0 +1,86 @@
+internal import GRDB
+import PINPolicy
+internal import Secrets
+import Vocabulary
+
+/// The step that G3 and G4 rest on.
+///
+/// What is written must not tell a right PIN from a wrong one by its kind, its number of pages or its width, or a disk
+/// filled to the last page would judge PINs for free:
+///
+/// - the attempt record is upserted with the same width after every judged attempt, and always differs from the one
+///   before (``KeptAttempts``). Whether its row exists depends on earlier attempts only; rows that hold nothing are
+///   swept later, by a step of its own;
+/// - an instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
+///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
+///   indexed, and a row fits into one page;
+/// - what reads only (a share, the deletion code) writes nothing either way.
+///
+/// All of it lies in one transaction with the rest of the batch, and no answer leaves before that is synced.
+extension StoreConnection {
+    func judge(_ attempt: Attempt) throws -> AttemptOutcome {
+        guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
+        if let revocation = self.revocation(of: found.state) { return .revoked(revocation) }
+        guard attempt.namedKeyID == found.pinKeyID else { return .pinKeyChanged(current: found.pinKeyID) }
+        guard attempt.knownKeyID == found.pinKeyID else {
+            guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+            return .identityChanged(wallet.identity)
+        }
+        let before = found.attempts.record
+        var isJudged = false
+        let verdict = found.attempts.record.judge(attempt.attemptID, policy: attempt.policy, now: attempt.now) {
+            isJudged = true
+            return constantTimeEqual(attempt.candidate.bytes, attempt.pinKey.bytes)
+        }
+        if isJudged || found.attempts.record != before { try self.keep(found.attempts, of: found.key) }
+        guard isJudged else { return .notValid(verdict) }
+        switch attempt.effect {
+        case .releaseShare:
+            return verdict == .valid ? .valid(.unlockShare(found.unlockShare)) : .notValid(verdict)
+        case .readDeletionCode:
+            guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+            let code = wallet.deletionCode
+            return verdict == .valid ? .valid(.deletionCode(code.isEmpty ? nil : code)) : .notValid(verdict)
+        case .replacePINKey, .linkRecoveryCode:
+            return try self.writeEffect(of: attempt, verdict: verdict)
+        }
+    }
+
+    /// Writes the wallet's row whatever the verdict, with the effect only where it is valid.
+    private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
+        guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
+        let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
+        try self.keep(row)
+        return outcome
+    }
+
+    private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
+        switch attempt.effect {
+        case .replacePINKey(let identity, let newKeyID):
+            row.identity = identity
+            row.pinKeyID = newKeyID
+            return .valid(.pinKeyReplaced)
+        case .linkRecoveryCode(let mac):
+            return try self.link(mac, to: &row, at: attempt.now)
+        case .releaseShare, .readDeletionCode:
+            preconditionFailure("these write nothing")
+        }
+    }
+
+    /// Links a wallet and looks at the deny list in the same step, so that no order of the two escapes.
+    private func link(_ mac: [UInt8], to row: inout WalletRow, at now: Timestamp) throws -> AttemptOutcome {
+        precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
+        if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }
+        row.state.isLinked = true
+        row.recoveryMAC = mac
+        guard try self.isDenied(mac) else { return .valid(.recoveryCodeLinked) }
+        let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        row.revoke(revocation, at: now)
+        self.mustTruncateLog = true
+        return .revoked(revocation)
+    }
+
+    private func isDenied(_ mac: [UInt8]) throws -> Bool {
+        try self.statements.isDenied.first([mac.blob], { _ in true }) != nil
+    }
+}

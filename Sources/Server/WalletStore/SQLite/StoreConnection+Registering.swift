@@ -1,0 +1,135 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// How a wallet comes to be, is first seen, and goes if it never is.
+extension StoreConnection {
+    /// The most bytes of each sealed value; all together leave a row within one page of 4096.
+    private static let largestIdentity = 2048
+    private static let largestShare = 512
+
+    func register(_ registration: NewRegistration) throws -> RegisterOutcome {
+        if self.isSolutionRevoked { return .solutionRevoked }
+        if let row = try self.wallet(registration.walletID) {
+            guard row.state.revocation == nil, !row.state.sessionOpened,
+                row.hardwareKey == registration.hardwareKeyDigest
+            else { return .tokenUsed }
+            guard Self.follows(registration.assertionCounter, row.state.assertionCounter) else {
+                return .counterNotIncreased
+            }
+            // Put at the end anew instead of rewritten in place: its values may have other widths.
+            try self.remove(row.key)
+        }
+        try self.insert(registration)
+        return .registered
+    }
+
+    private func insert(_ registration: NewRegistration) throws {
+        precondition(registration.identity.count <= Self.largestIdentity, "a sealed identity fits into a row")
+        precondition(
+            max(registration.unlockShare.count, registration.presenceShare.count) <= Self.largestShare
+                && registration.deletionCode?.sealed.count ?? 0 <= Self.largestShare,
+            "sealed shares and codes fit into a row"
+        )
+        var state = WalletState()
+        state.assertionCounter = registration.assertionCounter
+        try self.db.makeStatement(
+            sql: """
+                INSERT INTO wallets (\(WalletRow.columns), id, deletion_digest, registered_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).run([
+            nil, state.encoded().blob, registration.pinKeyID.blob, registration.unlockShare.blob,
+            registration.identity.blob, registration.presenceShare.blob,
+            (registration.deletionCode?.sealed ?? []).blob,
+            [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount).blob, registration.hardwareKeyDigest.blob,
+            registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
+        ])
+        let key = self.db.lastInsertedRowID
+        try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
+            .run([key, registration.attested])
+        try self.db.makeStatement(sql: "INSERT INTO unopened (wallet, registered_at) VALUES (?, ?)")
+            .run([key, registration.now.milliseconds])
+    }
+
+    func beginSession(_ session: NewSession) throws -> SessionOutcome {
+        guard var row = try self.wallet(session.walletID), row.identity == session.identity else {
+            return .identityChanged
+        }
+        guard Self.follows(session.assertionCounter, row.state.assertionCounter) else { return .counterNotIncreased }
+        if !row.state.sessionOpened || session.assertionCounter != nil {
+            if !row.state.sessionOpened { try self.markOpened(row.key) }
+            row.state.sessionOpened = true
+            row.state.assertionCounter = session.assertionCounter ?? row.state.assertionCounter
+            try self.keep(row)
+        }
+        if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
+        guard var found = try self.attempted(session.walletID) else { throw StoreError.corrupt }
+        if found.attempts.record.holdBlockToItsLength(now: session.now) { try self.keep(found.attempts, of: row.key) }
+        let pinState = found.attempts.record.state(policy: session.policy, now: session.now)
+        return .active(
+            pinKeyID: row.pinKeyID,
+            pinState: pinState,
+            presenceShare: pinState == .blockedPermanently ? nil : row.presenceShare
+        )
+    }
+
+    /// Whether a proof's counter comes after the one on file.
+    ///
+    /// A wallet proves itself in one form for good, so that
+    /// leaving the counter out does not get around it.
+    private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
+        switch (counter, stored) {
+        case (nil, nil): return true
+        case (let counter?, let stored?): return counter > stored
+        case (nil, _?), (_?, nil): return false
+        }
+    }
+
+    func identity(of wallet: WalletID) throws -> StoredIdentity? {
+        guard let row = try self.wallet(wallet) else { return nil }
+        return StoredIdentity(
+            identity: row.identity,
+            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
+        )
+    }
+
+    /// Removes some registrations that no session was opened for; says how many, fewer than `most` at the end.
+    func sweepUnopened(since limit: Timestamp, most: Int) throws -> Int {
+        let keys = try Int64.fetchAll(
+            self.db.makeStatement(sql: "SELECT wallet FROM unopened WHERE registered_at < ? LIMIT ?"),
+            arguments: [limit.milliseconds, most]
+        )
+        for key in keys { try self.remove(WalletKey(number: key)) }
+        return keys.count
+    }
+
+    /// Removes attempt records that hold nothing, among `most` of them after `start`; the next start, nil at the end.
+    func sweepAttempts(after start: Int64, most: Int) throws -> Int64? {
+        let empty = AttemptRecord().encoded()
+        let rows = try Row.fetchCursor(
+            self.db.makeStatement(
+                sql: "SELECT wallet, record FROM attempts WHERE wallet > ? ORDER BY wallet LIMIT ?"
+            ),
+            arguments: [start, most]
+        )
+        var last = start
+        var count = 0
+        var holdNothing: [Int64] = []
+        while let row = try rows.next() {
+            last = try row.number(0)
+            count += 1
+            if try row.bytes(1).starts(with: empty) { holdNothing.append(last) }
+        }
+        for wallet in holdNothing { try self.dropAttemptsIfEmpty(of: WalletKey(number: wallet)) }
+        return count < most ? nil : last
+    }
+
+    private func remove(_ key: WalletKey) throws {
+        for (table, column) in [
+            ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
+        ] {
+            try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").run([key.number])
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// A wallet's place among the rows.
+///
+/// Given in ascending order, so that no insertion splits a page and leaves copies of
+/// other wallets' sealed shares in it.
+struct WalletKey: Hashable {
+    let number: Int64
+}
+
+/// Attempts as they are kept: the record and how often it was written.
+///
+/// The number of writes makes each write change the page. A right PIN for a wallet that has nothing counted would
+/// otherwise write nothing, and where the disk is full only it would get an answer.
+struct KeptAttempts {
+    var record = AttemptRecord()
+    var writes: UInt64 = 0
+
+    static let byteCount = AttemptRecord.byteCount + 8
+
+    init() {}
+
+    init?(decoding bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount,
+            let record = AttemptRecord(decoding: [UInt8](bytes[..<AttemptRecord.byteCount]))
+        else { return nil }
+        self.record = record
+        self.writes = bytes[AttemptRecord.byteCount...].bigEndianNumber
+    }
+
+    func encoded() -> [UInt8] {
+        var bytes = self.record.encoded()
+        bytes.append(bigEndianNumber: self.writes, byteCount: 8)
+        return bytes
+    }
+}
+
+extension StoreConnection {
+    /// What every judged step reads, in one look.
+    struct Attempted {
+        let key: WalletKey
+        let state: WalletState
+        let pinKeyID: PINKeyID
+        let unlockShare: Sealed
+        var attempts: KeptAttempts
+    }
+
+    func attempted(_ wallet: WalletID) throws -> Attempted? {
+        try self.statements.attempted.first([wallet.blob]) { row in
+            var attempts = KeptAttempts()
+            if let bytes = try row.bytesIfAny(4) {
+                guard let kept = KeptAttempts(decoding: bytes) else { throw StoreError.corrupt }
+                attempts = kept
+            }
+            return Attempted(
+                key: WalletKey(number: try row.number(0)),
+                state: try row.walletState(1),
+                pinKeyID: try row.identifier(2),
+                unlockShare: try row.bytes(3),
+                attempts: attempts
+            )
+        }
+    }
+
+    func wallet(_ wallet: WalletID) throws -> WalletRow? {
+        try self.statements.wallet.first([wallet.blob], WalletRow.init)
+    }
+
+    /// Writes a wallet's row in place; it always changes, and keeps its width.
+    func keep(_ row: WalletRow) throws {
+        var state = row.state
+        state.writes &+= 1
+        try self.statements.keepWallet.run([
+            state.encoded().blob, row.pinKeyID.blob, row.unlockShare.blob, row.identity.blob, row.presenceShare.blob,
+            row.deletionCode.blob, row.recoveryMAC.blob, row.key.number,
+        ])
+    }
+
+    /// Writes an attempt record of the one width that there is; it always changes.
+    func keep(_ attempts: KeptAttempts, of key: WalletKey) throws {
+        var kept = attempts
+        kept.writes &+= 1
+        try self.statements.keepAttempts.run([key.number, kept.encoded().blob])
+        if kept.record.isEmpty { self.justEmptied.append(key) }
+    }
+
+    /// Ends a wallet for good, if it has not ended yet, and has the log emptied in any case: a repetition may be what
+    /// follows a failure to do so.
+    func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
+        self.mustTruncateLog = true
+        guard row.state.revocation == nil else { return }
+        row.revoke(revocation, at: now)
+        try self.keep(row)
+        // A wallet that ended before its first session is not swept: its code goes on saying done, and its token stays
+        // used.
+        try self.markOpened(row.key)
+    }
+
+    /// No sweep removes the wallet any more.
+    func markOpened(_ key: WalletKey) throws {
+        try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?").run([key.number])
+    }
+
+    /// Why nothing may be released to a wallet; its own revocation before that of the solution.
+    func revocation(of state: WalletState) -> Revocation? {
+        state.revocation
+            ?? (self.isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
+    }
+}

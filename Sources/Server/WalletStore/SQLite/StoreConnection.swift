@@ -1,0 +1,133 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// The database and its prepared statements; used by the store's thread alone.
+final class StoreConnection {
+    let db: Database
+    private(set) var statements: Statements
+    /// As it stands in the transaction.
+    private(set) var isSolutionRevoked = false
+    /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
+    var mustTruncateLog = false
+    /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
+    var justEmptied: [WalletKey] = []
+    /// Those of the transaction before; their rows go with this one.
+    ///
+    /// So the table stays small and a batch writes few pages, and no row goes in the commit that holds the verdict which
+    /// emptied it.
+    private var emptied: [WalletKey] = []
+
+    init(_ db: Database) throws {
+        self.db = db
+        self.statements = try Statements(db)
+    }
+
+    func begin() throws {
+        self.justEmptied = []
+        try self.statements.begin.execute()
+        try self.readSolution()
+        for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) }
+    }
+
+    /// Removes a row that says nothing; the row itself decides, so that no count can be lost here.
+    func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
+        try self.statements.dropAttempts.run([wallet.number, AttemptRecord().encoded().blob])
+    }
+
+    func commit() throws {
+        try self.statements.commit.execute()
+        self.emptied = self.justEmptied
+    }
+
+    func rollBack() throws {
+        // SQLite has done it already after some failures.
+        if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
+        try self.compileAgain()
+    }
+
+    func beginStep() throws {
+        try self.db.execute(sql: "SAVEPOINT step")
+    }
+
+    func endStep() throws {
+        try self.db.execute(sql: "RELEASE step")
+    }
+
+    func undoStep() throws {
+        try self.db.execute(sql: "ROLLBACK TO step; RELEASE step")
+        try self.compileAgain()
+        try self.readSolution()
+    }
+
+    /// Replaces the statements: one that failed fails once more when it is used again (`sqlite3_reset(3)`).
+    private func compileAgain() throws {
+        self.statements = try Statements(self.db)
+    }
+
+    /// Copies the log into the database and cuts it to nothing.
+    func truncateLog() throws {
+        _ = try self.db.checkpoint(.truncate)
+    }
+
+    func setSolutionRevoked(_ revoked: Bool) throws {
+        try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
+        try self.readSolution()
+    }
+
+    private func readSolution() throws {
+        guard let revoked = try self.statements.solution.first([], { try $0.number(0) }) else {
+            throw StoreError.corrupt
+        }
+        self.isSolutionRevoked = revoked != 0
+    }
+}
+
+/// Every statement of a step that is done often, compiled once.
+struct Statements {
+    let begin, commit, solution: Statement
+    let attempted, wallet, keepAttempts, dropAttempts, keepWallet, isDenied: Statement
+
+    init(_ db: Database) throws {
+        self.begin = try db.makeStatement(sql: "BEGIN IMMEDIATE")
+        self.commit = try db.makeStatement(sql: "COMMIT")
+        self.solution = try db.makeStatement(sql: "SELECT revoked FROM solution")
+        self.attempted = try db.makeStatement(
+            sql: """
+                SELECT wallets.key, state, pin_key_id, unlock_share, record
+                FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
+                """
+        )
+        self.wallet = try db.makeStatement(sql: "SELECT \(WalletRow.columns) FROM wallets WHERE id = ?")
+        self.keepAttempts = try db.makeStatement(
+            sql: """
+                INSERT INTO attempts (wallet, record) VALUES (?, ?)
+                ON CONFLICT (wallet) DO UPDATE SET record = excluded.record
+                """
+        )
+        self.dropAttempts = try db.makeStatement(
+            sql: "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?"
+        )
+        self.keepWallet = try db.makeStatement(
+            sql: """
+                UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
+                    deletion_code = ?, recovery_mac = ? WHERE key = ?
+                """
+        )
+        self.isDenied = try db.makeStatement(sql: "SELECT 1 FROM denied_recovery_codes WHERE mac = ?")
+    }
+}
+
+extension Statement {
+    /// Reads the first row, if there is one; the row is lent, because the statement owns its bytes.
+    func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
+        self.setUncheckedArguments(arguments)
+        let rows = try Row.fetchCursor(self)
+        return try withExtendedLifetime(rows) { try rows.next().map(read) }
+    }
+
+    func run(_ arguments: StatementArguments) throws {
+        self.setUncheckedArguments(arguments)
+        try self.execute()
+    }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+internal import HostSystem
+
+/// The folder of a store, held by one process.
+///
+/// A class because the thread that serves the store lets go of it at a moment of its own, before anyone who waits for
+/// that opens the folder again.
+final class StoreLock: Sendable {
+    private let lock: Mutex<FileLock?>
+
+    init(folder: String, creating: Bool) throws(StoreOpenError) {
+        do throws(FileError) {
+            if creating, !DurableFile.exists(folder) { try DurableFile.makeFolder(folder) }
+        } catch {
+            throw StoreOpenError(error)
+        }
+        guard DurableFile.isFolder(folder) else { throw .missing(path: folder) }
+        do throws(LockError) {
+            self.lock = Mutex(try FileLock(folder + "/lock"))
+        } catch {
+            switch error {
+            case .heldBy(let pid): throw .inUse(pid: pid)
+            case .file(let error): throw StoreOpenError(error)
+            }
+        }
+    }
+
+    func release() {
+        self.lock.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+internal import GRDB
+import Vocabulary
+
+/// One wallet as it is kept, but for what is attested of it.
+struct WalletRow {
+    let key: WalletKey
+    var state: WalletState
+    var pinKeyID: PINKeyID
+    var unlockShare: Sealed
+    var identity: Sealed
+    var presenceShare: Sealed
+    /// Empty where the wallet has none.
+    var deletionCode: Sealed
+    /// Zeros where the wallet is linked to none.
+    var recoveryMAC: [UInt8]
+    var hardwareKey: SHA256Digest
+
+    static let recoveryMACByteCount = 32
+    /// The columns, in the order in which ``init(_:)`` reads them.
+    static let columns = """
+        key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
+        """
+
+    /// Reads ``columns``.
+    init(_ row: Row) throws {
+        self.key = WalletKey(number: try row.number(0))
+        self.state = try row.walletState(1)
+        self.pinKeyID = try row.identifier(2)
+        self.unlockShare = try row.bytes(3)
+        self.identity = try row.bytes(4)
+        self.presenceShare = try row.bytes(5)
+        self.deletionCode = try row.bytes(6)
+        self.recoveryMAC = try row.bytes(7)
+        self.hardwareKey = try row.identifier(8)
+        guard self.recoveryMAC.count == Self.recoveryMACByteCount else { throw StoreError.corrupt }
+    }
+
+    /// Ends the wallet for good: both shares and the deletion code are overwritten, byte for byte.
+    mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
+        self.state.revocation = revocation
+        self.state.revokedAt = now
+        self.unlockShare = [UInt8](repeating: 0, count: self.unlockShare.count)
+        self.presenceShare = [UInt8](repeating: 0, count: self.presenceShare.count)
+        self.deletionCode = [UInt8](repeating: 0, count: self.deletionCode.count)
+    }
+}
+
+extension Row {
+    /// The bytes of a column; what is of another type was not written by this code.
+    func bytes(_ index: Int) throws -> [UInt8] {
+        guard let bytes = try self.bytesIfAny(index) else { throw StoreError.corrupt }
+        return bytes
+    }
+
+    func bytesIfAny(_ index: Int) throws -> [UInt8]? {
+        try self.withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
+    }
+
+    func identifier<Kind>(_ index: Int) throws -> FixedBytes<Kind> {
+        guard let value = FixedBytes<Kind>(try self.bytes(index)) else { throw StoreError.corrupt }
+        return value
+    }
+
+    func walletState(_ index: Int) throws -> WalletState {
+        guard let state = WalletState(decoding: try self.bytes(index)) else { throw StoreError.corrupt }
+        return state
+    }
+
+    func number(_ index: Int) throws -> Int64 {
+        guard let number = Int64.fromDatabaseValue(self[index]) else { throw StoreError.corrupt }
+        return number
+    }
+}
+
+extension [UInt8] {
+    /// As an argument of a statement.
+    var blob: DatabaseValue { Data(self).databaseValue }
+}
+
+extension FixedBytes {
+    /// As an argument of a statement.
+    var blob: DatabaseValue { self.bytes.blob }
+}

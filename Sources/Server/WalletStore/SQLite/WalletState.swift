@@ -1,0 +1,82 @@
+import Vocabulary
+
+/// What changes in a wallet's row while its sealed values stay; always ``byteCount`` bytes.
+///
+///     0       form, 1
+///     1       0 in use · 1 revoked by its user · 2 by an operator · 3 through its recovery code
+///     2       bit 0: may register anew · bit 1: a session was opened · bit 2: there is an assertion counter ·
+///             bit 3: linked to a recovery code
+///     3       0
+///     4–11    when it was revoked, milliseconds since 1970
+///     12–15   App Attest counter
+///     16–23   how often the row was written, modulo 2^64
+///
+/// One width, so that no write ever moves a row: rows that move leave copies of sealed shares in pages, and a row that
+/// grows with a verdict could find a full disk where another does not.
+struct WalletState: Hashable {
+    var revocation: Revocation?
+    /// Meaningful where revoked.
+    var revokedAt = Timestamp(milliseconds: 0)
+    var sessionOpened = false
+    var assertionCounter: UInt32?
+    var isLinked = false
+    var writes: UInt64 = 0
+
+    static let byteCount = 24
+    private static let form: UInt8 = 1
+
+    init() {}
+
+    /// Reads what ``encoded()`` wrote and nothing else.
+    init?(decoding bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
+        let flags = bytes[2]
+        self.revokedAt = Timestamp(milliseconds: Int64(bitPattern: bytes[4..<12].bigEndianNumber))
+        self.sessionOpened = flags & 2 != 0
+        if flags & 4 != 0 { self.assertionCounter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndianNumber) }
+        self.isLinked = flags & 8 != 0
+        self.writes = bytes[16..<24].bigEndianNumber
+        switch bytes[1] {
+        case 0: break
+        case 1: self.revocation = Revocation(reason: .user, mayRegisterAnew: flags & 1 != 0)
+        case 2: self.revocation = Revocation(reason: .wallet, mayRegisterAnew: flags & 1 != 0)
+        case 3: self.revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: flags & 1 != 0)
+        default: return nil
+        }
+        guard self.encoded() == bytes else { return nil }
+    }
+
+    func encoded() -> [UInt8] {
+        var flags: UInt8 = 0
+        if self.revocation?.mayRegisterAnew == true { flags |= 1 }
+        if self.sessionOpened { flags |= 2 }
+        if self.assertionCounter != nil { flags |= 4 }
+        if self.isLinked { flags |= 8 }
+        var bytes: [UInt8] = [Self.form, Self.code(of: self.revocation?.reason), flags, 0]
+        bytes.reserveCapacity(Self.byteCount)
+        bytes.append(bigEndianNumber: UInt64(bitPattern: self.revokedAt.milliseconds), byteCount: 8)
+        bytes.append(bigEndianNumber: UInt64(self.assertionCounter ?? 0), byteCount: 4)
+        bytes.append(bigEndianNumber: self.writes, byteCount: 8)
+        return bytes
+    }
+
+    private static func code(of reason: Revocation.Reason?) -> UInt8 {
+        switch reason {
+        case nil: return 0
+        case .user: return 1
+        case .wallet: return 2
+        case .recoveryCode: return 3
+        case .solution: preconditionFailure("the solution is revoked in one place, not in each wallet")
+        }
+    }
+}
+
+extension [UInt8] {
+    mutating func append(bigEndianNumber number: UInt64, byteCount: Int) {
+        for index in (0..<byteCount).reversed() { self.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    var bigEndianNumber: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
+}

@@ -1,0 +1,186 @@
+public import Vocabulary
+
+/// What a vault sealed; opaque to the store.
+public typealias Sealed = [UInt8]
+
+/// A registration whose token, signatures and attestation were found good.
+public struct NewRegistration: Sendable {
+    public var walletID: WalletID
+    /// SHA-256 of the hardware key: who repeats a registration must hold the same one.
+    public var hardwareKeyDigest: SHA256Digest
+    /// Platform, hardware key, app id, PIN key and its id, sealed as one value.
+    public var identity: Sealed
+    public var pinKeyID: PINKeyID
+    public var unlockShare: Sealed
+    public var presenceShare: Sealed
+    /// The sealed code and its SHA-256; nil where the feature is off.
+    public var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
+    /// The counter of the App Attest assertion that proved the key; nil on Android.
+    public var assertionCounter: UInt32?
+    /// What was attested, for operators: a JSON object.
+    public var attested: String
+    public var now: Timestamp
+
+    public init(
+        walletID: WalletID,
+        hardwareKeyDigest: SHA256Digest,
+        identity: Sealed,
+        pinKeyID: PINKeyID,
+        unlockShare: Sealed,
+        presenceShare: Sealed,
+        deletionCode: (sealed: Sealed, digest: SHA256Digest)?,
+        assertionCounter: UInt32?,
+        attested: String,
+        now: Timestamp
+    ) {
+        self.walletID = walletID
+        self.hardwareKeyDigest = hardwareKeyDigest
+        self.identity = identity
+        self.pinKeyID = pinKeyID
+        self.unlockShare = unlockShare
+        self.presenceShare = presenceShare
+        self.deletionCode = deletionCode
+        self.assertionCounter = assertionCounter
+        self.attested = attested
+        self.now = now
+    }
+}
+
+public enum RegisterOutcome: Hashable, Sendable {
+    case registered
+    /// A session was opened, the wallet was revoked, or another hardware key holds this token: `challenge-invalid`.
+    case tokenUsed
+    /// The assertion's counter was seen before: `authentication-failed`.
+    case counterNotIncreased
+    case solutionRevoked
+}
+
+/// A wallet's sealed identity and whether its token can still be registered.
+public struct StoredIdentity: Hashable, Sendable {
+    public var identity: Sealed
+    /// False from the first session on, and once revoked.
+    public var mayRegisterAgain: Bool
+
+    public init(identity: Sealed, mayRegisterAgain: Bool) {
+        self.identity = identity
+        self.mayRegisterAgain = mayRegisterAgain
+    }
+}
+
+/// A session whose device proof was found good.
+public struct NewSession: Sendable {
+    public var walletID: WalletID
+    /// The identity against which the proof was checked; a wallet registered again meanwhile has another.
+    public var identity: Sealed
+    /// The counter of the proof; nil on Android.
+    public var assertionCounter: UInt32?
+    public var policy: AttemptPolicy
+    public var now: Timestamp
+
+    public init(
+        walletID: WalletID,
+        identity: Sealed,
+        assertionCounter: UInt32?,
+        policy: AttemptPolicy,
+        now: Timestamp
+    ) {
+        self.walletID = walletID
+        self.identity = identity
+        self.assertionCounter = assertionCounter
+        self.policy = policy
+        self.now = now
+    }
+}
+
+public enum SessionOutcome: Hashable, Sendable {
+    /// The share is nil for a wallet that is blocked for good.
+    case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?)
+    case revoked(Revocation)
+    /// The assertion's counter was seen before: `authentication-failed`.
+    case counterNotIncreased
+    /// The wallet has another identity now (its PIN was changed, or it was registered again), or is gone: look again.
+    case identityChanged
+}
+
+/// One entry of a PIN with the instruction that it is to allow.
+///
+/// Its signatures were found good.
+public struct Attempt: Sendable {
+    public var walletID: WalletID
+    public var attemptID: AttemptID
+    /// The PIN key that the wallet believes current.
+    public var namedKeyID: PINKeyID
+    /// The PIN key that the session's opened identity holds.
+    public var knownKeyID: PINKeyID
+    /// The PIN key of that identity: what the candidate is compared with, once the attempt is counted.
+    public var pinKey: P256PublicKey
+    /// What the entered PIN gave.
+    public var candidate: P256PublicKey
+    public var effect: Effect
+    public var policy: AttemptPolicy
+    public var now: Timestamp
+
+    /// What a right PIN writes or reads; sealed before the step.
+    public enum Effect: Hashable, Sendable {
+        /// Reads the unlock share.
+        case releaseShare
+        case replacePINKey(identity: Sealed, newKeyID: PINKeyID)
+        /// The vault's MAC of the recovery code. The first link stays.
+        case linkRecoveryCode(mac: [UInt8])
+        case readDeletionCode
+    }
+
+    public init(
+        walletID: WalletID,
+        attemptID: AttemptID,
+        namedKeyID: PINKeyID,
+        knownKeyID: PINKeyID,
+        pinKey: P256PublicKey,
+        candidate: P256PublicKey,
+        effect: Effect,
+        policy: AttemptPolicy,
+        now: Timestamp
+    ) {
+        self.walletID = walletID
+        self.attemptID = attemptID
+        self.namedKeyID = namedKeyID
+        self.knownKeyID = knownKeyID
+        self.pinKey = pinKey
+        self.candidate = candidate
+        self.effect = effect
+        self.policy = policy
+        self.now = now
+    }
+}
+
+/// What the step found, in the order in which it looks.
+public enum AttemptOutcome: Hashable, Sendable {
+    /// Nothing judged, or judged right and linked to a recovery code that is on the deny list.
+    case revoked(Revocation)
+    /// The client names a PIN key that is not the current one; nothing judged.
+    case pinKeyChanged(current: PINKeyID)
+    /// The client names the current key, but the session's opened identity is older; nothing judged. Open this one and
+    /// ask again.
+    case identityChanged(Sealed)
+    /// Not the right PIN, or not judged; never ``PINVerdict/valid``.
+    case notValid(PINVerdict)
+    /// The right PIN; the effect is written.
+    case valid(Effect)
+
+    /// What a right PIN read.
+    public enum Effect: Hashable, Sendable {
+        case unlockShare(Sealed)
+        case pinKeyReplaced
+        case recoveryCodeLinked
+        /// Nil where the wallet was registered while the feature was off.
+        case deletionCode(Sealed?)
+        /// The wallet is linked to another recovery code already: `not-allowed`.
+        case linkedToAnother
+    }
+}
+
+public enum CodeRevocationOutcome: Hashable, Sendable {
+    /// Now or before; `at` is when it was first revoked.
+    case revoked(WalletID, at: Timestamp)
+    case notRecognised
+}

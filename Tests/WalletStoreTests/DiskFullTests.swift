@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+import Vocabulary
+import WalletStore
+
+@Suite("A disk that is full", .serialized)
+struct DiskFullTests {
+    static let effects: [Attempt.Effect] = [
+        .releaseShare, .readDeletionCode, .linkRecoveryCode(mac: [UInt8](repeating: 5, count: 32)),
+        .replacePINKey(identity: [UInt8](repeating: 6, count: 300), newKeyID: .random()),
+    ]
+
+    @Test(
+        "with any number of free pages a right and a wrong PIN both get a verdict, or both get none and cost nothing",
+        .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root"),
+        arguments: effects
+    )
+    func sameAnswer(effect: Attempt.Effect) async throws {
+        let base = try TemporaryFolder()
+        let store = try base.store()
+        let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
+        // Empty records are kept until a sweep, so that the next right PIN would change nothing but their number.
+        _ = try await store.judge(wallet.attempt(right: true))
+        await store.close()
+        var answered = 0
+        for freePages in 0..<8 {
+            let right = try await self.isAnswered(base, wallet, right: true, effect: effect, freePages: freePages)
+            let wrong = try await self.isAnswered(base, wallet, right: false, effect: effect, freePages: freePages)
+            #expect(right == wrong, "\(freePages) free pages tell a right PIN from a wrong one")
+            answered += right ? 1 : 0
+        }
+        #expect(answered > 0)
+        #expect(answered < 8, "the disk was never full")
+    }
+
+    /// Tries one PIN on a copy of the store on a disk with so many free pages, and once more when there is room.
+    private func isAnswered(
+        _ base: TemporaryFolder,
+        _ wallet: TestWallet,
+        right: Bool,
+        effect: Attempt.Effect,
+        freePages: Int
+    ) async throws -> Bool {
+        let disk = try SmallDisk()
+        try FileManager.default.copyItem(atPath: base.path + "/wallets.db", toPath: disk.path + "/wallets.db")
+        let store = try SQLiteWalletStore.open(folder: disk.path)
+        try disk.fill(leaving: freePages)
+        var isAnswered = true
+        do {
+            _ = try await store.judge(wallet.attempt(right: right, effect: effect))
+        } catch StoreError.unavailable {
+            isAnswered = false
+        }
+        try disk.empty()
+        if !right {
+            let left = isAnswered ? 2 : 3
+            let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
+            try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+        }
+        await store.close()
+        return isAnswered
+    }
+
+    @Test(
+        "a store on a full disk is not made, and says why",
+        .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root")
+    )
+    func opening() throws {
+        let disk = try SmallDisk()
+        try disk.fill(leaving: 1)
+        #expect(throws: StoreOpenError.diskFull) { try SQLiteWalletStore.open(folder: disk.path, creating: true) }
+    }
+}

@@ -1,0 +1,160 @@
+import Testing
+import Vocabulary
+import WalletStore
+
+@Suite("Counted and judged in one commit")
+struct JudgingTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteWalletStore
+    private let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.store = try self.folder.store()
+    }
+
+    @Test("a right PIN gets the unlock share, a wrong one its verdict; the right one restores every attempt")
+    func verdicts() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        let share = TestWallet.bytes(80)
+        let other = try await TestWallet(in: self.store, unlockShare: share)
+        try await #expect(self.store.judge(other.attempt(right: true)) == .valid(.unlockShare(share)))
+        guard case .valid = try await self.store.judge(wallet.attempt(right: true)) else {
+            Issue.record("not valid")
+            return
+        }
+        try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
+    }
+
+    @Test("a session that knows an older PIN key is sent away before anything is judged, each with what it lacks")
+    func staleKeys() async throws {
+        let old = try await TestWallet(in: self.store)
+        var new = old
+        new.keyID = .random()
+        new.pinKey = try TestWallet.publicKey()
+        new.identity = TestWallet.bytes(300)
+        let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
+        try await #expect(self.store.judge(old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+
+        try await #expect(
+            self.store.judge(old.attempt(right: true)) == .pinKeyChanged(current: new.keyID),
+            "the old PIN no longer counts"
+        )
+        var halfOld = try old.attempt(right: true)
+        halfOld.namedKeyID = new.keyID
+        try await #expect(self.store.judge(halfOld) == .identityChanged(new.identity))
+        try await #expect(
+            self.store.judge(old.attempt(right: true, effect: change)) == .pinKeyChanged(current: new.keyID)
+        )
+        try await #expect(self.store.judge(new.attempt(right: false)) == self.threeLeft, "none of these was counted")
+        try await #expect(self.store.identity(of: old.id)?.identity == new.identity)
+    }
+
+    @Test("a wrong PIN changes no PIN key, links no recovery code and reads no deletion code")
+    func effectsOfWrongPINs() async throws {
+        let wallet = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
+        let mac = TestWallet.bytes(32)
+        let effects: [Attempt.Effect] = [
+            .replacePINKey(identity: TestWallet.bytes(300), newKeyID: .random()), .linkRecoveryCode(mac: mac),
+            .readDeletionCode,
+        ]
+        for (index, effect) in effects.enumerated() {
+            let left = PINVerdict.wrong(.open(attemptsLeft: 3 - index, finalRound: false))
+            try await #expect(self.store.judge(wallet.attempt(right: false, effect: effect)) == .notValid(left))
+        }
+        try await #expect(self.store.identity(of: wallet.id)?.identity == wallet.identity)
+        try await #expect(self.store.deny(recoveryCode: mac, at: TestWallet.start) == 0)
+        guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
+            Issue.record("the key on file is not the old one")
+            return
+        }
+    }
+
+    @Test("the deletion code is read with the right PIN; where there is none, the answer says so")
+    func deletionCode() async throws {
+        let with = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
+        let without = try await TestWallet(in: self.store)
+        guard
+            case .valid(.deletionCode(let code?)) = try await self.store.judge(
+                with.attempt(right: true, effect: .readDeletionCode)
+            )
+        else {
+            Issue.record("no code")
+            return
+        }
+        #expect(code.count == 60)
+        try await #expect(
+            self.store.judge(without.attempt(right: true, effect: .readDeletionCode)) == .valid(.deletionCode(nil))
+        )
+    }
+
+    @Test("of the reasons not to judge the first counts: revoked, another PIN key, another identity, blocked, repeated")
+    func order() async throws {
+        let wallet = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
+        let last = AttemptID.random()
+        for _ in 0..<3 { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        _ = try await self.store.judge(wallet.attempt(right: false, id: last))
+        let after = TestWallet.start + .seconds(60)
+
+        var repeated = try wallet.attempt(right: true, id: last, now: after)
+        try await #expect(
+            self.store.judge(repeated) == .notValid(.wrong(.open(attemptsLeft: 4, finalRound: false)))
+        )
+        repeated.now = TestWallet.start
+        try await #expect(self.store.judge(repeated) == .notValid(.blocked(remaining: .seconds(60))))
+        repeated.knownKeyID = .random()
+        try await #expect(self.store.judge(repeated) == .identityChanged(wallet.identity))
+        repeated.namedKeyID = .random()
+        try await #expect(self.store.judge(repeated) == .pinKeyChanged(current: wallet.keyID))
+        try await self.store.revokeSolution()
+        let solution = Revocation(reason: .solution, mayRegisterAnew: false)
+        try await #expect(self.store.judge(repeated) == .revoked(solution))
+        try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
+        let user = Revocation(reason: .user, mayRegisterAnew: true)
+        try await #expect(self.store.judge(repeated) == .revoked(user))
+    }
+
+    @Test("the last wrong attempt repeated costs nothing and is no oracle for another PIN")
+    func repetition() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let attempt = AttemptID.random()
+        for right in [false, false, true] {
+            try await #expect(self.store.judge(wallet.attempt(right: right, id: attempt)) == self.threeLeft)
+        }
+    }
+
+    @Test("a clock that was set back is noticed once, durably")
+    func clockSetBack() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        for _ in 0..<4 { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        let yesterday = TestWallet.start + .seconds(-86_400)
+        let blocked = AttemptOutcome.notValid(.blocked(remaining: .seconds(60)))
+        try await #expect(self.store.judge(wallet.attempt(right: true, now: yesterday)) == blocked)
+        await self.store.close()
+        let again = try self.folder.store()
+        try await #expect(
+            again.judge(wallet.attempt(right: true, now: yesterday + .seconds(20)))
+                == .notValid(.blocked(remaining: .seconds(40)))
+        )
+    }
+
+    @Test("counts, blocks and the last attempt outlive the process")
+    func reopened() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let attempt = AttemptID.random()
+        try await #expect(self.store.judge(wallet.attempt(right: false, id: attempt)) == self.threeLeft)
+        await self.store.close()
+        let again = try self.folder.store()
+        try await #expect(again.judge(wallet.attempt(right: true, id: attempt)) == self.threeLeft)
+        let two = PINVerdict.wrong(.open(attemptsLeft: 2, finalRound: false))
+        try await #expect(again.judge(wallet.attempt(right: false)) == .notValid(two))
+    }
+
+    @Test("a store that is closed counts nothing and says unavailable")
+    func closed() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        await self.store.close()
+        await #expect(throws: StoreError.unavailable) { try await self.store.judge(wallet.attempt(right: false)) }
+    }
+}

@@ -1,0 +1,120 @@
+import Testing
+import Vocabulary
+import WalletStore
+
+@Suite("Registrations and first sessions")
+struct RegistrationTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteWalletStore
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.store = try self.folder.store()
+    }
+
+    @Test("a registration repeated before the first session replaces the earlier: one wallet, one PIN")
+    func repeated() async throws {
+        let first = try await TestWallet(in: self.store, opened: false)
+        var second = first
+        second.keyID = .random()
+        second.pinKey = try TestWallet.publicKey()
+        second.identity = TestWallet.bytes(300)
+        try await #expect(self.store.register(second.registration()) == .registered)
+        try await #expect(first.session() == .identityChanged)
+        guard case .active(second.keyID, .open(4, false), .some) = try await second.session() else {
+            Issue.record("not active")
+            return
+        }
+        try await #expect(self.store.judge(first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
+    }
+
+    @Test("the first session uses the token up, and so do a revocation and another hardware key")
+    func tokenUsed() async throws {
+        let wallet = try await TestWallet(in: self.store, opened: false)
+        let other = try wallet.registration(hardwareKey: TestWallet.digest())
+        try await #expect(self.store.register(other) == .tokenUsed)
+        try await #expect(self.store.identity(of: wallet.id)?.mayRegisterAgain == true)
+        try await wallet.session()
+        try await #expect(self.store.register(wallet.registration()) == .tokenUsed)
+        try await #expect(self.store.identity(of: wallet.id)?.mayRegisterAgain == false)
+
+        let wiped = try await TestWallet(in: self.store, opened: false)
+        try await self.store.recordWipe(of: wiped.id, at: TestWallet.start)
+        try await #expect(self.store.register(wiped.registration()) == .tokenUsed)
+        try await #expect(self.store.identity(of: wiped.id)?.mayRegisterAgain == false)
+    }
+
+    @Test("an assertion's counter counts once: at a repeated registration and at each session it must be greater")
+    func counters() async throws {
+        let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
+        let repetition = wallet.registration(assertionCounter: 1)
+        try await #expect(self.store.register(repetition) == .counterNotIncreased)
+        try await #expect(self.store.register(wallet.registration(assertionCounter: 2)) == .registered)
+        try await #expect(wallet.session(counter: 2) == .counterNotIncreased)
+        try await #expect(wallet.session(counter: nil) == .counterNotIncreased)
+        guard case .active = try await wallet.session(counter: 3) else {
+            Issue.record("not active")
+            return
+        }
+        try await #expect(wallet.session(counter: 3) == .counterNotIncreased)
+    }
+
+    @Test("one counter in many sessions at once opens exactly one")
+    func racingCounters() async throws {
+        let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
+        let opened = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<100 {
+                group.addTask { try await wallet.session(counter: 7) != .counterNotIncreased }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(opened == 1)
+    }
+
+    @Test("a session tells the PIN's state, and gives the presence share unless the wallet is blocked for good")
+    func states() async throws {
+        let share = TestWallet.bytes(80)
+        let wallet = try await TestWallet(in: self.store, presenceShare: share)
+        for _ in 0..<4 { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        try await #expect(
+            wallet.session()
+                == .active(pinKeyID: wallet.keyID, pinState: .blocked(remaining: .seconds(60)), presenceShare: share)
+        )
+        let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
+        let after = TestWallet.start + .seconds(60)
+        _ = try await self.store.judge(wallet.attempt(right: false, policy: single, now: after))
+        try await #expect(
+            wallet.session() == .active(pinKeyID: wallet.keyID, pinState: .blockedPermanently, presenceShare: nil)
+        )
+    }
+
+    @Test("an unknown wallet has no identity and no session")
+    func unknown() async throws {
+        var wallet = try await TestWallet(in: self.store)
+        try await #expect(self.store.identity(of: .random()) == nil)
+        wallet.identity = TestWallet.bytes(300)
+        try await #expect(wallet.session() == .identityChanged)
+    }
+
+    @Test("registrations that no session was opened for are swept, the others stay, and so does every count")
+    func sweep() async throws {
+        let unopened = try await TestWallet(in: self.store, opened: false)
+        let opened = try await TestWallet(in: self.store)
+        let counted = try await TestWallet(in: self.store)
+        _ = try await self.store.judge(opened.attempt(right: true))
+        _ = try await self.store.judge(counted.attempt(right: false))
+        try await #expect(self.store.sweep(unopenedSince: TestWallet.start) == 0)
+        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
+        try await #expect(self.store.identity(of: unopened.id) == nil)
+        for (wallet, left) in [(opened, 3), (counted, 2)] {
+            let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
+            try await #expect(self.store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+        }
+    }
+
+    @Test("a sweep of more rows than one step takes removes them all")
+    func largeSweep() async throws {
+        for _ in 0..<1201 { _ = try await TestWallet(in: self.store, opened: false) }
+        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1201)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+import Vocabulary
+import WalletStore
+
+@Suite("Ends of wallets")
+struct RevocationTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteWalletStore
+    private let later = TestWallet.start + .seconds(10)
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.store = try self.folder.store()
+    }
+
+    @Test("a deletion code revokes once and says the same when repeated; another is not recognised")
+    func byCode() async throws {
+        let digest = try TestWallet.digest()
+        let wallet = try await TestWallet(in: self.store, deletionDigest: digest)
+        let done = CodeRevocationOutcome.revoked(wallet.id, at: TestWallet.start)
+        try await #expect(self.store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
+        try await #expect(self.store.revoke(byDeletionCode: digest, at: self.later) == done)
+        try await #expect(self.store.revoke(byDeletionCode: TestWallet.digest(), at: self.later) == .notRecognised)
+        let revocation = Revocation(reason: .user, mayRegisterAnew: true)
+        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(revocation))
+        try await #expect(wallet.session() == .revoked(revocation))
+    }
+
+    @Test("a wallet revoked before its first session is not swept: its code says done again and its token stays used")
+    func revokedUnopened() async throws {
+        let digest = try TestWallet.digest()
+        let wallet = try await TestWallet(in: self.store, deletionDigest: digest, opened: false)
+        let done = CodeRevocationOutcome.revoked(wallet.id, at: TestWallet.start)
+        try await #expect(self.store.revoke(byDeletionCode: digest, at: TestWallet.start) == done)
+        try await #expect(self.store.sweep(unopenedSince: self.later) == 0)
+        try await #expect(self.store.revoke(byDeletionCode: digest, at: self.later) == done)
+        try await #expect(self.store.register(wallet.registration()) == .tokenUsed)
+    }
+
+    @Test("a wipe ends a wallet as a revocation by its user does, and changes no earlier end")
+    func wipe() async throws {
+        let mac = TestWallet.bytes(32)
+        let wallet = try await TestWallet(in: self.store)
+        _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        try await #expect(self.store.deny(recoveryCode: mac, at: self.later) == 1)
+        try await self.store.recordWipe(of: wallet.id, at: self.later)
+        try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
+        try await self.store.recordWipe(of: .random(), at: self.later)
+    }
+
+    @Test("the first recovery code stays linked; linking it again is done already")
+    func links() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let mac = TestWallet.bytes(32)
+        for _ in 0..<2 {
+            try await #expect(
+                self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+                    == .valid(.recoveryCodeLinked)
+            )
+        }
+        try await #expect(
+            self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: TestWallet.bytes(32))))
+                == .valid(.linkedToAnother)
+        )
+    }
+
+    @Test("a recovery code on the deny list ends the wallets that are linked to it, now and later")
+    func denied() async throws {
+        let mac = TestWallet.bytes(32)
+        let linked = try await TestWallet(in: self.store)
+        let later = try await TestWallet(in: self.store)
+        let other = try await TestWallet(in: self.store)
+        _ = try await self.store.judge(linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        try await #expect(self.store.deny(recoveryCode: mac, at: self.later) == 1)
+        let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        try await #expect(self.store.judge(linked.attempt(right: true)) == .revoked(end))
+        let link = Attempt.Effect.linkRecoveryCode(mac: mac)
+        try await #expect(
+            self.store.judge(later.attempt(right: false, effect: link))
+                == .notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+        )
+        try await #expect(self.store.judge(later.attempt(right: true, effect: link)) == .revoked(end))
+        try await #expect(later.session() == .revoked(end))
+        guard case .active = try await other.session() else {
+            Issue.record("a wallet without a link ended")
+            return
+        }
+    }
+
+    @Test("whichever comes first, a link and its denial at the same time end the wallet")
+    func racingDenial() async throws {
+        for _ in 0..<50 {
+            let mac = TestWallet.bytes(32)
+            let wallet = try await TestWallet(in: self.store)
+            let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
+            async let linked = self.store.judge(link)
+            async let denied = self.store.deny(recoveryCode: mac, at: self.later)
+            _ = try await (linked, denied)
+            try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
+        }
+    }
+
+    @Test("while the solution is revoked nothing is released or registered; restored, all is as before")
+    func solution() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let early = try await TestWallet(in: self.store, opened: false)
+        try await self.store.revokeSolution()
+        try await #expect(self.store.isSolutionRevoked())
+        let revoked = Revocation(reason: .solution, mayRegisterAnew: false)
+        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(revoked))
+        try await #expect(wallet.session() == .revoked(revoked))
+        try await #expect(self.store.register(early.registration()) == .solutionRevoked)
+        try await self.store.restoreSolution()
+        try await #expect(self.store.isSolutionRevoked() == false)
+        guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
+            Issue.record("not as before")
+            return
+        }
+    }
+
+    @Test("after a revocation returned, neither the database nor its log holds the shares any more")
+    func sharesAreGone() async throws {
+        let marker = TestWallet.bytes(16)
+        let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
+        let mac = TestWallet.bytes(32)
+        var digests: [SHA256Digest] = []
+        for index in 0..<300 {
+            let digest = try TestWallet.digest()
+            let wallet = try await TestWallet(
+                in: self.store,
+                deletionDigest: digest,
+                unlockShare: share,
+                presenceShare: share,
+                opened: false
+            )
+            // Some are registered twice, some judged, some linked: whatever moves rows about.
+            if index.isMultiple(of: 3) {
+                _ = try await self.store.register(
+                    wallet.registration(deletionDigest: digest, unlockShare: share, presenceShare: share + [0])
+                )
+            }
+            try await wallet.session()
+            let effect: Attempt.Effect = index.isMultiple(of: 2) ? .releaseShare : .linkRecoveryCode(mac: mac)
+            _ = try await self.store.judge(wallet.attempt(right: true, effect: effect))
+            digests.append(digest)
+        }
+        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the scan finds what is there")
+        for digest in digests { _ = try await self.store.revoke(byDeletionCode: digest, at: self.later) }
+        #expect(try self.folder.contents().range(of: Data(marker)) == nil)
+    }
+}
