@@ -1,0 +1,159 @@
+internal import Secrets
+internal import HostSystem
+internal import Vocabulary
+
+/// A key file as text: a line for each key, readable, with the version of its form in the first.
+///
+///     remote-pin vault keys 1
+///     # comments
+///     index <64 digits> <8 digits>
+///     key 1 <64 digits> <8 digits>
+///     active 1
+///
+/// The eight digits are derived from the key beside them: a damaged key is found when the server starts and not when
+/// the first wallet cannot be opened.
+enum KeyFile {
+    static let sizeLimit = 65_536
+    private static let heading = "remote-pin vault keys"
+    private static let formatVersion = 1
+    private static let comment = """
+        # Whoever has this file can open what the server has sealed; without it nobody can. Keep it secret, keep a copy
+        # of it apart from the database's. The server counts what each key has sealed in the file of this name + .count.
+
+        """
+
+    static func read(_ path: String) throws(KeyFileError) -> KeyRing {
+        var contents: [UInt8]
+        let mode: UInt32
+        do throws(FileError) {
+            (contents, mode) = try DurableFile.readWithMode(path, atMost: self.sizeLimit)
+        } catch {
+            throw .file(error)
+        }
+        let text = SecretBytes(wiping: &contents)
+        guard mode == 0o600 else { throw .mode(path, mode) }
+        return try KeyFileReader(path: path).ring(from: text)
+    }
+
+    static func text(of ring: KeyRing) -> SecretBytes {
+        var text = SecretBytes(copying: Array("\(self.heading) \(self.formatVersion)\n\(self.comment)".utf8))
+        text = text.concatenated(with: self.line("index", ring.indexHexadecimal(), check: ring.indexCheck))
+        for version in ring.versions {
+            let line = self.line("key \(version.number)", version.hexadecimal(), check: version.check)
+            text = text.concatenated(with: line)
+        }
+        return text.concatenated(with: SecretBytes(copying: Array("active \(ring.active.number)\n".utf8)))
+    }
+
+    private static func line(_ name: String, _ key: borrowing SecretBytes, check: [UInt8]) -> SecretBytes {
+        SecretBytes(copying: Array("\(name) ".utf8))
+            .concatenated(with: key)
+            .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
+    }
+
+    /// What the first line says: the version of the form, nil where it is no key file.
+    static func formatVersion(of line: String) -> Int? {
+        guard line.hasPrefix(self.heading + " ") else { return nil }
+        return Int(line.dropFirst(self.heading.utf8.count + 1))
+    }
+
+    static func isReadable(formatVersion: Int) -> Bool { formatVersion == self.formatVersion }
+}
+
+/// Reads the lines of one key file.
+///
+/// Keys go from the text into secrets; only what is public becomes a `String`.
+private struct KeyFileReader {
+    let path: String
+
+    func ring(from text: borrowing SecretBytes) throws(KeyFileError) -> KeyRing {
+        let lines = text.withBytes { span in Self.lines(of: span) }
+        guard let first = lines.first,
+            let format = KeyFile.formatVersion(of: text.withBytes { Self.string($0, first) })
+        else { throw .damaged(self.path, line: 1) }
+        guard KeyFile.isReadable(formatVersion: format) else { throw .newerFormat(self.path) }
+        var versions: [KeyVersion] = []
+        var active: UInt32?
+        var index: Share?
+        for (number, line) in lines.enumerated().dropFirst() {
+            let understood = text.withBytes { span in
+                switch Self.entry(span, line) {
+                case .ignored:
+                    return true
+                case .key(let version):
+                    versions.append(version)
+                    return true
+                case .index(let key) where index == nil:
+                    index = key
+                    return true
+                case .active(let version) where active == nil:
+                    active = version
+                    return true
+                case .index, .active, .unknown:
+                    return false
+                }
+            }
+            if !understood { throw .damaged(self.path, line: number + 1) }
+        }
+        guard let active, let index, let ring = KeyRing(versions: versions, active: active, index: index.copy()) else {
+            throw .damaged(self.path, line: lines.count)
+        }
+        return ring
+    }
+
+    private enum Entry {
+        case ignored
+        case key(KeyVersion)
+        /// In a share's clothes: 32 secret bytes that may travel in an enum.
+        case index(Share)
+        case active(UInt32)
+        case unknown
+    }
+
+    private static func entry(_ span: RawSpan, _ line: Range<Int>) -> Entry {
+        if line.isEmpty || span.byte(at: line.lowerBound) == UInt8(ascii: "#") { return .ignored }
+        let words = self.words(of: span, line)
+        switch (self.string(span, words[0]), words.count) {
+        case ("active", 2):
+            return UInt32(self.string(span, words[1])).map(Entry.active) ?? .unknown
+        case ("index", 3):
+            guard let root = SecretBytes(hexadecimal: span.extracting(words[1])),
+                KeyRing.check(of: root).hex == self.string(span, words[2]), let key = Share(root)
+            else { return .unknown }
+            return .index(key)
+        case ("key", 4):
+            guard let number = UInt32(self.string(span, words[1])), number > 0,
+                let root = SecretBytes(hexadecimal: span.extracting(words[2])),
+                let version = KeyVersion(number: number, root: root), version.check.hex == self.string(span, words[3])
+            else { return .unknown }
+            return .key(version)
+        default:
+            return .unknown
+        }
+    }
+
+    private static func lines(of span: RawSpan) -> [Range<Int>] {
+        self.parts(of: span, 0..<span.byteCount, at: 0x0A)
+    }
+
+    /// At least one.
+    private static func words(of span: RawSpan, _ line: Range<Int>) -> [Range<Int>] {
+        self.parts(of: span, line, at: 0x20)
+    }
+
+    private static func parts(of span: RawSpan, _ range: Range<Int>, at separator: UInt8) -> [Range<Int>] {
+        var parts: [Range<Int>] = []
+        var start = range.lowerBound
+        for index in range where span.byte(at: index) == separator {
+            parts.append(start..<index)
+            start = index + 1
+        }
+        parts.append(start..<range.upperBound)
+        return parts
+    }
+
+    /// For words and numbers only, never for a key.
+    private static func string(_ span: RawSpan, _ range: Range<Int>) -> String {
+        String(decoding: range.map { span.byte(at: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,124 @@
+public import Secrets
+internal import Synchronization
+internal import HostSystem
+public import Vocabulary
+
+/// The vault whose keys lie in a file of the server's own machine.
+///
+/// It protects what is in the database's copies and backups from those who lack the file. Who has both has the vault;
+/// PINs are safe from him all the same (G1), because their salts are on the devices.
+public final class KeyFileVault: Vault {
+    private let path: String
+    private let ring: Mutex<KeyRing>
+    private let count: SealCount
+
+    /// Reads a key file; one that others may read is refused.
+    public convenience init(_ path: String) throws(KeyFileError) {
+        try self.init(path, count: SealCount(path: path + ".count"))
+    }
+
+    init(_ path: String, count: SealCount) throws(KeyFileError) {
+        self.path = path
+        self.ring = Mutex(try KeyFile.read(path))
+        self.count = count
+    }
+
+    /// Makes a key file with one version of keys, mode 0600.
+    ///
+    /// What exists is never replaced: it may be all that opens somebody's wallets.
+    public static func create(at path: String) throws(KeyFileError) {
+        guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
+            let ring = KeyRing(versions: [version], active: 1, index: .random(count: KeyVersion.byteCount))
+        else { preconditionFailure("a new key has a key's length") }
+        try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
+    }
+
+    /// Adds a version and makes it the active one; servers use it from their next ``reload()`` on.
+    ///
+    /// What older versions sealed still opens. The key that recovery codes are looked up by is not changed.
+    /// - Returns: the new version's number.
+    @discardableResult
+    public static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
+        let lock: FileLock
+        do throws(LockError) { lock = try FileLock(waitingFor: path + ".lock") } catch { throw .locked(path) }
+        defer { withExtendedLifetime(lock) {} }
+        guard let ring = try KeyFile.read(path).adding(.random(count: KeyVersion.byteCount)) else {
+            throw .damaged(path, line: 1)
+        }
+        try self.lend(ring) { text throws(FileError) in try DurableFile.write(text, to: path) }
+        return ring.active.number
+    }
+
+    /// Reads the file again; when it cannot be used, the keys stay as they are.
+    public func reload() throws(KeyFileError) {
+        let fresh = try KeyFile.read(self.path)
+        self.ring.withLock { $0 = fresh }
+    }
+
+    /// The version that seals now.
+    public var activeVersion: UInt32 { self.keys.active.number }
+
+    /// Whether a value was sealed by an older version and should be sealed anew.
+    public func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
+
+    public func seal(
+        _ secret: borrowing SecretBytes,
+        as field: VaultField,
+        of wallet: WalletID
+    ) async throws(VaultError) -> [UInt8] {
+        let version = self.keys.active
+        guard self.count.take(version.number) else { throw .unreachable }
+        return version.seal(secret, associatedData: Self.associatedData(field, wallet))
+    }
+
+    public func unseal(
+        _ sealed: [UInt8],
+        as field: VaultField,
+        of wallet: WalletID
+    ) async throws(VaultError) -> SecretBytes {
+        guard let number = SealedValue.keyVersion(of: sealed), let version = self.keys.version(number) else {
+            throw .notOurs
+        }
+        do throws(SealBroken) {
+            return try version.open(sealed, associatedData: Self.associatedData(field, wallet))
+        } catch {
+            throw .notOurs
+        }
+    }
+
+    public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+        switch use {
+        case .enrollmentToken: self.keys.active.tokenMAC(message)
+        case .recoveryCodeIndex: self.keys.indexMAC(message)
+        }
+    }
+
+    public func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+        let keys = self.keys
+        switch use {
+        case .enrollmentToken:
+            let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
+            let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
+            return byActive || byPrevious
+        case .recoveryCodeIndex:
+            return constantTimeEqual(keys.indexMAC(message), mac)
+        }
+    }
+
+    private var keys: KeyRing { self.ring.withLock { $0 } }
+
+    /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
+    private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
+        Array(field.rawValue.utf8) + [0] + wallet.bytes
+    }
+
+    /// Lends the file's text to what writes it.
+    private static func lend(
+        _ ring: KeyRing,
+        to write: ([UInt8]) throws(FileError) -> Void
+    ) throws(KeyFileError) {
+        var text = KeyFile.text(of: ring).exposedBytes()
+        defer { _ = SecretBytes(wiping: &text) }
+        do throws(FileError) { try write(text) } catch { throw .file(error) }
+    }
+}

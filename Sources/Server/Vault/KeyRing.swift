@@ -1,0 +1,104 @@
+internal import Secrets
+
+/// One version of the vault's keys: everything is derived from 32 random bytes, for each use apart.
+///
+/// A class because versions are kept in collections, which cannot hold what cannot be copied.
+final class KeyVersion: Sendable {
+    let number: UInt32
+    private let root: SecretBytes
+    private let sealing: SecretBytes
+    private let enrollmentToken: SecretBytes
+
+    static let byteCount = 32
+
+    /// Nil where the root does not have 32 bytes.
+    init?(number: UInt32, root: consuming SecretBytes) {
+        guard root.count == Self.byteCount else { return nil }
+        self.number = number
+        self.sealing = root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32)
+        self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
+        self.root = root
+    }
+
+    /// Key id ‖ nonce ‖ ciphertext ‖ tag.
+    func seal(_ secret: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+        SealedValue.prefix(keyVersion: self.number) + self.sealing.seal(secret, associatedData: associatedData)
+    }
+
+    /// Opens what stands behind the key id.
+    func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
+        try self.sealing.open(Array(sealed.dropFirst(SealedValue.prefixByteCount)), associatedData: associatedData)
+    }
+
+    func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
+
+    /// The root as text, for the key file alone.
+    func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
+
+    /// Four bytes that show a mistyped or damaged key, and by which two files can be compared without showing it.
+    var check: [UInt8] { KeyRing.check(of: self.root) }
+}
+
+/// All keys of one key file.
+final class KeyRing: Sendable {
+    /// Ascending by number.
+    let versions: [KeyVersion]
+    let active: KeyVersion
+    private let indexRoot: SecretBytes
+    private let index: SecretBytes
+
+    /// Nil where a length is wrong, the numbers do not ascend or the active one is missing.
+    init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
+        guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
+            zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number })
+        else { return nil }
+        self.versions = versions
+        self.active = activeVersion
+        self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
+        self.indexRoot = index
+    }
+
+    func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
+
+    /// The version before the active one; its tokens are still taken, until they expire.
+    var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
+
+    func indexMAC(_ message: [UInt8]) -> [UInt8] { self.index.hmacSHA256(message) }
+
+    /// The index key as text, for the key file alone.
+    func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
+
+    var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
+
+    /// A ring with one more version, which is the active one.
+    ///
+    /// The index key stays: what was looked up by it must be found again.
+    func adding(_ root: consuming SecretBytes) -> KeyRing? {
+        let number = (self.versions.last?.number ?? 0) + 1
+        let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
+        guard let version = KeyVersion(number: number, root: root) else { return nil }
+        return KeyRing(versions: self.versions + [version], active: number, index: index)
+    }
+
+    static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }
+
+    static func check(of root: borrowing SecretBytes) -> [UInt8] {
+        root.hkdfSHA256(info: Array("remote-pin/1 vault check".utf8), count: 4).exposedBytes()
+    }
+}
+
+/// The form of what the vault seals.
+enum SealedValue {
+    static let prefixByteCount = 4
+
+    /// The key's id: its version, big-endian.
+    static func prefix(keyVersion: UInt32) -> [UInt8] {
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
+    }
+
+    /// Which version sealed a value; nil where it is too short to say.
+    static func keyVersion(of sealed: [UInt8]) -> UInt32? {
+        guard sealed.count >= self.prefixByteCount else { return nil }
+        return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

@@ -1,0 +1,77 @@
+internal import Synchronization
+internal import HostSystem
+
+/// How many values each key version has sealed, durably and never too few.
+///
+/// Nonces are random, so that one key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is taken
+/// from the file in blocks: a block counts as used, durably, before the first value of it is sealed, so a crash loses
+/// numbers and never repeats them. The limit of one file is 2^28: a key file may be copied to other servers, or come
+/// back from a backup without its count, sixteen times in all.
+final class SealCount: Sendable {
+    static let limit: UInt64 = 1 << 28
+    static let blockSize: UInt64 = 1 << 16
+
+    private let path: String
+    private let limit: UInt64
+    private let blockSize: UInt64
+    /// What is left of the block that was taken last, by key version.
+    private let left = Mutex<[UInt32: UInt64]>([:])
+
+    init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
+        self.path = path
+        self.limit = limit
+        self.blockSize = blockSize
+    }
+
+    /// Counts one value; false where the version has sealed its last one or the count cannot be kept.
+    func take(_ version: UInt32) -> Bool {
+        self.left.withLock { left in
+            if left[version, default: 0] == 0 {
+                guard let block = try? self.reserve(version) else { return false }
+                left[version] = block
+            }
+            guard let rest = left[version], rest > 0 else { return false }
+            left[version] = rest - 1
+            return true
+        }
+    }
+
+    /// Takes a block out of the file; 0 where none is left.
+    private func reserve(_ version: UInt32) throws -> UInt64 {
+        // Two processes that share the file take their blocks one after the other.
+        let lock = try FileLock(waitingFor: self.path + ".lock")
+        defer { withExtendedLifetime(lock) {} }
+        var counts = try self.read()
+        let used = counts[version, default: 0]
+        guard used < self.limit else { return 0 }
+        let block = min(self.blockSize, self.limit - used)
+        counts[version] = used + block
+        try DurableFile.write(Self.text(of: counts), to: self.path)
+        return block
+    }
+
+    private struct Damaged: Error {}
+    private static let heading = "remote-pin vault count 1"
+
+    private static func text(of counts: [UInt32: UInt64]) -> [UInt8] {
+        let lines = counts.sorted { $0.key < $1.key }.map { "key \($0.key) sealed \($0.value)" }
+        return Array(([self.heading] + lines).joined(separator: "\n").utf8) + [0x0A]
+    }
+
+    /// A missing file is a new one; a damaged one stops sealing rather than starting from nothing.
+    private func read() throws -> [UInt32: UInt64] {
+        guard DurableFile.exists(self.path) else { return [:] }
+        let text = String(decoding: try DurableFile.read(self.path, atMost: KeyFile.sizeLimit), as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        guard lines.first == Self.heading[...] else { throw Damaged() }
+        var counts: [UInt32: UInt64] = [:]
+        for line in lines.dropFirst() {
+            let words = line.split(separator: " ")
+            guard words.count == 4, words[0] == "key", words[2] == "sealed", let version = UInt32(words[1]),
+                let count = UInt64(words[3]), counts[version] == nil
+            else { throw Damaged() }
+            counts[version] = count
+        }
+        return counts
+    }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import Secrets
+import HostSystem
+import Testing
+@testable import Vault
+import Vocabulary
+
+/// A key file in a folder of its own, removed with the value.
+final class KeyFileFixture {
+    let folder: String
+    let path: String
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "vault-tests-\(UUID().uuidString)").path()
+        self.path = "\(self.folder)/vault-key"
+        try DurableFile.makeFolder(self.folder)
+        try KeyFileVault.create(at: self.path)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    func text() throws -> String {
+        String(decoding: try DurableFile.read(self.path, atMost: 65_536), as: UTF8.self)
+    }
+
+    func replace(_ text: String, mode: UInt32 = 0o600) throws {
+        try DurableFile.write(Array(text.utf8), to: self.path, mode: mode)
+    }
+}
+
+/// The opened bytes, or nil where the vault refuses them.
+private func opened(
+    _ vault: KeyFileVault,
+    _ sealed: [UInt8],
+    _ field: VaultField = .unlockShare,
+    _ wallet: WalletID
+) async throws -> [UInt8]? {
+    do throws(VaultError) {
+        return try await vault.unseal(sealed, as: field, of: wallet).exposedBytes()
+    } catch .notOurs {
+        return nil
+    }
+}
+
+@Suite("The vault of a key file")
+struct KeyFileVaultTests {
+    let file: KeyFileFixture
+    let vault: KeyFileVault
+    let wallet = WalletID.random()
+
+    init() throws {
+        self.file = try KeyFileFixture()
+        self.vault = try KeyFileVault(self.file.path)
+    }
+
+    @Test(
+        "what is sealed opens, also by the same keys read anew, and never looks the same twice",
+        arguments: [0, 32, 500]
+    )
+    func roundTrip(count: Int) async throws {
+        let secret = [UInt8](repeating: 7, count: count)
+        let sealed = try await self.vault.seal(SecretBytes(copying: secret), as: .identity, of: self.wallet)
+        let again = try await self.vault.seal(SecretBytes(copying: secret), as: .identity, of: self.wallet)
+        #expect(sealed != again)
+        #expect(sealed.count == count + 4 + SecretBytes.sealOverhead && again.count == sealed.count)
+        let fresh = try KeyFileVault(self.file.path)
+        #expect(try await opened(fresh, sealed, .identity, self.wallet) == secret)
+    }
+
+    @Test("a value in another wallet's or another field's place does not open")
+    func displaced() async throws {
+        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        for field in VaultField.allCases {
+            let result = try await opened(self.vault, sealed, field, self.wallet)
+            #expect((result != nil) == (field == .unlockShare))
+        }
+        #expect(try await opened(self.vault, sealed, .unlockShare, .random()) == nil)
+    }
+
+    @Test("every flipped bit and every cut is refused, also in the key's id")
+    func tampering() async throws {
+        let sealed = try await self.vault.seal(SecretBytes(copying: [1, 2, 3]), as: .unlockShare, of: self.wallet)
+        for bit in 0..<(sealed.count * 8) {
+            var altered = sealed
+            altered[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(try await opened(self.vault, altered, .unlockShare, self.wallet) == nil)
+        }
+        for count in 0..<sealed.count {
+            #expect(try await opened(self.vault, Array(sealed[..<count]), .unlockShare, self.wallet) == nil)
+        }
+    }
+
+    @Test("another key file opens nothing and knows no MAC")
+    func otherKeys() async throws {
+        let otherFile = try KeyFileFixture()
+        let other = try KeyFileVault(otherFile.path)
+        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        #expect(try await opened(other, sealed, .unlockShare, self.wallet) == nil)
+        for use in MACUse.allCases {
+            let mac = try await self.vault.mac([1], for: use)
+            #expect(mac.count == 32)
+            #expect(try await self.vault.isMAC(mac, of: [1], for: use))
+            #expect(try await !self.vault.isMAC(mac, of: [2], for: use))
+            #expect(try await !other.isMAC(mac, of: [1], for: use))
+        }
+    }
+
+    @Test("a MAC for one use is none for another")
+    func uses() async throws {
+        let token = try await self.vault.mac([1], for: .enrollmentToken)
+        let index = try await self.vault.mac([1], for: .recoveryCodeIndex)
+        #expect(token != index)
+        #expect(try await !self.vault.isMAC(token, of: [1], for: .recoveryCodeIndex))
+        #expect(try await !self.vault.isMAC(index, of: [1], for: .enrollmentToken))
+    }
+}
+
+@Suite("Rotating a vault's keys")
+struct KeyRotationTests {
+    let file: KeyFileFixture
+    let vault: KeyFileVault
+    let wallet = WalletID.random()
+
+    init() throws {
+        self.file = try KeyFileFixture()
+        self.vault = try KeyFileVault(self.file.path)
+    }
+
+    @Test("after a rotation old values open, new ones are sealed by the new key, and outdated ones are known")
+    func values() async throws {
+        let old = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        #expect(try KeyFileVault.addVersion(to: self.file.path) == 2)
+        #expect(self.vault.activeVersion == 1)
+        try self.vault.reload()
+        #expect(self.vault.activeVersion == 2)
+        let new = try await self.vault.seal(SecretBytes(copying: [2]), as: .unlockShare, of: self.wallet)
+        #expect(try await opened(self.vault, old, .unlockShare, self.wallet) == [1])
+        #expect(try await opened(self.vault, new, .unlockShare, self.wallet) == [2])
+        #expect(self.vault.isOutdated(old) && !self.vault.isOutdated(new))
+    }
+
+    @Test("a token is taken after one rotation and no longer after the next")
+    func tokens() async throws {
+        let mac = try await self.vault.mac([1], for: .enrollmentToken)
+        try KeyFileVault.addVersion(to: self.file.path)
+        try self.vault.reload()
+        #expect(try await self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+        #expect(try await self.vault.mac([1], for: .enrollmentToken) != mac)
+        try KeyFileVault.addVersion(to: self.file.path)
+        try self.vault.reload()
+        #expect(try await !self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
+    }
+
+    @Test("recovery codes are found under the same MAC after every rotation")
+    func index() async throws {
+        let mac = try await self.vault.mac([1], for: .recoveryCodeIndex)
+        for _ in 0..<3 { try KeyFileVault.addVersion(to: self.file.path) }
+        try self.vault.reload()
+        #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
+    }
+
+    @Test("rotations at the same time all count")
+    func racing() throws {
+        let path = self.file.path
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in _ = try? KeyFileVault.addVersion(to: path) }
+        #expect(try KeyFileVault(path).activeVersion == 9)
+    }
+
+    @Test("a file that became unusable leaves a running vault its keys")
+    func failedReload() async throws {
+        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        try self.file.replace("nonsense")
+        #expect(throws: KeyFileError.damaged(self.file.path, line: 1)) { try self.vault.reload() }
+        #expect(try await opened(self.vault, sealed, .unlockShare, self.wallet) == [1])
+    }
+}
+
+@Suite("Key files")
+struct KeyFileTests {
+    let file: KeyFileFixture
+
+    init() throws { self.file = try KeyFileFixture() }
+
+    @Test("made with mode 0600 and never over one that exists")
+    func creation() throws {
+        #expect(try DurableFile.mode(of: self.file.path) == 0o600)
+        let before = try self.file.text()
+        #expect(throws: KeyFileError.file(.exists(self.file.path))) { try KeyFileVault.create(at: self.file.path) }
+        #expect(try self.file.text() == before)
+        #expect(before.hasPrefix("remote-pin vault keys 1\n#"))
+    }
+
+    @Test(
+        "a file that others may read or write is refused, with its path and mode",
+        arguments: [0o644, 0o640, 0o660, 0o700]
+    )
+    func openMode(mode: UInt32) throws {
+        try self.file.replace(try self.file.text(), mode: mode)
+        #expect(throws: KeyFileError.mode(self.file.path, mode)) { try KeyFileVault(self.file.path) }
+        let text = "\(KeyFileError.mode(self.file.path, mode))"
+        #expect(text.contains(self.file.path) && text.contains("0\(String(mode, radix: 8))"))
+    }
+
+    @Test("a missing file is named")
+    func missing() throws {
+        let path = self.file.path + "-2"
+        #expect(throws: KeyFileError.file(.notFound(path))) { try KeyFileVault(path) }
+    }
+
+    @Test("a file of a newer form is refused as such")
+    func newer() throws {
+        let text = try self.file.text().replacingOccurrences(of: "keys 1\n", with: "keys 2\n")
+        try self.file.replace(text)
+        #expect(throws: KeyFileError.newerFormat(self.file.path)) { try KeyFileVault(self.file.path) }
+    }
+
+    @Test("no damaged, missing or doubled line is read as if it were whole")
+    func damaged() throws {
+        let whole = try self.file.text()
+        let lines = whole.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        for (number, line) in lines.enumerated() where !line.hasPrefix("#") && !line.isEmpty {
+            var without = lines
+            without.remove(at: number)
+            var doubled = lines
+            doubled.insert(line, at: number)
+            var cut = lines
+            cut[number].removeLast()
+            for damaged in [without, doubled, cut] {
+                try self.file.replace(damaged.joined(separator: "\n"))
+                #expect(throws: KeyFileError.self, "\(number)") { try KeyFileVault(self.file.path) }
+            }
+        }
+        for digit in whole.indices where whole[digit].isHexDigit {
+            guard let key = whole[..<digit].lastIndex(of: "\n"), !whole[key...].hasPrefix("\n#") else { continue }
+            var altered = whole
+            altered.replaceSubrange(digit...digit, with: whole[digit] == "0" ? "1" : "0")
+            try self.file.replace(altered)
+            #expect(throws: KeyFileError.self) { try KeyFileVault(self.file.path) }
+        }
+    }
+
+    @Test("no error shows a key")
+    func errorsWithoutKeys() throws {
+        let text = try self.file.text()
+        let key = try #require(text.split(separator: "\n").first { $0.hasPrefix("key ") }?.split(separator: " ")[2])
+        try self.file.replace(text.replacingOccurrences(of: " \(key) ", with: " \(key)0 "))
+        do throws(KeyFileError) {
+            _ = try KeyFileVault(self.file.path)
+            Issue.record("a damaged file was read")
+        } catch {
+            #expect(!"\(error) \(String(reflecting: error))".contains(key))
+        }
+    }
+}
