@@ -1,0 +1,170 @@
+public import Evidence
+public import Vocabulary
+
+/// The complete verification of an Android key attestation: pure, from evidence and expectations to a verdict.
+///
+/// The order of checks is part of the contract, for it decides which reason a device with several defects gets: form,
+/// links, anchor, validity, status, place of the extension, and only then what the extension says. Nothing in a
+/// certificate is believed before its chain is.
+public struct AndroidVerifier: Sendable {
+    public var policy: AndroidPolicy
+    public var anchors: [TrustAnchor]
+    public var statusList: StatusList?
+
+    public init(policy: AndroidPolicy, anchors: [TrustAnchor], statusList: StatusList? = nil) {
+        self.policy = policy
+        self.anchors = anchors
+        self.statusList = statusList
+    }
+
+    /// Verifies a chain, leaf first.
+    ///
+    /// - Parameters:
+    ///   - publicKey: The SubjectPublicKeyInfo that the leaf must be for, where the caller has one already.
+    ///   - verification: Keeps the account of it.
+    public func verify(
+        chain: [[UInt8]],
+        challenge: [UInt8],
+        publicKey: [UInt8]? = nil,
+        at time: Timestamp,
+        verification: inout Verification
+    ) throws(AttestationRefusal) -> AndroidAttestation {
+        if let apps = self.policy.apps, apps.isEmpty { throw .appNotConfigured }
+        let certificates = try CertificateChain.read(chain)
+        verification.pass(Check.form)
+        guard let leaf = certificates.first, let root = certificates.last, certificates.count >= 2 else {
+            throw .incompleteChain
+        }
+        try CertificateChain.checkLinks(certificates, &verification)
+        verification.pass(Check.links)
+        let anchor = try self.anchor(of: root)
+        verification.pass(Check.anchor)
+        let provisioning = Provisioning(certificates)
+        try self.checkValidity(certificates, provisioning, at: time)
+        verification.pass(Check.validity)
+        let isListStale = try self.checkStatus(certificates, at: time)
+        verification.pass(Check.status)
+        if let allowed = self.policy.provisioning, !allowed.contains(provisioning) { throw .provisioningNotAllowed }
+        verification.pass(Check.provisioning)
+        let description = try self.description(in: certificates)
+        verification.pass(Check.place)
+        guard description.challenge == challenge else { throw .challengeMismatch }
+        verification.pass(Check.challenge)
+        if let publicKey, leaf.publicKey.encoded != publicKey { throw .publicKeyMismatch }
+        let app = try self.check(description, of: leaf, &verification)
+        return AndroidAttestation(
+            certificates: certificates,
+            description: description,
+            anchor: anchor,
+            provisioning: provisioning,
+            app: app,
+            isStatusListStale: isListStale
+        )
+    }
+
+    private func anchor(of root: Certificate) throws(AttestationRefusal) -> TrustAnchor {
+        let hash = sha256(root.publicKey.encoded)
+        if let anchor = self.anchors.first(where: { $0.keyHash == hash }) { return anchor }
+        throw root.issuer.matches(root.subject) ? .untrustedRoot : .incompleteChain
+    }
+
+    private func checkValidity(
+        _ certificates: [Certificate],
+        _ provisioning: Provisioning,
+        at time: Timestamp
+    ) throws(AttestationRefusal) {
+        let isGoogle = self.policy.validity == .google
+        // The anchor is trusted by its key; its certificate's dates say nothing.
+        for certificate in certificates.dropLast().dropFirst(isGoogle ? 1 : 0) {
+            guard time >= certificate.notBefore else { throw .certificateNotYetValid }
+            guard time <= certificate.notAfter || isGoogle && provisioning == .factory else {
+                throw .certificateExpired
+            }
+        }
+    }
+
+    /// Returns whether the list is older than the policy likes, where that is accepted.
+    private func checkStatus(_ certificates: [Certificate], at time: Timestamp) throws(AttestationRefusal) -> Bool {
+        for certificate in certificates {
+            switch self.statusList?.status(of: certificate.serialNumber) {
+            case .revoked: throw .revoked
+            case .suspended: throw .suspended
+            case nil: continue
+            }
+        }
+        let isStale = self.policy.statusList.isStale(self.statusList, at: time)
+        if isStale, !self.policy.statusList.acceptsStale { throw .statusListStale }
+        return isStale
+    }
+
+    /// The description in the leaf, once no other certificate can pass for one.
+    ///
+    /// Whoever holds an attested signing key can sign a certificate that carries any description; so an issuer that
+    /// was itself attested is refused, unless its key may do nothing but attest and that is allowed.
+    private func description(in certificates: [Certificate]) throws(AttestationRefusal) -> KeyDescription {
+        let values = certificates.map { $0.values(of: .keyDescription) }
+        guard values.allSatisfy({ $0.count <= 1 }) else { throw .duplicateExtension }
+        let attested = values.indices.filter { !values[$0].isEmpty }
+        guard let first = attested.first else { throw .missingExtension }
+        guard first == 0 else { throw .unexpectedExtension }
+        for (position, index) in attested.enumerated().dropFirst() {
+            guard self.policy.allowsAttestKeys, position == index else { throw .unexpectedExtension }
+            let issuer = try Self.decode(values[index][0])
+            guard issuer.hardwareEnforced.integers(.purpose).contains(KeyPurpose.attestKey) else {
+                throw .unexpectedExtension
+            }
+            guard issuer.keyMintSecurityLevel.isAtLeast(self.policy.minimumKeyMintLevel) else {
+                throw .securityLevelTooLow
+            }
+        }
+        return try Self.decode(values[0][0])
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws(AttestationRefusal) -> KeyDescription {
+        guard let description = try? KeyDescription(decoding: bytes) else { throw .malformedKeyDescription }
+        return description
+    }
+}
+
+/// An Android key attestation that was accepted.
+public struct AndroidAttestation: Sendable {
+    /// Leaf first.
+    public let certificates: [Certificate]
+    public let description: KeyDescription
+    /// The root at which the chain ends.
+    public let anchor: TrustAnchor
+    public let provisioning: Provisioning
+    /// The package by which the app was recognized; nil where the policy does not look.
+    public let app: ApplicationID.Package?
+    /// The status list was older than the policy likes, which it accepts.
+    public let isStatusListStale: Bool
+}
+
+extension Provisioning {
+    /// Told by the names below the root, as Google's verifier does.
+    public init(_ certificates: [Certificate]) {
+        guard certificates.count >= 2 else {
+            self = .unknown
+            return
+        }
+        let name = certificates[certificates.count - 2].subject
+        let root = certificates[certificates.count - 1].subject
+        if name.organization == "Google LLC", name.isDroidAuthority {
+            self = .remote
+        } else if name.serialNumber != nil {
+            self = .factory
+        } else if (name.attributes + root.attributes).contains(where: { $0.value.contains("Software") }) {
+            self = .software
+        } else {
+            self = .unknown
+        }
+    }
+}
+
+extension DistinguishedName {
+    /// CN=Droid CA followed by a number.
+    fileprivate var isDroidAuthority: Bool {
+        guard let name = self.commonName, name.hasPrefix("Droid CA") else { return false }
+        return name.dropFirst("Droid CA".count).first?.isNumber ?? false
+    }
+}

@@ -1,0 +1,126 @@
+public import Evidence
+public import Vocabulary
+
+/// The complete verification of an App Attest attestation, in the order of Apple's steps.
+public struct AppleVerifier: Sendable {
+    public var policy: ApplePolicy
+    public var anchors: [TrustAnchor]
+
+    public init(policy: ApplePolicy, anchors: [TrustAnchor]) {
+        self.policy = policy
+        self.anchors = anchors
+    }
+
+    /// Verifies an attestation object for the key with the id `keyID`.
+    ///
+    /// - Parameter clientDataHash: What the app passed to `attestKey`.
+    public func verify(
+        object encoded: [UInt8],
+        keyID: [UInt8],
+        clientDataHash: [UInt8],
+        at time: Timestamp,
+        verification: inout Verification
+    ) throws(AttestationRefusal) -> AppleAttestation {
+        guard !self.policy.appIDs.isEmpty else { throw .appNotConfigured }
+        let object = try Self.read(encoded)
+        guard object.certificates.count >= 2 else { throw .incompleteChain }
+        let certificates = try CertificateChain.read(object.certificates)
+        let leaf = certificates[0]
+        verification.pass(Check.form)
+        let anchor = try self.checkChain(certificates, &verification)
+        verification.pass(Check.anchor)
+        for certificate in certificates {
+            guard time >= certificate.notBefore else { throw .certificateNotYetValid }
+            guard time <= certificate.notAfter else { throw .certificateExpired }
+        }
+        verification.pass(Check.validity)
+        guard let key = leaf.publicKey.p256 else { throw .keyTypeNotAllowed }
+        let nonce = AppAttestAssertion.nonce(
+            authenticatorData: object.authenticatorData,
+            clientDataHash: clientDataHash
+        )
+        guard CertificateExtension.nonce(in: leaf) == nonce.bytes else { throw .nonceMismatch }
+        verification.pass(Check.nonce)
+        guard sha256(key.bytes).bytes == keyID else { throw .keyIDMismatch }
+        verification.pass(Check.keyID)
+        let data = try self.checkData(object.authenticatorData, keyID: keyID, key: key, &verification)
+        return AppleAttestation(
+            certificates: certificates,
+            anchor: anchor,
+            key: key,
+            appID: data.appID,
+            environment: data.environment,
+            authenticatorData: data.data
+        )
+    }
+
+    private static func read(_ encoded: [UInt8]) throws(AttestationRefusal) -> AppAttestObject {
+        guard encoded.count <= EvidenceLimits.byteCount else { throw .evidenceTooLarge }
+        do throws(AppAttestObjectError) {
+            return try AppAttestObject(decoding: encoded)
+        } catch {
+            switch error {
+            case .unknownFormat: throw .unsupportedFormat
+            case .certificates: throw .incompleteChain
+            case .cbor, .member: throw .malformedCBOR
+            }
+        }
+    }
+
+    /// The last certificate must be signed by an anchor, which is not among them; issuers must be marked as such.
+    private func checkChain(
+        _ certificates: [Certificate],
+        _ verification: inout Verification
+    ) throws(AttestationRefusal) -> TrustAnchor {
+        for (index, (certificate, issuer)) in zip(certificates, certificates.dropFirst()).enumerated() {
+            guard certificate.issuer.matches(issuer.subject) else { throw .issuerMismatch }
+            guard verification.isSigned(certificate, by: issuer.publicKey) else { throw .badSignature }
+            if index > 0, !certificate.isAuthority { throw .issuerNotCA }
+        }
+        guard let last = certificates.last else { throw .incompleteChain }
+        for anchor in self.anchors {
+            guard let key = anchor.key, anchor.subject?.matches(last.issuer) ?? true else { continue }
+            guard verification.isSigned(last, by: key) else { continue }
+            guard last.isAuthority else { throw .issuerNotCA }
+            return anchor
+        }
+        throw .untrustedRoot
+    }
+
+    private func checkData(
+        _ encoded: [UInt8],
+        keyID: [UInt8],
+        key: P256PublicKey,
+        _ verification: inout Verification
+    ) throws(AttestationRefusal) -> (data: AuthenticatorData, appID: String, environment: AppAttestEnvironment) {
+        guard let data = try? AuthenticatorData(decoding: encoded, withCredential: true),
+            let credential = data.credential
+        else { throw .malformedAuthData }
+        guard let appID = self.policy.appIDs.first(where: { sha256(Array($0.utf8)) == data.rpIDHash }) else {
+            throw .rpIDMismatch
+        }
+        verification.pass(Check.app)
+        guard data.counter == 0 else { throw .counterNotZero }
+        verification.pass(Check.counter)
+        guard let environment = AppAttestEnvironment(aaguid: credential.aaguid),
+            self.policy.environments.contains(environment)
+        else { throw .environmentMismatch }
+        verification.pass(Check.environment)
+        guard credential.id == keyID else { throw .credentialIDMismatch }
+        guard credential.publicKey == key else { throw .publicKeyMismatch }
+        verification.pass(Check.credential)
+        return (data, appID, environment)
+    }
+}
+
+/// An App Attest attestation that was accepted.
+public struct AppleAttestation: Sendable {
+    /// Leaf first, without the root.
+    public let certificates: [Certificate]
+    public let anchor: TrustAnchor
+    public let key: P256PublicKey
+    /// `TEAMID.bundle.id`.
+    public let appID: String
+    public let environment: AppAttestEnvironment
+    public let authenticatorData: AuthenticatorData
+}

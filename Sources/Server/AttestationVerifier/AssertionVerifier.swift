@@ -1,0 +1,79 @@
+internal import Evidence
+public import Vocabulary
+
+/// The verification of App Attest assertions: an iOS device's proofs.
+public enum AssertionVerifier {
+    /// Verifies an assertion and returns its counter.
+    ///
+    /// - Parameters:
+    ///   - clientDataHash: The SHA-256 of the statement.
+    ///   - appID: `TEAMID.bundle.id` as recorded at registration, never what a message claims.
+    ///   - previousCounter: The counter of the last assertion that counted; 0 after the attestation.
+    /// - Important: The counter must be durable, by a conditional step of the store, before the proof counts.
+    public static func verify(
+        assertion encoded: [UInt8],
+        clientDataHash: SHA256Digest,
+        key: P256PublicKey,
+        appID: String,
+        previousCounter: UInt32
+    ) -> Result<UInt32, AttestationRefusal> {
+        Result { () throws(AttestationRefusal) -> UInt32 in
+            try self.verified(
+                encoded,
+                clientDataHash: clientDataHash.bytes,
+                key: key,
+                appID: appID,
+                previousCounter: previousCounter
+            ).counter
+        }
+    }
+
+    static func verified(
+        _ encoded: [UInt8],
+        clientDataHash: [UInt8],
+        key: P256PublicKey,
+        appID: String,
+        previousCounter: UInt32
+    ) throws(AttestationRefusal) -> AuthenticatorData {
+        var verification = Verification()
+        return try self.verified(
+            encoded,
+            clientDataHash: clientDataHash,
+            key: key,
+            appID: appID,
+            previousCounter: previousCounter,
+            verification: &verification
+        )
+    }
+
+    /// The same, keeping the account of it.
+    static func verified(
+        _ encoded: [UInt8],
+        clientDataHash: [UInt8],
+        key: P256PublicKey,
+        appID: String,
+        previousCounter: UInt32,
+        verification: inout Verification
+    ) throws(AttestationRefusal) -> AuthenticatorData {
+        guard encoded.count <= EvidenceLimits.byteCount else { throw .evidenceTooLarge }
+        guard let assertion = try? AppAttestAssertion(decoding: encoded) else { throw .malformedCBOR }
+        guard let data = try? AuthenticatorData(decoding: assertion.authenticatorData, withCredential: false) else {
+            throw .malformedAuthData
+        }
+        let nonce = AppAttestAssertion.nonce(
+            authenticatorData: assertion.authenticatorData,
+            clientDataHash: clientDataHash
+        )
+        verification.pass(Check.form)
+        // The nonce is signed as a message: ECDSA hashes it once more.
+        guard verification.isValid(assertion.signature, of: nonce.bytes, key: SubjectPublicKey(key)) else {
+            throw .badSignature
+        }
+        verification.pass(Check.signature)
+        guard data.rpIDHash == sha256(Array(appID.utf8)) else { throw .rpIDMismatch }
+        verification.pass(Check.app)
+        guard data.counter > previousCounter else { throw .counterNotIncreased }
+        verification.pass(Check.counter)
+        return data
+    }
+}

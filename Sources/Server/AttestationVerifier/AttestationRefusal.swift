@@ -1,0 +1,70 @@
+/// Why evidence is not accepted; each reason has one name, in the reply and in the log.
+public enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
+    // Both platforms: the size of what is looked at.
+    case tooManyCertificates = "too_many_certificates"
+    case evidenceTooLarge = "evidence_too_large"
+    /// The server accepts no app of this platform.
+    case appNotConfigured = "app_not_configured"
+
+    // Both platforms: certificates.
+    case malformedCertificate = "malformed_certificate"
+    case incompleteChain = "incomplete_chain"
+    case issuerMismatch = "issuer_mismatch"
+    case badSignature = "bad_signature"
+    case untrustedRoot = "untrusted_root"
+    case certificateExpired = "certificate_expired"
+    case certificateNotYetValid = "certificate_not_yet_valid"
+    /// Apple: a certificate that signs others is not marked as one that may.
+    case issuerNotCA = "issuer_not_ca"
+    case keyTypeNotAllowed = "key_type_not_allowed"
+    case publicKeyMismatch = "public_key_mismatch"
+
+    // Android: the chain.
+    case revoked
+    case suspended
+    case statusListStale = "status_list_stale"
+    case provisioningNotAllowed = "provisioning_not_allowed"
+    case missingExtension = "missing_attestation_extension"
+    case duplicateExtension = "duplicate_attestation_extension"
+    case unexpectedExtension = "unexpected_attestation_extension"
+
+    // Android: what the keystore says.
+    case malformedKeyDescription = "malformed_key_description"
+    case challengeMismatch = "challenge_mismatch"
+    case securityLevelTooLow = "security_level_too_low"
+    case rootOfTrustMissing = "root_of_trust_missing"
+    case deviceUnlocked = "device_unlocked"
+    case verifiedBootState = "verified_boot_state"
+    case keyOrigin = "key_origin"
+    case keyPurpose = "key_purpose"
+    case keyDigest = "key_digest"
+    case allApplications = "all_applications"
+    case patchLevelTooOld = "patch_level_too_old"
+    case vendorPatchLevelTooOld = "vendor_patch_level_too_old"
+    case bootPatchLevelTooOld = "boot_patch_level_too_old"
+    case packageMismatch = "package_mismatch"
+    case signatureDigestMismatch = "signature_digest_mismatch"
+    case appVersionTooOld = "app_version_too_old"
+
+    // Apple.
+    case malformedCBOR = "malformed_cbor"
+    case unsupportedFormat = "unsupported_format"
+    case nonceMismatch = "nonce_mismatch"
+    case keyIDMismatch = "key_id_mismatch"
+    case malformedAuthData = "malformed_auth_data"
+    case rpIDMismatch = "rp_id_mismatch"
+    case counterNotZero = "counter_not_zero"
+    case environmentMismatch = "environment_mismatch"
+    case credentialIDMismatch = "credential_id_mismatch"
+    case counterNotIncreased = "counter_not_increased"
+}
+
+/// What no evidence may exceed, whatever it holds.
+public enum EvidenceLimits {
+    /// Certificates in one chain; the longest real one has eight.
+    public static let certificates = 10
+    /// Bytes in all; the largest real evidence has 6.2 KB.
+    public static let byteCount = 32 * 1024
+    /// Signatures that one verification may check.
+    public static let signatureChecks = 12
+}

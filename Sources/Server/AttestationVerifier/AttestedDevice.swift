@@ -1,0 +1,130 @@
+public import Evidence
+internal import FoundationEssentials
+public import Vocabulary
+
+/// What was attested of a device: the key that acts for it, and facts for operators.
+public struct AttestedDevice: Sendable {
+    public let platform: Platform
+    public let deviceKey: P256PublicKey
+    /// Android: the package; iOS: `TEAMID.bundle.id`, by which its assertions are recognized.
+    public let appID: String
+    public let appVersion: String?
+    /// iOS: the service that attested the key.
+    public let environment: AppAttestEnvironment?
+    public let securityLevel: String
+    /// Android: how the system was started.
+    public let bootState: String?
+    /// As the evidence writes it.
+    public let osVersion: String?
+    public let osPatchLevel: Int?
+    public let vendorPatchLevel: Int?
+    public let bootPatchLevel: Int?
+    public let brand: String?
+    public let model: String?
+    public let provisioning: Provisioning?
+    /// The name of the root at which the chain ends.
+    public let anchor: String
+    /// The time of verification.
+    public let time: Timestamp
+    /// The status list was older than the policy likes: worth a warning in the log.
+    public let isStatusListStale: Bool
+
+    /// The facts as one JSON object, keys sorted, absent ones left out.
+    public func json() -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(Facts(self)) else {
+            preconditionFailure("texts and numbers can be written as JSON")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private struct Facts: Encodable {
+        let platform: String
+        let app: String
+        let app_version: String?
+        let environment: String?
+        let security_level: String
+        let boot_state: String?
+        let os_version: String?
+        let os_patch_level: Int?
+        let vendor_patch_level: Int?
+        let boot_patch_level: Int?
+        let brand: String?
+        let model: String?
+        let provisioning: String?
+        let root: String
+        let verified_ms: Int64
+        let status_list_stale: Bool?
+
+        init(_ device: AttestedDevice) {
+            self.platform = device.platform.rawValue
+            self.app = device.appID
+            self.app_version = device.appVersion
+            self.environment = device.environment?.rawValue
+            self.security_level = device.securityLevel
+            self.boot_state = device.bootState
+            self.os_version = device.osVersion
+            self.os_patch_level = device.osPatchLevel
+            self.vendor_patch_level = device.vendorPatchLevel
+            self.boot_patch_level = device.bootPatchLevel
+            self.brand = device.brand
+            self.model = device.model
+            self.provisioning = device.provisioning?.rawValue
+            self.root = device.anchor
+            self.verified_ms = device.time.milliseconds
+            self.status_list_stale = device.isStatusListStale ? true : nil
+        }
+    }
+}
+
+extension AttestedDevice {
+    /// The facts of an Android attestation; nil where its key is not one that a device proves itself with.
+    init?(_ attestation: AndroidAttestation, at time: Timestamp) {
+        let description = attestation.description
+        let list = description.hardwareEnforced
+        guard let key = attestation.certificates.first?.publicKey.p256, let app = attestation.app else { return nil }
+        self.platform = .android
+        self.deviceKey = key
+        self.appID = app.name
+        self.appVersion = String(app.version)
+        self.environment = nil
+        self.securityLevel = description.keyMintSecurityLevel.name
+        self.bootState = list.rootOfTrust?.verifiedBootState.name
+        self.osVersion = list.integer(.osVersion).map(String.init)
+        self.osPatchLevel = list.integer(.osPatchLevel)
+        self.vendorPatchLevel = list.integer(.vendorPatchLevel)
+        self.bootPatchLevel = list.integer(.bootPatchLevel)
+        self.brand = list.text(.attestationIDBrand)
+        self.model = list.text(.attestationIDModel)
+        self.provisioning = attestation.provisioning
+        self.anchor = attestation.anchor.name
+        self.time = time
+        self.isStatusListStale = attestation.isStatusListStale
+    }
+
+    init(_ attestation: AppleAttestation, at time: Timestamp) {
+        let extensions = attestation.authenticatorData.extensions
+        self.platform = .iOS
+        self.deviceKey = attestation.key
+        self.appID = attestation.appID
+        if case .text(let version) = extensions?["apple_bundle_version_01"] {
+            self.appVersion = version
+        } else {
+            self.appVersion = nil
+        }
+        self.environment = attestation.environment
+        self.securityLevel = "SecureEnclave"
+        self.bootState = nil
+        self.osVersion = attestation.certificates.first.flatMap { AppleCertificateFacts($0).osVersion }
+        self.osPatchLevel = nil
+        self.vendorPatchLevel = nil
+        self.bootPatchLevel = nil
+        self.brand = nil
+        self.model = nil
+        self.provisioning = nil
+        self.anchor = attestation.anchor.name
+        self.time = time
+        self.isStatusListStale = false
+    }
+}

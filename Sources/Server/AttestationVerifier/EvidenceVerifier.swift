@@ -1,0 +1,101 @@
+internal import Evidence
+public import Vocabulary
+
+/// What registration asks: is this a genuine app on genuine hardware, and which key acts for it.
+///
+/// Pure: no network, clock or store. The same code serves production and labs; only anchors and policy differ.
+public struct EvidenceVerifier: Sendable {
+    public let policy: AttestationPolicy
+    public let androidAnchors: [TrustAnchor]
+    public let appleAnchors: [TrustAnchor]
+    /// The only part that changes while a server runs.
+    public var statusList: StatusList?
+
+    public init(
+        policy: AttestationPolicy,
+        androidAnchors: [TrustAnchor] = TrustAnchor.google,
+        appleAnchors: [TrustAnchor] = TrustAnchor.apple,
+        statusList: StatusList? = nil
+    ) {
+        self.policy = policy
+        self.androidAnchors = androidAnchors
+        self.appleAnchors = appleAnchors
+        self.statusList = statusList
+    }
+
+    /// Verifies an Android chain, leaf first.
+    public func verify(
+        android chain: [[UInt8]],
+        challenge: SHA256Digest,
+        at time: Timestamp
+    ) -> Result<AttestedDevice, AttestationRefusal> {
+        var verification = Verification()
+        return self.verify(android: chain, challenge: challenge, at: time, verification: &verification)
+    }
+
+    /// As ``verify(android:challenge:at:)``, keeping the account of it.
+    public func verify(
+        android chain: [[UInt8]],
+        challenge: SHA256Digest,
+        at time: Timestamp,
+        verification: inout Verification
+    ) -> Result<AttestedDevice, AttestationRefusal> {
+        let verifier = AndroidVerifier(
+            policy: self.policy.android,
+            anchors: self.androidAnchors,
+            statusList: self.statusList
+        )
+        do throws(AttestationRefusal) {
+            let attestation = try verifier.verify(
+                chain: chain,
+                challenge: challenge.bytes,
+                at: time,
+                verification: &verification
+            )
+            guard let device = AttestedDevice(attestation, at: time) else { throw .keyTypeNotAllowed }
+            return .success(device)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Verifies an App Attest attestation object.
+    public func verify(
+        appleObject object: [UInt8],
+        keyID: [UInt8],
+        clientDataHash: SHA256Digest,
+        at time: Timestamp
+    ) -> Result<AttestedDevice, AttestationRefusal> {
+        var verification = Verification()
+        return self.verify(
+            appleObject: object,
+            keyID: keyID,
+            clientDataHash: clientDataHash,
+            at: time,
+            verification: &verification
+        )
+    }
+
+    /// As ``verify(appleObject:keyID:clientDataHash:at:)``, keeping the account of it.
+    public func verify(
+        appleObject object: [UInt8],
+        keyID: [UInt8],
+        clientDataHash: SHA256Digest,
+        at time: Timestamp,
+        verification: inout Verification
+    ) -> Result<AttestedDevice, AttestationRefusal> {
+        let verifier = AppleVerifier(policy: self.policy.apple, anchors: self.appleAnchors)
+        do throws(AttestationRefusal) {
+            let attestation = try verifier.verify(
+                object: object,
+                keyID: keyID,
+                clientDataHash: clientDataHash.bytes,
+                at: time,
+                verification: &verification
+            )
+            return .success(AttestedDevice(attestation, at: time))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import Evidence
+public import Vocabulary
+
+extension EvidenceExplanation {
+    /// Explains an Android chain, leaf first.
+    ///
+    /// - Parameter challenge: Nil takes the evidence's own, so that everything else can be judged.
+    public init(android chain: [[UInt8]], challenge: [UInt8]?, at time: Timestamp, by verifier: AndroidVerifier) {
+        let leaf = chain.first.flatMap { try? Certificate(decoding: $0) }
+        let description = leaf?.values(of: .keyDescription).first.flatMap { try? KeyDescription(decoding: $0) }
+        var verification = Verification()
+        var refusal: AttestationRefusal?
+        do throws(AttestationRefusal) {
+            _ = try verifier.verify(
+                chain: chain,
+                challenge: challenge ?? description?.challenge ?? [],
+                at: time,
+                verification: &verification
+            )
+        } catch {
+            refusal = error
+        }
+        let rootHash = chain.last.flatMap { try? Certificate(decoding: $0) }.map { sha256($0.publicKey.encoded) }
+        self.init(
+            kind: "Android Key Attestation",
+            certificates: chain,
+            facts: Self.facts(
+                chain: chain,
+                description: description,
+                root: verifier.anchors.first { $0.keyHash == rootHash },
+                isChallengeGiven: challenge != nil
+            ),
+            checks: AndroidVerifier.Check.allCases.map(\.rawValue),
+            verification: verification,
+            refusal: refusal
+        )
+    }
+
+    /// Explains an App Attest attestation object.
+    ///
+    /// - Parameter keyID: Nil takes the id of the key in the leaf.
+    public init(
+        appleObject encoded: [UInt8],
+        keyID: [UInt8]?,
+        clientDataHash: [UInt8],
+        at time: Timestamp,
+        by verifier: AppleVerifier
+    ) {
+        let object = encoded.count <= EvidenceLimits.byteCount ? try? AppAttestObject(decoding: encoded) : nil
+        let leaf = object?.certificates.first.flatMap { try? Certificate(decoding: $0) }
+        let data = object.flatMap { try? AuthenticatorData(decoding: $0.authenticatorData, withCredential: true) }
+        var verification = Verification()
+        var refusal: AttestationRefusal?
+        do throws(AttestationRefusal) {
+            _ = try verifier.verify(
+                object: encoded,
+                keyID: keyID ?? leaf?.publicKey.p256.map { sha256($0.bytes).bytes } ?? [],
+                clientDataHash: clientDataHash,
+                at: time,
+                verification: &verification
+            )
+        } catch {
+            refusal = error
+        }
+        var facts: [(name: String, value: String?)] = [
+            ("security level", "Secure Enclave"),
+            ("OS version", leaf.flatMap { AppleCertificateFacts($0).osVersion }),
+        ]
+        facts += Self.facts(data, apps: verifier.policy.appIDs)
+        facts.append(("key id given", keyID == nil ? "no: the evidence's own is taken" : "yes"))
+        self.init(
+            kind: "Apple App Attest, attestation",
+            certificates: object?.certificates ?? [],
+            facts: facts,
+            checks: AppleVerifier.Check.allCases.map(\.rawValue),
+            verification: verification,
+            refusal: refusal
+        )
+    }
+
+    /// Explains an App Attest assertion.
+    public init(
+        assertion encoded: [UInt8],
+        clientDataHash: [UInt8],
+        key: P256PublicKey,
+        appID: String,
+        previousCounter: UInt32
+    ) {
+        let assertion = encoded.count <= EvidenceLimits.byteCount ? try? AppAttestAssertion(decoding: encoded) : nil
+        let data = assertion.flatMap { try? AuthenticatorData(decoding: $0.authenticatorData, withCredential: false) }
+        var verification = Verification()
+        var refusal: AttestationRefusal?
+        do throws(AttestationRefusal) {
+            _ = try AssertionVerifier.verified(
+                encoded,
+                clientDataHash: clientDataHash,
+                key: key,
+                appID: appID,
+                previousCounter: previousCounter,
+                verification: &verification
+            )
+        } catch {
+            refusal = error
+        }
+        self.init(
+            kind: "Apple App Attest, assertion",
+            certificates: [],
+            facts: Self.facts(data, apps: [appID]) + [("previous counter", String(previousCounter))],
+            checks: AssertionVerifier.Check.allCases.map(\.rawValue),
+            verification: verification,
+            refusal: refusal
+        )
+    }
+
+    private static func facts(
+        chain: [[UInt8]],
+        description: KeyDescription?,
+        root: TrustAnchor?,
+        isChallengeGiven: Bool
+    ) -> [(name: String, value: String?)] {
+        guard let description else { return [("key description", "the leaf has none that can be read")] }
+        let list = description.hardwareEnforced
+        let certificates = chain.compactMap { try? Certificate(decoding: $0) }
+        let levels = [description.attestationSecurityLevel.name, description.keyMintSecurityLevel.name]
+        let boot = list.rootOfTrust.map { root in
+            "\(root.verifiedBootState.name), the device is \(root.isDeviceLocked ? "locked" : "unlocked")"
+        }
+        let packages = description.application?.packages.map { "\($0.name) version \($0.version)" }
+        let device = [AuthorizationTag.attestationIDBrand, .attestationIDModel].compactMap { list.text($0) }
+        return [
+            ("root", root?.name ?? "none of the trusted ones"),
+            ("provisioning", Provisioning(certificates).rawValue),
+            ("attestation version", String(description.attestationVersion)),
+            ("security level", "attestation \(levels[0]), key \(levels[1])"),
+            ("boot state", boot ?? "not stated by the hardware"),
+            ("OS version", list.integer(.osVersion).map(String.init)),
+            ("OS patch level", list.integer(.osPatchLevel).map(String.init) ?? "not stated"),
+            ("vendor patch level", list.integer(.vendorPatchLevel).map(String.init) ?? "not stated"),
+            ("boot patch level", list.integer(.bootPatchLevel).map(String.init) ?? "not stated"),
+            ("device", device.isEmpty ? "not stated" : device.joined(separator: " ")),
+            ("application", packages?.joined(separator: ", ") ?? "not stated"),
+            ("signed by", description.application?.signatureDigests.map(\.hex).joined(separator: ", ")),
+            ("challenge", description.challenge.hex + (isChallengeGiven ? "" : " (none was given to compare with)")),
+        ]
+    }
+
+    /// The app stands in the evidence as a hash only, so it is named where it is one of `apps`.
+    private static func facts(_ data: AuthenticatorData?, apps: [String]) -> [(name: String, value: String?)] {
+        guard let data else { return [("authenticator data", "none that can be read")] }
+        let app = apps.first { sha256(Array($0.utf8)) == data.rpIDHash }
+        let environment = data.credential.map { credential in
+            AppAttestEnvironment(aaguid: credential.aaguid)?.rawValue ?? credential.aaguid.hex
+        }
+        return [
+            ("application", app ?? "none of the configured ones (hash \(data.rpIDHash))"),
+            ("environment", environment),
+            ("counter", String(data.counter)),
+            ("key id", data.credential?.id.hex),
+        ]
+    }
+}

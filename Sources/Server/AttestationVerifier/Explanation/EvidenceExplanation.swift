@@ -1,0 +1,120 @@
+internal import Evidence
+public import Vocabulary
+
+/// One piece of evidence told to an operator who asks why a phone was refused.
+///
+/// What the evidence says of itself is shown even where it is not believed, so the checks below it decide, not the
+/// facts above. Every text in it comes from a stranger: whatever could move a terminal's cursor is replaced.
+public struct EvidenceExplanation: Sendable {
+    /// A certificate of the chain.
+    public struct CertificateSummary: Hashable, Sendable {
+        public let subject: String
+        public let serialNumber: String
+        public let notBefore: Timestamp
+        public let notAfter: Timestamp
+        public let key: String
+        /// SHA-256 of the public key's SubjectPublicKeyInfo.
+        public let keyHash: SHA256Digest
+    }
+
+    /// What came of one check.
+    public enum Outcome: Hashable, Sendable {
+        case passed
+        case failed(AttestationRefusal)
+        /// An earlier one failed.
+        case notReached
+    }
+
+    /// What kind of evidence it is.
+    public let kind: String
+    /// Leaf first; without those that cannot be read.
+    public let certificates: [CertificateSummary]
+    /// What the evidence says of itself.
+    public let facts: [(name: String, value: String)]
+    /// Every check in its order.
+    public let checks: [(name: String, outcome: Outcome)]
+    /// Nil where the evidence is accepted.
+    public let refusal: AttestationRefusal?
+
+    init(
+        kind: String,
+        certificates: [[UInt8]],
+        facts: [(name: String, value: String?)],
+        checks: [String],
+        verification: Verification,
+        refusal: AttestationRefusal?
+    ) {
+        self.kind = kind
+        self.certificates = certificates.prefix(EvidenceLimits.certificates).compactMap { encoded in
+            guard encoded.count <= EvidenceLimits.byteCount else { return nil }
+            return (try? Certificate(decoding: encoded)).map { CertificateSummary($0) }
+        }
+        self.facts = facts.compactMap { fact in fact.value.map { (fact.name, Self.printable($0)) } }
+        self.checks = checks.enumerated().map { index, name in
+            if index < verification.passed.count { return (name, .passed) }
+            guard let refusal, index == verification.passed.count else { return (name, .notReached) }
+            return (name, .failed(refusal))
+        }
+        self.refusal = refusal
+    }
+
+    /// The text with everything replaced that is not plainly visible.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.prefix(500).map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+                        "\u{FFFD}"
+                    default: scalar
+                    }
+                }
+            )
+        )
+    }
+}
+
+extension EvidenceExplanation.CertificateSummary {
+    init(_ certificate: Certificate) {
+        self.subject = EvidenceExplanation.printable(certificate.subject.description)
+        self.serialNumber = certificate.serialNumber
+        self.notBefore = certificate.notBefore
+        self.notAfter = certificate.notAfter
+        self.key = certificate.publicKey.kind.description
+        self.keyHash = sha256(certificate.publicKey.encoded)
+    }
+}
+
+extension EvidenceExplanation: CustomStringConvertible {
+    /// Several lines for a person.
+    public var description: String {
+        var lines = [self.kind, ""]
+        if !self.certificates.isEmpty { lines.append("certificates, leaf first") }
+        for (index, certificate) in self.certificates.enumerated() {
+            lines.append("  \(index)  \(certificate.subject.isEmpty ? "(no name)" : certificate.subject)")
+            lines.append("     serial number \(certificate.serialNumber)")
+            lines.append("     valid from \(certificate.notBefore.iso8601) to \(certificate.notAfter.iso8601)")
+            lines.append("     \(certificate.key), SHA-256 of the key \(certificate.keyHash)")
+        }
+        lines += ["", "what it says of itself"]
+        let width = self.facts.map(\.name.count).max() ?? 0
+        for fact in self.facts {
+            lines.append("  \(fact.name)\(String(repeating: " ", count: width - fact.name.count))  \(fact.value)")
+        }
+        lines += ["", "checks"]
+        for check in self.checks {
+            switch check.outcome {
+            case .passed: lines.append("  pass  \(check.name)")
+            case .failed(let refusal): lines.append("  FAIL  \(check.name): \(refusal.rawValue)")
+            case .notReached: lines.append("  -     \(check.name)")
+            }
+        }
+        lines.append("")
+        if let refusal {
+            lines += ["refused: \(refusal.rawValue)", refusal.advice]
+        } else {
+            lines.append("accepted")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,90 @@
+internal import Evidence
+public import Vocabulary
+
+extension EvidenceVerifier {
+    /// What would be accepted, in sentences for an operator.
+    public func sentences(at now: Timestamp) -> [String] {
+        self.policy.android.sentences(anchors: self.androidAnchors, statusList: self.statusList, at: now)
+            + self.policy.apple.sentences(anchors: self.appleAnchors)
+    }
+}
+
+extension AndroidPolicy {
+    func sentences(anchors: [TrustAnchor], statusList: StatusList?, at now: Timestamp) -> [String] {
+        guard let apps, !apps.isEmpty else { return ["No Android device can register: no app is configured."] }
+        var lines = apps.map { app in
+            let version = app.minimumVersion > 0 ? ", version code \(app.minimumVersion) or later" : ""
+            let digests = app.signatureDigests.map(\.hex).sorted().joined(separator: " or ")
+            return "Android devices may register with the app \(app.package)\(version), signed with \(digests)."
+        }
+        lines.append(self.hardwareSentence)
+        lines.append("The device must be locked, and its system started \(self.bootStateNames).")
+        let levels = [
+            Self.level("The system's security patch", self.minimumOSPatchLevel),
+            Self.level("the vendor image's", self.minimumVendorPatchLevel),
+            Self.level("the boot image's", self.minimumBootPatchLevel),
+        ]
+        lines.append(levels.joined(separator: "; ") + ".")
+        let ways = (self.provisioning ?? Set(Provisioning.allCases)).map(\.rawValue).sorted()
+        let attestKeys = self.allowsAttestKeys ? "are accepted" : "are refused"
+        lines.append(
+            "Attestation keys may come to the device by these ways: \(ways.joined(separator: ", ")). "
+                + "Keys that an attestation key of the app's own attested \(attestKeys)."
+        )
+        lines.append(TrustAnchor.sentence("Android chains", anchors))
+        lines.append(self.statusList.sentence(statusList, at: now))
+        return lines
+    }
+
+    private var hardwareSentence: String {
+        switch self.minimumKeyMintLevel {
+        case .strongBox: "Their key must live in a security chip of its own (StrongBox)."
+        default: "Their key must live in the trusted environment or in a security chip (StrongBox)."
+        }
+    }
+
+    private var bootStateNames: String {
+        self.bootStates.isEmpty ? "in any way" : self.bootStates.map(\.name).sorted().joined(separator: " or ")
+    }
+
+    private static func level(_ name: String, _ minimum: Int?) -> String {
+        guard let minimum else { return "\(name) is not looked at" }
+        return "\(name) must be of \(minimum) or later"
+    }
+}
+
+extension ApplePolicy {
+    func sentences(anchors: [TrustAnchor]) -> [String] {
+        guard !self.appIDs.isEmpty else { return ["No iOS device can register: no app is configured."] }
+        let environments = self.environments.map(\.rawValue).sorted().joined(separator: " or ")
+        return self.appIDs.map { app in
+            "iOS devices may register with the app \(app), attested in the environment \(environments)."
+        } + [TrustAnchor.sentence("App Attest chains", anchors)]
+    }
+}
+
+extension TrustAnchor {
+    fileprivate static func sentence(_ chains: String, _ anchors: [TrustAnchor]) -> String {
+        let roots = anchors.map { anchor in
+            let name = anchor.isOfLab ? "a lab's root" : anchor.name
+            return "\(name) (SHA-256 of the key \(anchor.keyHash))"
+        }
+        return "\(chains) must end at \(roots.joined(separator: " or "))."
+    }
+}
+
+extension StatusListPolicy {
+    fileprivate func sentence(_ list: StatusList?, at now: Timestamp) -> String {
+        guard let list else {
+            return "There is no status list (`android.status-list`): revoked devices are not noticed."
+        }
+        let hours = (now - list.fetched).components.seconds / 3600
+        let age = hours < 48 ? "\(hours) h" : "\(hours / 24) days"
+        let found = "The status list names \(list.count) certificates and is \(age) old"
+        guard let maximumAge = self.maximumAge else { return found + "; its age does not matter." }
+        let limit = maximumAge.components.seconds / 3600
+        let consequence = self.acceptsStale ? "a warning is logged" : "Android registrations are refused"
+        let state = self.isStale(list, at: now) ? "it is stale: \(consequence)" : "after \(limit) h \(consequence)"
+        return "\(found); \(state)."
+    }
+}

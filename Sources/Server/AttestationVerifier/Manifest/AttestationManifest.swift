@@ -1,0 +1,136 @@
+internal import Evidence
+internal import FoundationEssentials
+internal import Vocabulary
+
+/// A list of evidence with all inputs and what must come of each: the form of the attestation vectors.
+///
+/// Holds no file access: the caller says how a path of the manifest is read.
+public struct AttestationManifest: Sendable {
+    /// How a file that the manifest names, relative to it, is read; nil where it cannot be.
+    public typealias Reader = (String) -> [UInt8]?
+
+    private let file: ManifestFile
+
+    /// Reads a manifest's JSON.
+    public init(json: [UInt8]) throws(ManifestError) {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            self.file = try decoder.decode(ManifestFile.self, from: Data(json))
+        } catch {
+            throw .notAManifest(String(describing: error))
+        }
+        guard self.file.format == ManifestFile.knownFormat else { throw .unknownFormat(self.file.format) }
+    }
+
+    /// The ids of all cases, in order.
+    public var ids: [String] { self.file.cases.map(\.id) }
+
+    /// Whether the case at `index` comes with a status list, which has to be read for it.
+    public func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
+
+    /// Judges the case at `index` and compares with what it expects.
+    public func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
+        let item = self.file.cases[index]
+        let judged: JudgedEvidence
+        do throws(ManifestError) {
+            switch item.kind {
+            case "android-key": judged = try self.android(item, read)
+            case "apple-attestation": judged = try self.appleAttestation(item, read)
+            case "apple-assertion": judged = try self.appleAssertion(item, read)
+            default: throw .missing("a known kind")
+            }
+        } catch {
+            return ManifestVerdict(id: item.id, outcome: "unusable", expected: "", differences: [error.description])
+        }
+        return ManifestVerdict(item, judged)
+    }
+
+    private func android(_ item: ManifestFile.Case, _ read: Reader) throws(ManifestError) -> JudgedEvidence {
+        let policy = try AndroidPolicy(try item.inputs.policy.required("policy"))
+        let names = (item.inputs.trustAnchors ?? []).flatMap { self.file.trustAnchorSets[$0] ?? [] }
+        var roots: [(name: String, certificate: [UInt8])] = []
+        for name in names { roots.append((name, try self.root(name, read))) }
+        let time = try item.time
+        var list: StatusList?
+        if let path = item.inputs.revocationList {
+            list = StatusList(json: try read(path).required(path), fetched: time)
+            guard list != nil else { throw .missing(path) }
+        }
+        var chain: [[UInt8]] = []
+        for path in item.files.chain ?? [] { chain.append(try read(path).required(path)) }
+        let verifier = AndroidVerifier(
+            policy: policy,
+            anchors: roots.compactMap { TrustAnchor(name: $0.name, certificate: $0.certificate) },
+            statusList: list
+        )
+        var judged = JudgedEvidence(facts: ManifestFacts.android(chain, roots: roots))
+        do throws(AttestationRefusal) {
+            _ = try verifier.verify(
+                chain: chain,
+                challenge: [UInt8](hex: item.inputs.challengeHex ?? "") ?? [],
+                publicKey: item.inputs.publicKeySpkiHex.flatMap { [UInt8](hex: $0) },
+                at: time,
+                verification: &judged.verification
+            )
+        } catch {
+            judged.refusal = error
+        }
+        return judged
+    }
+
+    private func appleAttestation(_ item: ManifestFile.Case, _ read: Reader) throws(ManifestError) -> JudgedEvidence {
+        let name = try item.inputs.trustAnchor.required("trust_anchor")
+        let path = try item.files.attestation.required("attestation")
+        let object = try read(path).required(path)
+        let verifier = AppleVerifier(
+            policy: ApplePolicy(
+                appIDs: [try item.inputs.appId.required("app_id")],
+                environments: Set((item.inputs.allowedEnvironments ?? []).compactMap(AppAttestEnvironment.init))
+            ),
+            anchors: [TrustAnchor(name: name, certificate: try self.root(name, read))].compactMap { $0 }
+        )
+        let time = try item.time
+        var judged = JudgedEvidence(facts: ManifestFacts.appleAttestation(object))
+        do throws(AttestationRefusal) {
+            _ = try verifier.verify(
+                object: object,
+                keyID: [UInt8](hex: item.inputs.keyIdHex ?? "") ?? [],
+                clientDataHash: [UInt8](hex: item.inputs.clientDataHashHex ?? "") ?? [],
+                at: time,
+                verification: &judged.verification
+            )
+        } catch {
+            judged.refusal = error
+        }
+        return judged
+    }
+
+    private func appleAssertion(_ item: ManifestFile.Case, _ read: Reader) throws(ManifestError) -> JudgedEvidence {
+        let path = try item.files.assertion.required("assertion")
+        let assertion = try read(path).required(path)
+        var judged = JudgedEvidence(facts: ManifestFacts.appleAssertion(assertion))
+        let appID = try item.inputs.appId.required("app_id")
+        guard let key = P256PublicKey(hex: try item.inputs.publicKeyX963Hex.required("public_key_x963_hex")) else {
+            judged.refusal = .badSignature
+            return judged
+        }
+        do throws(AttestationRefusal) {
+            _ = try AssertionVerifier.verified(
+                assertion,
+                clientDataHash: [UInt8](hex: item.inputs.clientDataHashHex ?? "") ?? [],
+                key: key,
+                appID: appID,
+                previousCounter: item.inputs.previousCounter ?? 0
+            )
+        } catch {
+            judged.refusal = error
+        }
+        return judged
+    }
+
+    private func root(_ name: String, _ read: Reader) throws(ManifestError) -> [UInt8] {
+        let path = try self.file.roots[name].required("root \(name)").file
+        return try read(path).required(path)
+    }
+}

@@ -1,0 +1,63 @@
+/// Any JSON value, for comparing what a manifest states with what the verifier read.
+public enum JSONValue: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int128)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    /// Where `expected` states something else than `found`; members that `expected` does not name are not compared.
+    static func differences(expected: JSONValue, found: JSONValue?, path: String = "") -> [String] {
+        if case .object(let members) = expected {
+            guard case .object(let others) = found else { return ["\(path): expected an object"] }
+            return members.sorted { $0.key < $1.key }.flatMap { key, value in
+                Self.differences(expected: value, found: others[key], path: path + "/" + key)
+            }
+        }
+        return expected == found ?? .null ? [] : ["\(path): expected \(expected), found \(found ?? .null)"]
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let value): String(value)
+        case .integer(let value): String(value)
+        case .string(let value): "\"\(value)\""
+        case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
+        case .object(let members):
+            "{" + members.sorted { $0.key < $1.key }.map { "\($0): \($1)" }.joined(separator: ", ") + "}"
+        }
+    }
+}
+
+extension JSONValue: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(Int128(value))
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .integer(Int128(value))
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+}
+
+extension JSONValue {
+    /// A text, or null.
+    static func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+
+    /// A whole number, or null.
+    static func number(_ value: (some BinaryInteger)?) -> JSONValue { value.map { .integer(Int128($0)) } ?? .null }
+}

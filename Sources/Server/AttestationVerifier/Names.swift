@@ -1,0 +1,42 @@
+public import Evidence
+
+extension SecurityLevel {
+    /// The name in the AOSP schema; a number where the level is not known.
+    public var name: String {
+        switch self {
+        case .software: "Software"
+        case .trustedEnvironment: "TrustedEnvironment"
+        case .strongBox: "StrongBox"
+        case .unknown(let number): String(number)
+        }
+    }
+
+    /// The level of this name; nil for every other text.
+    public init?(name: String) {
+        guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
+        else { return nil }
+        self = level
+    }
+}
+
+extension VerifiedBootState {
+    /// The name in the AOSP schema; a number where the state is not known.
+    public var name: String {
+        switch self {
+        case .verified: "Verified"
+        case .selfSigned: "SelfSigned"
+        case .unverified: "Unverified"
+        case .failed: "Failed"
+        case .unknown(let number): String(number)
+        }
+    }
+
+    /// The state of this name; nil for every other text.
+    public init?(name: String) {
+        guard
+            let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }
+            )
+        else { return nil }
+        self = state
+    }
+}

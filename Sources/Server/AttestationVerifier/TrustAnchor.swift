@@ -1,0 +1,86 @@
+internal import Evidence
+public import Vocabulary
+
+/// A public key at which a chain may end.
+///
+/// Anchors are keys, not certificates: one RSA key stands in four Google roots of different dates.
+public struct TrustAnchor: Hashable, Sendable {
+    /// The name in logs and explanations.
+    public let name: String
+    /// SHA-256 of the SubjectPublicKeyInfo.
+    public let keyHash: SHA256Digest
+    /// The key itself, which a chain without its root (App Attest) is verified with; nil where only the hash is known.
+    let key: SubjectPublicKey?
+    /// The root's name; nil where only the key is known.
+    let subject: DistinguishedName?
+    /// Whether a lab's authority made the root.
+    public let isOfLab: Bool
+
+    /// The key of a root's certificate; nil where the bytes are none.
+    public init?(name: String, certificate: [UInt8]) {
+        guard let root = try? Certificate(decoding: certificate) else { return nil }
+        self.name = name
+        self.keyHash = sha256(root.publicKey.encoded)
+        self.key = root.publicKey
+        self.subject = root.subject
+        self.isOfLab = root.isOfLab
+    }
+
+    /// The key of a root's certificate, named for what it is wherever its file lies: the vendor's name for the key where
+    /// it is pinned, otherwise the key's hash.
+    public init?(certificate: [UInt8]) {
+        self.init(name: "", certificate: certificate)
+        let hash = self.keyHash
+        let pinned = (Self.google + Self.apple).first { $0.keyHash == hash }
+        self.init(name: pinned?.name ?? "sha256:\(hash)", certificate: certificate)
+    }
+
+    private init?(name: String, keyHash hex: String) {
+        guard let hash = SHA256Digest(hex: hex) else { return nil }
+        self.name = name
+        self.keyHash = hash
+        self.key = nil
+        self.subject = nil
+        self.isOfLab = false
+    }
+
+    private init?(name: String, key hex: String) {
+        guard let encoded = [UInt8](hex: hex), let key = try? SubjectPublicKey(decoding: encoded) else { return nil }
+        self.name = name
+        self.keyHash = sha256(encoded)
+        self.key = key
+        self.subject = nil
+        self.isOfLab = false
+    }
+}
+
+extension TrustAnchor {
+    /// Google's hardware attestation roots: the RSA key in use since 2016 and the P-384 key in use from 2026.
+    ///
+    /// As published at https://developer.android.com/privacy-and-security/security-key-attestation and
+    /// https://android.googleapis.com/attestation/root; SHA-256 of each SubjectPublicKeyInfo.
+    public static let google: [TrustAnchor] = [
+        TrustAnchor(
+            name: "google-rsa",
+            keyHash: "feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae"
+        ),
+        TrustAnchor(
+            name: "google-ec",
+            keyHash: "3ee44512a1af2beb39c889490c60ea3f82e43f5d5a5532f5ab9419f676cd07ec"
+        ),
+    ].compactMap { $0 }
+
+    /// Apple's App Attestation Root CA, a P-384 key.
+    ///
+    /// As published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem; the whole
+    /// SubjectPublicKeyInfo, for App Attest chains do not hold their root.
+    public static let apple: [TrustAnchor] = [
+        TrustAnchor(
+            name: "apple-app-attestation",
+            key: "3076301006072a8648ce3d020106052b8104002203620004"
+                + "4531e198b5b4ec04da1502045704ed4f877272d76135b26116cfc88b615d0a00"
+                + "0719ba69858dfe77caa3b839e020ddd656141404702831e43f70b88fd6c394b6"
+                + "08ea2bd6ae61e9f598c12f46af52937266e57f14eb61fec530f7144f53812e35"
+        )
+    ].compactMap { $0 }
+}

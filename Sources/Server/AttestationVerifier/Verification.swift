@@ -1,0 +1,103 @@
+internal import Crypto
+internal import CryptoExtras
+internal import Evidence
+
+/// The account of one verification: what it has cost and which checks were passed.
+public struct Verification: Sendable {
+    /// Signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
+    public private(set) var signatureChecks = 0
+    /// The checks that were passed, in their order; the one after the last is what refused.
+    public private(set) var passed: [String] = []
+
+    public init() {}
+
+    mutating func pass(_ check: some RawRepresentable<String>) {
+        self.passed.append(check.rawValue)
+    }
+
+    /// Whether `certificate` is signed with the private half of `key`; false once the budget is spent.
+    mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
+        guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
+        return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
+    }
+
+    /// Whether `signature` is ECDSA with SHA-256 over `message` by a P-256 key; false once the budget is spent.
+    mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
+        self.isValid(signature, of: message, .ecdsa(.sha256), key)
+    }
+
+    private mutating func isValid(
+        _ signature: [UInt8],
+        of message: [UInt8],
+        _ algorithm: SignatureAlgorithm,
+        _ key: SubjectPublicKey
+    ) -> Bool {
+        guard self.signatureChecks < EvidenceLimits.signatureChecks else { return false }
+        self.signatureChecks += 1
+        switch algorithm.hash {
+        case .sha256: return algorithm.isValid(signature, for: SHA256.hash(data: message), key)
+        case .sha384: return algorithm.isValid(signature, for: SHA384.hash(data: message), key)
+        case .sha512: return algorithm.isValid(signature, for: SHA512.hash(data: message), key)
+        }
+    }
+}
+
+/// A signature algorithm that certificates may use; SHA-1 and anything weaker is none.
+private enum SignatureAlgorithm {
+    enum Hash {
+        case sha256
+        case sha384
+        case sha512
+    }
+
+    case ecdsa(Hash)
+    /// RSA with PKCS #1 v1.5 padding.
+    case rsa(Hash)
+
+    init?(_ identifier: OID) {
+        switch identifier {
+        case "1.2.840.10045.4.3.2": self = .ecdsa(.sha256)
+        case "1.2.840.10045.4.3.3": self = .ecdsa(.sha384)
+        case "1.2.840.10045.4.3.4": self = .ecdsa(.sha512)
+        case "1.2.840.113549.1.1.11": self = .rsa(.sha256)
+        case "1.2.840.113549.1.1.12": self = .rsa(.sha384)
+        case "1.2.840.113549.1.1.13": self = .rsa(.sha512)
+        default: return nil
+        }
+    }
+
+    var hash: Hash {
+        switch self {
+        case .ecdsa(let hash), .rsa(let hash): hash
+        }
+    }
+
+    func isValid(_ signature: [UInt8], for digest: some Digest, _ key: SubjectPublicKey) -> Bool {
+        switch (self, key.kind) {
+        case (.ecdsa, .p256):
+            guard let key = try? P256.Signing.PublicKey(x963Representation: key.content),
+                let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
+            else { return false }
+            return key.isValidSignature(signature, for: digest)
+        case (.ecdsa, .p384):
+            guard let key = try? P384.Signing.PublicKey(x963Representation: key.content),
+                let signature = try? P384.Signing.ECDSASignature(derRepresentation: signature)
+            else { return false }
+            return key.isValidSignature(signature, for: digest)
+        case (.ecdsa, .p521):
+            guard let key = try? P521.Signing.PublicKey(x963Representation: key.content),
+                let signature = try? P521.Signing.ECDSASignature(derRepresentation: signature)
+            else { return false }
+            return key.isValidSignature(signature, for: digest)
+        case (.rsa, .rsa(let bits)):
+            // Factory chains of old devices hold 1024-bit keys; larger ones than 4096 bits only cost time.
+            guard (1024...4096).contains(bits),
+                let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: key.encoded)
+            else { return false }
+            let signature = _RSA.Signing.RSASignature(rawRepresentation: signature)
+            return key.isValidSignature(signature, for: digest, padding: .insecurePKCS1v1_5)
+        case (.ecdsa, _), (.rsa, _):
+            return false
+        }
+    }
+}

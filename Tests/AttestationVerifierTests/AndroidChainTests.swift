@@ -1,0 +1,200 @@
+import AttestationVerifier
+import Evidence
+import Lab
+import Testing
+import Vocabulary
+
+@Suite("The chains of Android key attestations")
+struct AndroidChainTests {
+    private let item = AndroidCase()
+
+    @Test("no byte of a certificate below the root can be changed")
+    func tampering() {
+        let chain = self.item.chain
+        for index in 0..<chain.count - 1 {
+            for position in stride(from: index, to: chain[index].count, by: 7) {
+                var changed = chain
+                changed[index][position] ^= 0x04
+                #expect(self.item.refusal(of: changed) != nil, "byte \(position) of certificate \(index)")
+            }
+        }
+    }
+
+    @Test("certificates left out, exchanged, repeated or added are refused")
+    func order() {
+        let chain = self.item.chain
+        #expect(self.item.refusal(of: []) == .incompleteChain)
+        #expect(self.item.refusal(of: [chain[0]]) == .incompleteChain)
+        #expect(self.item.refusal(of: Array(chain.dropLast())) == .incompleteChain)
+        #expect(self.item.refusal(of: chain.reversed()) == .issuerMismatch)
+        #expect(self.item.refusal(of: [chain[0], chain[2], chain[3]]) == .issuerMismatch)
+        #expect(self.item.refusal(of: [chain[0]] + chain) == .issuerMismatch)
+        #expect(self.item.refusal(of: [chain[1], chain[2], chain[3]]) == .missingExtension)
+        #expect(self.item.refusal(of: chain + [chain[0]]) == .issuerMismatch)
+    }
+
+    @Test("a root is trusted by its key, not by its name")
+    func sameName() {
+        var stranger = self.item
+        stranger.batch = .unknownRoot
+        #expect(self.item.refusal(of: stranger.chain) == .untrustedRoot)
+        let mixed = Array(stranger.chain.dropLast()) + [AndroidCase.authority.androidRootCertificate]
+        #expect(self.item.refusal(of: mixed) == .badSignature)
+    }
+
+    @Test("Google's anchors are trusted by the hash of their keys; a lab's root is not among them")
+    func googleAnchors() {
+        #expect(TrustAnchor.google.count == 2)
+        var verification = Verification()
+        let verifier = AndroidVerifier(policy: self.item.policy, anchors: TrustAnchor.google)
+        #expect(throws: AttestationRefusal.untrustedRoot) {
+            try verifier.verify(
+                chain: self.item.chain,
+                challenge: self.item.challenge,
+                at: AndroidCase.now,
+                verification: &verification
+            )
+        }
+    }
+
+    @Test("a genuine signing key that certifies a key of its own is refused, attestation keys allowed or not")
+    func forgedExtension() {
+        let own = SigningKey()
+        let forged = AndroidCase.certificate(for: own, signedBy: AndroidCase.key, description: self.item.description)
+        #expect(self.item.refusal(of: [forged] + self.item.chain) == .unexpectedExtension)
+        var lenient = self.item
+        lenient.policy.allowsAttestKeys = true
+        #expect(lenient.refusal(of: [forged] + lenient.chain) == .unexpectedExtension)
+    }
+
+    @Test("an attestation key may attest where that is allowed, at the demanded level")
+    func attestKeys() {
+        var issuer = self.item
+        issuer.hardware[.purpose] = .integers([7])
+        let own = SigningKey()
+        let leaf = AndroidCase.certificate(for: own, signedBy: AndroidCase.key, description: self.item.description)
+        let chain = [leaf] + issuer.chain
+        #expect(self.item.refusal(of: chain) == .unexpectedExtension)
+        var lenient = self.item
+        lenient.policy.allowsAttestKeys = true
+        #expect(lenient.refusal(of: chain) == nil)
+        issuer.level = .software
+        #expect(lenient.refusal(of: [leaf] + issuer.chain) == .securityLevelTooLow)
+    }
+
+    @Test("a description behind a certificate without one is refused")
+    func extensionBehindGap() {
+        let own = SigningKey()
+        let plain = AndroidCase.certificate(for: own, signedBy: AndroidCase.key)
+        #expect(self.item.refusal(of: [plain] + self.item.chain) == .unexpectedExtension)
+    }
+
+    @Test(
+        "validity is looked at as the policy says",
+        arguments: [
+            (.google, .expired, .certificateExpired), (.google, .notYetValid, .certificateNotYetValid),
+            (.google, .remote, nil), (.strict, .remote, nil), (.strict, .expired, .certificateExpired),
+        ] as [(AndroidPolicy.Validity, AndroidBatch, AttestationRefusal?)]
+    )
+    func validity(policy: AndroidPolicy.Validity, batch: AndroidBatch, refusal: AttestationRefusal?) {
+        var item = self.item
+        item.policy.validity = policy
+        item.batch = batch
+        #expect(item.refusal() == refusal)
+    }
+
+    @Test("an expired factory chain and an expired leaf do no harm under Google's policy, and do under the strict one")
+    func expiredFactory() {
+        var item = self.item
+        item.time = Timestamp(milliseconds: 2_900_000_000_000)
+        #expect(item.refusal() == nil)
+        item.policy.validity = .strict
+        #expect(item.refusal() == .certificateExpired)
+    }
+
+    @Test("what the status list names is refused, however the serial number is written")
+    func statusList() throws {
+        let leafless = try Certificate(decoding: self.item.chain[1]).serialNumber
+        for (status, refusal) in [
+            ("REVOKED", AttestationRefusal.revoked), ("SUSPENDED", .suspended), ("SOMETHING", .revoked),
+        ] {
+            for serial in [leafless, leafless.uppercased(), "000" + leafless] {
+                var item = self.item
+                let json = #"{"entries": {"\#(serial)": {"status": "\#(status)", "reason": "KEY_COMPROMISE"}}}"#
+                item.statusList = StatusList(json: Array(json.utf8), fetched: item.time)
+                #expect(item.statusList != nil)
+                #expect(item.refusal() == refusal)
+            }
+        }
+    }
+
+    @Test("a list that names a longer or shorter serial number refuses nobody")
+    func otherSerials() throws {
+        let serial = try Certificate(decoding: self.item.chain[1]).serialNumber
+        var item = self.item
+        let json =
+            #"{"entries": {"\#(serial.dropLast())": {"status": "REVOKED"}, "f\#(serial)": {"status": "REVOKED"}}}"#
+        item.statusList = StatusList(json: Array(json.utf8), fetched: item.time)
+        #expect(item.statusList != nil)
+        #expect(item.statusList?.count == 2)
+        #expect(item.refusal() == nil)
+    }
+
+    @Test("a list that is too old, or missing, refuses everybody or warns, as configured")
+    func staleList() throws {
+        var item = self.item
+        item.policy.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
+        #expect(item.refusal() == .statusListStale)
+        let empty = Array(#"{"entries": {}}"#.utf8)
+        item.statusList = StatusList(json: empty, fetched: item.time + .seconds(-86_400))
+        #expect(item.refusal() == nil)
+        item.statusList = StatusList(json: empty, fetched: item.time + .seconds(-86_401))
+        #expect(item.refusal() == .statusListStale)
+        item.policy.statusList.acceptsStale = true
+        #expect(item.refusal() == nil)
+    }
+
+    @Test(
+        "bytes that are no status list are told apart from an empty one",
+        arguments: ["", "[]", "{}", "{\"entries\": 1}"]
+    )
+    func brokenList(text: String) {
+        #expect(StatusList(json: Array(text.utf8), fetched: AndroidCase.now) == nil)
+    }
+
+    @Test("ten certificates are looked at and eleven are not; the size of all counts")
+    func limits() {
+        var item = self.item
+        item.batch = .long(6)
+        #expect(item.chain.count == 10)
+        #expect(item.refusal() == nil)
+        item.batch = .long(7)
+        #expect(item.refusal() == .tooManyCertificates)
+        let large = Array(repeating: UInt8(0x30), count: EvidenceLimits.byteCount + 1)
+        #expect(self.item.refusal(of: [large, large]) == .evidenceTooLarge)
+        #expect(self.item.refusal(of: [Array(large.dropLast())]) == .malformedCertificate)
+    }
+
+    @Test("no evidence makes the verifier check more than twelve signatures")
+    func signatureChecks() throws {
+        var item = self.item
+        item.batch = .long(6)
+        var verification = Verification()
+        _ = try item.verifier.verify(
+            chain: item.chain,
+            challenge: item.challenge,
+            at: item.time,
+            verification: &verification
+        )
+        #expect(verification.signatureChecks == 9)
+        #expect(throws: AttestationRefusal.badSignature) {
+            try item.verifier.verify(
+                chain: item.chain,
+                challenge: item.challenge,
+                at: item.time,
+                verification: &verification
+            )
+        }
+        #expect(verification.signatureChecks == EvidenceLimits.signatureChecks)
+    }
+}

@@ -1,0 +1,185 @@
+import AttestationVerifier
+import Evidence
+import Lab
+import Testing
+import Vocabulary
+
+@Suite("Android key attestation")
+struct AndroidVerifierTests {
+    private var item = AndroidCase()
+
+    @Test("a good attestation is accepted")
+    func accepted() {
+        #expect(self.item.refusal() == nil)
+    }
+
+    @Test("a server that accepts no Android app accepts no Android device")
+    mutating func noApps() {
+        self.item.policy.apps = []
+        #expect(self.item.refusal() == .appNotConfigured)
+    }
+
+    @Test("another challenge is refused, also one that the right one begins")
+    func challenge() {
+        #expect(self.item.refusal(challenge: [1, 2, 3]) == .challengeMismatch)
+        #expect(self.item.refusal(challenge: [1, 2, 3, 5]) == .challengeMismatch)
+        #expect(self.item.refusal(challenge: []) == .challengeMismatch)
+    }
+
+    @Test(
+        "each level is enough for itself and those below, and an unknown one for none",
+        arguments: [
+            (.software, .software, nil), (.trustedEnvironment, .software, nil),
+            (.software, .trustedEnvironment, .securityLevelTooLow), (.trustedEnvironment, .trustedEnvironment, nil),
+            (.strongBox, .trustedEnvironment, nil), (.trustedEnvironment, .strongBox, .securityLevelTooLow),
+            (.strongBox, .strongBox, nil), (.unknown(3), .software, .securityLevelTooLow),
+            (.unknown(100), .strongBox, .securityLevelTooLow),
+        ] as [(SecurityLevel, SecurityLevel, AttestationRefusal?)]
+    )
+    func levels(level: SecurityLevel, minimum: SecurityLevel, refusal: AttestationRefusal?) {
+        var item = self.item
+        item.level = level
+        item.policy.minimumAttestationLevel = minimum
+        item.policy.minimumKeyMintLevel = minimum
+        #expect(item.refusal() == refusal)
+    }
+
+    @Test("the level of the attestation and that of the key both count")
+    func bothLevels() {
+        var item = self.item
+        item.policy.minimumKeyMintLevel = .strongBox
+        #expect(item.refusal() == .securityLevelTooLow)
+        item = self.item
+        item.policy.minimumAttestationLevel = .strongBox
+        #expect(item.refusal() == .securityLevelTooLow)
+    }
+
+    @Test(
+        "boot state and lock are what the policy accepts",
+        arguments: [
+            (true, .verified, nil), (false, .verified, .deviceUnlocked), (true, .selfSigned, .verifiedBootState),
+            (true, .unverified, .verifiedBootState), (true, .failed, .verifiedBootState),
+            (true, .unknown(9), .verifiedBootState),
+        ] as [(Bool, VerifiedBootState, AttestationRefusal?)]
+    )
+    func boot(isLocked: Bool, state: VerifiedBootState, refusal: AttestationRefusal?) {
+        var item = self.item
+        item.root?.isDeviceLocked = isLocked
+        item.root?.verifiedBootState = state
+        #expect(item.refusal() == refusal)
+        item.policy.requiresLockedDevice = false
+        item.policy.bootStates = []
+        #expect(item.refusal() == nil)
+    }
+
+    @Test("a root of trust that only the system states does not count")
+    func softwareRootOfTrust() throws {
+        var item = self.item
+        item.software[.rootOfTrust] = .rootOfTrust(try #require(item.root))
+        item.root = nil
+        #expect(item.refusal() == .rootOfTrustMissing)
+    }
+
+    @Test("a self-signed system is accepted where the policy says so")
+    func selfSigned() {
+        var item = self.item
+        item.root?.verifiedBootState = .selfSigned
+        item.policy.bootStates = [.verified, .selfSigned]
+        #expect(item.refusal() == nil)
+    }
+
+    struct KeyCase: Sendable {
+        let tag: AuthorizationTag
+        let value: AuthorizationList.Value?
+        let refusal: AttestationRefusal?
+    }
+
+    @Test(
+        "the key must be made in hardware, sign SHA-256 and belong to one app",
+        arguments: [
+            KeyCase(tag: .origin, value: .integer(2), refusal: .keyOrigin),
+            KeyCase(tag: .origin, value: nil, refusal: .keyOrigin),
+            KeyCase(tag: .purpose, value: .integers([2, 3]), refusal: nil),
+            KeyCase(tag: .purpose, value: .integers([7]), refusal: .keyPurpose),
+            KeyCase(tag: .purpose, value: nil, refusal: .keyPurpose),
+            KeyCase(tag: .digest, value: .integers([0, 4]), refusal: nil),
+            KeyCase(tag: .digest, value: .integers([0]), refusal: .keyDigest),
+            KeyCase(tag: .digest, value: nil, refusal: .keyDigest),
+            KeyCase(tag: .allApplications, value: .present, refusal: .allApplications),
+        ]
+    )
+    func keys(_ rule: KeyCase) {
+        var item = self.item
+        item.hardware[rule.tag] = rule.value
+        #expect(item.refusal() == rule.refusal)
+    }
+
+    @Test("what only the system says of the key does not count, but that all apps may use it does")
+    func softwareList() {
+        var item = self.item
+        item.hardware[.origin] = nil
+        item.software[.origin] = .integer(0)
+        #expect(item.refusal() == .keyOrigin)
+        item = self.item
+        item.software[.allApplications] = .present
+        #expect(item.refusal() == .allApplications)
+    }
+
+    @Test("a patch level below the minimum, or not stated, is too old; without a minimum it is not looked at")
+    func patchLevels() {
+        var item = self.item
+        item.policy.minimumOSPatchLevel = 202_610
+        #expect(item.refusal() == nil)
+        item.policy.minimumOSPatchLevel = 202_611
+        #expect(item.refusal() == .patchLevelTooOld)
+        item.policy.minimumOSPatchLevel = nil
+        item.policy.minimumVendorPatchLevel = 20_240_101
+        #expect(item.refusal() == .vendorPatchLevelTooOld)
+        item.hardware[.vendorPatchLevel] = .integer(20_240_101)
+        #expect(item.refusal() == nil)
+        item.policy.minimumBootPatchLevel = 20_240_101
+        #expect(item.refusal() == .bootPatchLevelTooOld)
+        item.hardware[.bootPatchLevel] = .integer(20_240_100)
+        #expect(item.refusal() == .bootPatchLevelTooOld)
+    }
+
+    @Test("package, one of its own signers and its version must fit together")
+    func apps() {
+        var item = self.item
+        let other: [UInt8] = Array(repeating: 0xCD, count: 32)
+        item.policy.apps = [
+            AndroidApp(package: "org.example.wallet", signatureDigests: [AndroidCase.digest], minimumVersion: 100),
+            AndroidApp(package: "org.example.other", signatureDigests: [other]),
+        ]
+        #expect(item.refusal() == nil)
+        item.digests = [other]
+        #expect(item.refusal() == .signatureDigestMismatch, "another configured app's signer is not this one's")
+        item.digests = [other, AndroidCase.digest]
+        item.packages[0].version = 99
+        #expect(item.refusal() == .appVersionTooOld)
+        item.packages = [.init(name: "org.example.walle", version: 100), .init(name: "", version: 1)]
+        #expect(item.refusal() == .packageMismatch)
+        item.packages = []
+        #expect(item.refusal() == .packageMismatch)
+    }
+
+    @Test("the kind of the key is one that the policy names")
+    func keyKind() {
+        var item = self.item
+        item.policy.allowedKeys = ["EC-P-384"]
+        #expect(item.refusal() == .keyTypeNotAllowed)
+        item.policy.allowedKeys = nil
+        #expect(item.refusal() == nil)
+    }
+
+    @Test("how the device was provisioned is told by its chain, and refused where the policy does not name it")
+    func provisioning() {
+        var item = self.item
+        item.policy.provisioning = [.factory]
+        #expect(item.refusal() == nil)
+        item.batch = .remote
+        #expect(item.refusal() == .provisioningNotAllowed)
+        item.policy.provisioning = [.remote]
+        #expect(item.refusal() == nil)
+    }
+}

@@ -1,0 +1,96 @@
+import AttestationVerifier
+import Evidence
+import Lab
+import Testing
+import Vocabulary
+
+@Suite("Evidence explained to an operator")
+struct ExplanationTests {
+    private func explanation(_ item: AndroidCase, challenge: [UInt8]? = [1, 2, 3, 4]) -> EvidenceExplanation {
+        EvidenceExplanation(android: item.chain, challenge: challenge, at: item.time, by: item.verifier)
+    }
+
+    @Test("good evidence passes every check there is")
+    func good() {
+        let explanation = self.explanation(AndroidCase())
+        #expect(explanation.refusal == nil)
+        #expect(explanation.checks.map(\.name) == AndroidVerifier.Check.allCases.map(\.rawValue))
+        #expect(explanation.checks.allSatisfy { $0.outcome == .passed })
+        #expect(explanation.certificates.count == 4)
+        #expect(explanation.description.hasSuffix("accepted\n"))
+    }
+
+    @Test("the first check that fails is named, those before it passed and those behind it were not reached")
+    func unlocked() throws {
+        var item = AndroidCase()
+        item.root?.isDeviceLocked = false
+        let explanation = self.explanation(item)
+        #expect(explanation.refusal == .deviceUnlocked)
+        let failed = try #require(explanation.checks.firstIndex { $0.outcome == .failed(.deviceUnlocked) })
+        #expect(explanation.checks[failed].name == AndroidVerifier.Check.boot.rawValue)
+        #expect(explanation.checks[..<failed].allSatisfy { $0.outcome == .passed })
+        #expect(explanation.checks[(failed + 1)...].allSatisfy { $0.outcome == .notReached })
+        #expect(explanation.description.contains("Verified, the device is unlocked"))
+        #expect(
+            explanation.description.contains("refused: device_unlocked\n" + AttestationRefusal.deviceUnlocked.advice)
+        )
+    }
+
+    @Test("without a challenge the evidence's own is taken, and that is said")
+    func noChallenge() {
+        var item = AndroidCase()
+        item.challenge = [9]
+        #expect(self.explanation(item).refusal == .challengeMismatch)
+        let explanation = self.explanation(item, challenge: nil)
+        #expect(explanation.refusal == nil)
+        #expect(explanation.description.contains("none was given to compare with"))
+    }
+
+    @Test("a stranger's text cannot move the cursor or begin a line of its own")
+    func hostileText() {
+        var item = AndroidCase()
+        item.packages = [ApplicationID.Package(name: "a\u{1B}[2J\n  pass  x\u{202E}", version: 1)]
+        let text = self.explanation(item).description
+        #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}") && !text.contains("\n  pass  x"))
+    }
+
+    @Test("what cannot be read is explained too", arguments: [[], [[]], [[0x30]], [[1, 2, 3], [4]]] as [[[UInt8]]])
+    func junk(chain: [[UInt8]]) {
+        let item = AndroidCase()
+        let explanation = EvidenceExplanation(android: chain, challenge: nil, at: item.time, by: item.verifier)
+        #expect(explanation.refusal != nil)
+        #expect(explanation.description.contains("FAIL"))
+        let apple = EvidenceExplanation(
+            appleObject: chain.first ?? [],
+            keyID: nil,
+            clientDataHash: [],
+            at: item.time,
+            by: AppleVerifier(policy: ApplePolicy(appIDs: ["x"]), anchors: TrustAnchor.apple)
+        )
+        #expect(apple.refusal == .malformedCBOR)
+    }
+
+    @Test("what would be accepted is told in sentences that name apps, roots, levels and the list's age")
+    func policy() throws {
+        var android = AndroidPolicy(
+            apps: [AndroidApp(package: "org.example.wallet", signatureDigests: [[0xAB]], minimumVersion: 7)]
+        )
+        android.minimumOSPatchLevel = 202_501
+        android.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
+        let list = try #require(StatusList(json: Array(LabAuthority.statusList.utf8), fetched: AndroidCase.now))
+        let verifier = EvidenceVerifier(
+            policy: AttestationPolicy(android: android, apple: ApplePolicy(appIDs: [])),
+            statusList: list
+        )
+        let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
+        for part in [
+            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "started Verified",
+            "google-rsa (SHA-256 of the key feb2ea75", "names 2 certificates and is 2 h old; after 24 h Android",
+            "No iOS device can register",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        let stale = verifier.sentences(at: AndroidCase.now + .seconds(90_000)).joined()
+        #expect(stale.contains("it is stale: Android registrations are refused"))
+    }
+}

@@ -1,0 +1,114 @@
+import AttestationVerifier
+import Evidence
+import Foundation
+import Lab
+import Testing
+import Vocabulary
+
+/// What a verification holds at most, measured in a process of its own.
+///
+/// The kernel's high-water mark of resident memory is reset before. Each piece has its own process, so that memory
+/// which the allocator kept from an earlier one is not taken for free.
+private enum Memory {
+    static let limit = 4 * 1024 * 1024
+
+    /// A sanitizer reserves terabytes of addresses for its own books, and what it holds would be counted.
+    static var isMeasurable: Bool {
+        guard let kilobytes = try? Self.field("VmSize:") else { return false }
+        return kilobytes < 1 << 30
+    }
+
+    /// How many bytes the resident memory rose above its start while `body` ran.
+    static func peak(of body: () -> Void) throws -> Int {
+        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
+        let before = try Self.field("VmRSS:")
+        body()
+        return try (Self.field("VmHWM:") - before) * 1024
+    }
+
+    private static func field(_ name: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+        return try #require(line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) })
+    }
+}
+
+/// Evidence of the largest accepted size that is made to cost memory.
+private enum Hostile {
+    private static let room = EvidenceLimits.byteCount
+
+    /// A SEQUENCE of so many values of two bytes.
+    private static func sequence(of value: [UInt8], byteCount: Int) -> [UInt8] {
+        let count = (byteCount - 4) / value.count * value.count
+        return [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)]
+            + Array(repeating: value, count: count / value.count).flatMap { $0 }
+    }
+
+    static let chains: [[[UInt8]]] = [
+        [Self.sequence(of: [0x05, 0x00], byteCount: Self.room)],
+        [Self.sequence(of: [0x30, 0x00], byteCount: Self.room)],
+        [Array(repeating: [0x30, 0x80], count: Self.room / 2).flatMap { $0 }],
+        [[0x30, 0x84, 0x7F, 0xFF, 0xFF, 0xFF]],
+        Array(repeating: Self.sequence(of: [0x05, 0x00], byteCount: Self.room / 10), count: 10),
+    ]
+
+    static let objects: [[UInt8]] = [
+        [0x9A, 0x04, 0x00, 0x00, 0x00], [0xBB, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+        [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+        [0x99, 0x7F, 0xF0] + Array(repeating: 0x00, count: 0x7FF0),
+        [0x99, 0x7F, 0xF0] + Array(repeating: 0x80, count: 0x7FF0), Array(repeating: 0x81, count: Self.room),
+    ]
+
+    /// A chain that is good but for a description of thousands of unknown tags.
+    static func description() -> [[UInt8]] {
+        var item = AndroidCase()
+        for tag in 1000..<4500 { item.hardware[UInt(tag)] = .unknown([0x05, 0x00]) }
+        return item.chain
+    }
+}
+
+@Suite("The memory of a verification", .enabled(if: Memory.isMeasurable))
+struct MemoryTests {
+    @Test("no hostile chain makes the verifier hold more than 4 MiB", arguments: 0..<6)
+    func chains(index: Int) async {
+        await #expect(processExitsWith: .success) { [index] in
+            let item = AndroidCase()
+            #expect(item.refusal() == nil)
+            let chain = (Hostile.chains + [Hostile.description()])[index]
+            let peak = try Memory.peak { _ = item.refusal(of: chain) }
+            #expect(peak <= Memory.limit, "\(peak) bytes")
+        }
+    }
+
+    @Test("no hostile object makes the verifier hold more than 4 MiB", arguments: 0..<6)
+    func objects(index: Int) async {
+        await #expect(processExitsWith: .success) { [index] in
+            #expect(AndroidCase().refusal() == nil)
+            let object = Hostile.objects[index]
+            let verifier = AppleVerifier(policy: ApplePolicy(appIDs: ["x"]), anchors: TrustAnchor.apple)
+            let peak = try Memory.peak {
+                var verification = Verification()
+                _ = try? verifier.verify(
+                    object: object,
+                    keyID: [],
+                    clientDataHash: [],
+                    at: AndroidCase.now,
+                    verification: &verification
+                )
+            }
+            #expect(peak <= Memory.limit, "\(peak) bytes")
+        }
+    }
+
+    @Test("all that real phones produced, in a row, stays within twice that", .enabled(if: Vectors.manifest != nil))
+    func vectors() async {
+        await #expect(processExitsWith: .success) {
+            let manifest = try #require(Vectors.manifest)
+            let peak = try Memory.peak {
+                for index in manifest.ids.indices { _ = manifest.judge(index, reading: Vectors.read) }
+            }
+            // With the facts for the comparison, and with what the allocator keeps of one case for the next.
+            #expect(peak <= 2 * Memory.limit, "\(peak) bytes")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import AttestationVerifier
+import FoundationEssentials
+import Testing
+
+/// The vectors lie outside the repository, for their licences are their sources'.
+enum Vectors {
+    /// The folder in `REMOTE_PIN_VECTORS`, else `../shared/vectors/attestation` beside the package.
+    static let folder: String = {
+        if let folder = ProcessInfo.processInfo.environment["REMOTE_PIN_VECTORS"] { return folder }
+        let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        return "/" + package + "/../shared/vectors/attestation"
+    }()
+
+    static let manifest: AttestationManifest? = {
+        guard let json = Self.read("manifest.json") else {
+            print(
+                "skipped: no attestation vectors at \(Self.folder); set REMOTE_PIN_VECTORS to the folder that has them"
+            )
+            return nil
+        }
+        return try? AttestationManifest(json: json)
+    }()
+
+    /// One case, named in the test's output.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let index: Int
+        let testDescription: String
+    }
+
+    static let cases: [Case] = (Self.manifest?.ids ?? []).enumerated().map { index, id in
+        Case(index: index, testDescription: id)
+    }
+
+    static func read(_ path: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: "\(Self.folder)/\(path)").map { Array($0) }
+    }
+}
+
+@Suite("What real phones produced, and variants of it made to fail", .enabled(if: Vectors.manifest != nil))
+struct VectorTests {
+    @Test("each case ends as the manifest says, with the fields it states", arguments: Vectors.cases)
+    func agreement(_ vector: Vectors.Case) throws {
+        let manifest = try #require(Vectors.manifest)
+        let verdict = manifest.judge(vector.index, reading: Vectors.read)
+        #expect(verdict.agrees, "\(verdict.differences.joined(separator: "; "))")
+        #expect(verdict.signatureChecks <= EvidenceLimits.signatureChecks)
+    }
+}
+
+extension VectorTests {
+    @Test(
+        "the vendors' roots that are pinned are the ones in the vectors",
+        arguments: [
+            ("google-rsa-2016", "google-rsa"), ("google-rsa-2019", "google-rsa"), ("google-rsa-2021", "google-rsa"),
+            ("google-rsa-2022", "google-rsa"), ("google-ec-2025", "google-ec"),
+            ("apple-app-attestation-root", "apple-app-attestation"),
+        ]
+    )
+    func pinnedRoots(file: String, name: String) throws {
+        let certificate = try #require(Vectors.read("common/roots/\(file).der"))
+        let anchor = try #require(TrustAnchor(name: file, certificate: certificate))
+        let pinned = (TrustAnchor.google + TrustAnchor.apple).filter { $0.keyHash == anchor.keyHash }
+        #expect(pinned.map(\.name) == [name])
+        #expect(!anchor.isOfLab)
+    }
+}
