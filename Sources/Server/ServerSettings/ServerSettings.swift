@@ -1,0 +1,149 @@
+public import Vocabulary
+
+/// The value of every setting, each with its origin.
+///
+/// Defaults are outranked by the file, the file by the environment and that by flags. A value that exists is within
+/// its range, and the rules that join several settings hold.
+public struct ServerSettings: Sendable {
+    private var values: [String: any Sendable] = [:]
+    private var origins: [String: SettingOrigin] = [:]
+
+    /// The configuration file's text with the path that problems name, and the folder that its paths are relative to.
+    public struct File: Sendable {
+        public var path: String
+        public var folder: String
+        public var text: String
+
+        public init(path: String, folder: String, text: String) {
+            self.path = path
+            self.folder = folder
+            self.text = text
+        }
+    }
+
+    /// Joins the sources.
+    ///
+    /// - Throws: all problems at once: unknown names, values outside their range, settings that nobody made, and
+    ///   settings that do not go together.
+    public init(
+        file: File?,
+        environment: [String: String] = [:],
+        flags: [(name: String, value: String)] = [],
+        currentFolder: String
+    ) throws(SettingsError) {
+        var sources: [SettingsSource] = []
+        if let file { sources.append(SettingsSource(yaml: file.text, path: file.path, folder: file.folder)) }
+        sources.append(SettingsSource(environment: environment, folder: currentFolder))
+        sources.append(SettingsSource(flags: flags, folder: currentFolder))
+        var problems = sources.flatMap(\.problems)
+
+        self.takeStandards(folder: file?.folder ?? currentFolder)
+        var refused: Set<String> = []
+        for assignment in sources.flatMap(\.assignments) {
+            guard let problem = self.take(assignment) else { continue }
+            problems.append(problem)
+            refused.insert(assignment.declaration.name)
+        }
+        // Only what nobody tried to set is missing; a wrong value has been named already.
+        let named = Set(sources.flatMap(\.assignments).map(\.declaration.name))
+        let isComplete = !sources.contains(where: \.isUnreadable)
+        for declaration in SettingTable.all where isComplete && self.values[declaration.name] == nil {
+            guard !named.contains(declaration.name) else { continue }
+            let message = "`\(declaration.name)` must be set: \(declaration.allowed)"
+            problems.append(SettingsProblem(place: file?.path ?? "", message: message))
+        }
+        if isComplete { problems += self.contradictions(except: refused) }
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+    }
+
+    /// The value of a setting.
+    public subscript<Value>(_ setting: Setting<Value>) -> Value {
+        guard let value = self.values[setting.name] as? Value else {
+            preconditionFailure("\(setting.name) is in the table, so it has a value")
+        }
+        return value
+    }
+
+    /// Where a setting's value comes from.
+    public func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
+
+    /// Name, value and origin of every setting, in the table's order.
+    public func explained() -> [(name: String, value: String, origin: SettingOrigin)] {
+        SettingTable.all.map { declaration in
+            let value = self.values[declaration.name].map { declaration.show($0) } ?? ""
+            return (declaration.name, value, self.origin(of: declaration.name))
+        }
+    }
+
+    /// The policy that the settings of `pin` make.
+    public var attemptPolicy: AttemptPolicy {
+        let policy = AttemptPolicy(
+            rounds: self[SettingTable.rounds],
+            attemptsPerRound: self[SettingTable.attemptsPerRound],
+            blocks: self[SettingTable.blocks]
+        )
+        guard let policy else { preconditionFailure("what contradicts the policy's ranges was refused") }
+        return policy
+    }
+
+    /// Paths among the defaults are relative to the configuration's folder, as they would be in the file.
+    private mutating func takeStandards(folder: String) {
+        for declaration in SettingTable.all {
+            if declaration.form == "path", let text = declaration.standardText {
+                let raw = RawValue(texts: [text], isList: false, folder: folder)
+                self.values[declaration.name] = declaration.value(of: raw)
+            } else {
+                self.values[declaration.name] = declaration.standardValue
+            }
+        }
+    }
+
+    private mutating func take(_ assignment: Assignment) -> SettingsProblem? {
+        let declaration = assignment.declaration
+        guard let value = declaration.value(of: assignment.raw) else {
+            let written = assignment.raw.texts.joined(separator: ", ")
+            let message = "`\(declaration.name)` cannot be `\(written)`; allowed: \(declaration.allowed)"
+            return SettingsProblem(place: assignment.origin.description, message: message)
+        }
+        self.values[declaration.name] = value
+        self.origins[declaration.name] = assignment.origin
+        return nil
+    }
+
+    /// What each setting alone cannot tell; nothing about those in `refused`, which have no value of their own.
+    private func contradictions(except refused: Set<String>) -> [SettingsProblem] {
+        var problems: [SettingsProblem] = []
+        func refuse(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
+            guard isContradiction, refused.isDisjoint(with: settings.map(\.name)) else { return }
+            let origin = self.origin(of: settings[0].name)
+            let place = origin == .standard ? "" : origin.description
+            problems.append(SettingsProblem(place: place, message: "`\(settings[0].name)` \(message)"))
+        }
+        typealias Table = SettingTable
+        let (rounds, blocks) = (self[Table.rounds], self[Table.blocks].count)
+        refuse(
+            [Table.blocks, Table.rounds],
+            if: blocks > rounds - 1,
+            "has \(blocks) blocks; \(rounds) rounds (`pin.rounds`) have at most \(rounds - 1)"
+        )
+        // A registration that is swept while its token lives could be taken by another device's key.
+        refuse(
+            [Table.unopenedLifetime, Table.tokenLifetime],
+            if: self[Table.unopenedLifetime] < self[Table.tokenLifetime],
+            "must not be shorter than `enrollment.token-lifetime`"
+        )
+        refuse(
+            [Table.androidApps, Table.iosApps],
+            if: self[Table.androidApps].isEmpty && self[Table.iosApps].isEmpty,
+            "and `ios.apps` are both empty: no device could register"
+        )
+        refuse([Table.androidBootStates], if: self[Table.androidBootStates].isEmpty, "must not be empty")
+        refuse([Table.iosEnvironments], if: self[Table.iosEnvironments].isEmpty, "must not be empty")
+        refuse(
+            [Table.adminSocket],
+            if: self[Table.adminSocket].utf8.count > 100,
+            "is longer than 100 bytes; a socket's path cannot be"
+        )
+        return problems
+    }
+}
