@@ -1,0 +1,156 @@
+public import Vocabulary
+
+/// One way in which a simulated device's evidence is not what it should be.
+///
+/// Each stands for an attack or a defect that the verifier must refuse, for the reason that ``reason(on:)`` names.
+public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
+    /// The evidence is for another challenge.
+    case wrongChallenge = "wrong-challenge"
+    /// Another app asked for the key.
+    case otherApp = "other-app"
+    /// A certificate was valid until an hour ago.
+    case expired
+    /// A certificate is valid from tomorrow.
+    case notYetValid = "not-yet-valid"
+    /// The chain ends at a root that nobody knows.
+    case otherRoot = "other-root"
+    /// A byte of the evidence is missing at its end.
+    case truncated
+    /// One certificate's signature is not its issuer's.
+    case brokenSignature = "broken-signature"
+    /// A certificate in between is left out.
+    case missingCertificate = "missing-certificate"
+    /// Only one certificate is there.
+    case loneCertificate = "lone-certificate"
+
+    /// The bootloader is unlocked.
+    case unlockedBootloader = "unlocked-bootloader"
+    /// The system is signed with a key of the user's.
+    case selfSignedSystem = "self-signed-system"
+    /// The hardware does not say how the system was started.
+    case noRootOfTrust = "no-root-of-trust"
+    /// The key lives in software.
+    case softwareLevel = "software-level"
+    /// The app is signed by somebody else.
+    case otherSigner = "other-signer"
+    /// The app's version is 1.
+    case oldApp = "old-app"
+    /// The system's patch level is of January 2019.
+    case oldPatchLevel = "old-patch-level"
+    /// The vendor's patch level is of January 2019.
+    case oldVendorPatchLevel = "old-vendor-patch-level"
+    /// The boot image's patch level is of January 2019.
+    case oldBootPatchLevel = "old-boot-patch-level"
+    /// The key was made elsewhere and imported.
+    case importedKey = "imported-key"
+    /// The key may not sign.
+    case wrongPurpose = "wrong-purpose"
+    /// The key may not sign SHA-256.
+    case wrongDigest = "wrong-digest"
+    /// Every app may use the key.
+    case allApplications = "all-applications"
+    /// The batch key's serial number is revoked.
+    case revokedSerial = "revoked-serial"
+    /// The batch key's serial number is suspended.
+    case suspendedSerial = "suspended-serial"
+    /// The attested key signed a certificate of its own that claims everything good.
+    case forgedExtension = "forged-extension"
+    /// The leaf carries no key description.
+    case missingExtension = "missing-extension"
+    /// The chain has more certificates than are looked at.
+    case longChain = "long-chain"
+    /// The chain is longer than what is looked at.
+    case largeEvidence = "large-evidence"
+
+    /// The key was attested by the service that is not configured.
+    case wrongEnvironment = "wrong-environment"
+    /// The key has signed before.
+    case counterNotZero = "counter-not-zero"
+    /// The stated key id is another key's.
+    case wrongKeyID = "wrong-key-id"
+    /// The id inside the evidence is another key's.
+    case wrongCredentialID = "wrong-credential-id"
+    /// The key inside the evidence is not the certified one.
+    case wrongCredentialKey = "wrong-credential-key"
+    /// The certificate that signed the leaf is not marked as an authority.
+    case unmarkedIssuer = "unmarked-issuer"
+    /// The evidence is of another format.
+    case otherFormat = "other-format"
+    /// The credential's flag is missing.
+    case noCredentialFlag = "no-credential-flag"
+    /// Assertions repeat the counter of the one before.
+    case counterReused = "counter-reused"
+
+    /// The verifier's name for this; nil where the platform does not know the fault.
+    public func reason(on platform: Platform) -> String? {
+        switch platform {
+        case .android: self.androidReason
+        case .iOS: self.iOSReason
+        }
+    }
+
+    private var androidReason: String? {
+        switch self {
+        case .wrongChallenge: "challenge_mismatch"
+        case .otherApp: "package_mismatch"
+        case .expired: "certificate_expired"
+        case .notYetValid: "certificate_not_yet_valid"
+        case .otherRoot: "untrusted_root"
+        case .truncated: "malformed_certificate"
+        case .brokenSignature: "bad_signature"
+        case .missingCertificate: "issuer_mismatch"
+        case .loneCertificate: "incomplete_chain"
+        case .unlockedBootloader: "device_unlocked"
+        case .selfSignedSystem: "verified_boot_state"
+        case .noRootOfTrust: "root_of_trust_missing"
+        case .softwareLevel: "security_level_too_low"
+        case .otherSigner: "signature_digest_mismatch"
+        case .oldApp: "app_version_too_old"
+        case .oldPatchLevel: "patch_level_too_old"
+        case .oldVendorPatchLevel: "vendor_patch_level_too_old"
+        case .oldBootPatchLevel: "boot_patch_level_too_old"
+        case .importedKey: "key_origin"
+        case .wrongPurpose: "key_purpose"
+        case .wrongDigest: "key_digest"
+        case .allApplications: "all_applications"
+        case .revokedSerial: "revoked"
+        case .suspendedSerial: "suspended"
+        case .forgedExtension: "unexpected_attestation_extension"
+        case .missingExtension: "missing_attestation_extension"
+        case .longChain: "too_many_certificates"
+        case .largeEvidence: "evidence_too_large"
+        case .wrongEnvironment, .counterNotZero, .wrongKeyID, .wrongCredentialID, .wrongCredentialKey,
+            .unmarkedIssuer, .otherFormat, .noCredentialFlag, .counterReused:
+            nil
+        }
+    }
+
+    private var iOSReason: String? {
+        switch self {
+        case .wrongChallenge: "nonce_mismatch"
+        case .otherApp: "rp_id_mismatch"
+        case .expired: "certificate_expired"
+        case .notYetValid: "certificate_not_yet_valid"
+        case .otherRoot: "untrusted_root"
+        case .missingCertificate: "issuer_mismatch"
+        case .truncated: "malformed_cbor"
+        case .brokenSignature: "bad_signature"
+        case .loneCertificate: "incomplete_chain"
+        case .longChain: "too_many_certificates"
+        case .largeEvidence: "evidence_too_large"
+        case .wrongEnvironment: "environment_mismatch"
+        case .counterNotZero: "counter_not_zero"
+        case .wrongKeyID: "key_id_mismatch"
+        case .wrongCredentialID: "credential_id_mismatch"
+        case .wrongCredentialKey: "public_key_mismatch"
+        case .unmarkedIssuer: "issuer_not_ca"
+        case .otherFormat: "unsupported_format"
+        case .noCredentialFlag: "malformed_auth_data"
+        case .counterReused: "counter_not_increased"
+        case .unlockedBootloader, .selfSignedSystem, .noRootOfTrust, .softwareLevel, .otherSigner, .oldApp,
+            .oldPatchLevel, .oldVendorPatchLevel, .oldBootPatchLevel, .importedKey, .wrongPurpose, .wrongDigest,
+            .allApplications, .revokedSerial, .suspendedSerial, .forgedExtension, .missingExtension:
+            nil
+        }
+    }
+}
