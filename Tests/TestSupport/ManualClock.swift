@@ -1,0 +1,35 @@
+internal import Foundation
+internal import Synchronization
+internal import HostSystem
+public import Vocabulary
+
+/// A clock that stands until a test moves it.
+public final class ManualClock: WallClock {
+    private let time: Mutex<Timestamp>
+
+    /// Starts at a day in 2026 unless told otherwise.
+    public init(_ start: Timestamp = Timestamp(milliseconds: 1_795_000_000_000)) {
+        self.time = Mutex(start)
+    }
+
+    public func now() -> Timestamp { self.time.withLock { $0 } }
+
+    /// Moves it, also back.
+    public func advance(by duration: Duration) {
+        self.time.withLock { $0 = $0 + duration }
+    }
+}
+
+/// A folder of a test's own, removed with the value.
+public final class TemporaryFolder: Sendable {
+    public let path: String
+
+    public init() {
+        self.path = "/tmp/remote-pin-test-\(UInt64.random(in: .min ... .max))"
+        guard (try? DurableFile.makeFolder(self.path)) != nil else { preconditionFailure("/tmp can be written") }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+}

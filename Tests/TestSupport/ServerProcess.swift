@@ -1,0 +1,192 @@
+import Foundation
+import Synchronization
+
+/// Where the programs of this package were built, beside the tests that run.
+public enum Programs {
+    /// The path of a program of this package.
+    public static func path(_ name: String) -> String {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+}
+
+/// What one run of a program left behind.
+public struct ProgramRun: Sendable {
+    public let exitCode: Int32
+    /// Standard output and standard error, as they came.
+    public let output: String
+}
+
+/// The real server program in a process of its own.
+public final class ServerProcess: Sendable {
+    private let process: Process
+    private let log: ProcessLog
+    private let exit: ProcessExit
+
+    /// Starts `remote-pin-server` with these arguments and returns once it says that it is ready.
+    ///
+    /// Throws ``NotReady`` when it ends instead. `environment` is added to this process's own.
+    public static func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> ServerProcess {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Programs.path("remote-pin-server"))
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        let log = try ProcessLog(of: process)
+        let exit = ProcessExit(of: process)
+        try process.run()
+        guard await log.waits(for: "ready") else {
+            _ = await exit.status()
+            throw NotReady(output: log.text)
+        }
+        return ServerProcess(process: process, log: log, exit: exit)
+    }
+
+    private init(process: Process, log: ProcessLog, exit: ProcessExit) {
+        self.process = process
+        self.log = log
+        self.exit = exit
+    }
+
+    /// A test that failed before it stopped its server leaves none behind.
+    deinit {
+        if self.process.isRunning { self.send(SIGKILL) }
+    }
+
+    /// The server ended before it was ready.
+    public struct NotReady: Error, CustomStringConvertible {
+        public let output: String
+        public var description: String { "the server did not become ready:\n\(self.output)" }
+    }
+
+    public var processID: Int32 { self.process.processIdentifier }
+
+    /// What it wrote until now.
+    public var output: String { self.log.text }
+
+    /// Sends it a signal and does not wait for what follows.
+    public func send(_ signal: Int32) { Foundation.kill(self.process.processIdentifier, signal) }
+
+    /// Returns true once it wrote `word`, false when it ended without.
+    public func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
+
+    /// Returns its exit status once it has ended, whoever ended it.
+    public func ended() async -> Int32 {
+        await self.log.isClosed()
+        return await self.exit.status()
+    }
+
+    /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
+    public func kill() async { await self.end(with: SIGKILL) }
+
+    /// Asks it to stop, and returns its exit status.
+    @discardableResult
+    public func terminate() async -> Int32 { await self.end(with: SIGTERM) }
+
+    @discardableResult
+    private func end(with signal: Int32) async -> Int32 {
+        self.send(signal)
+        return await self.ended()
+    }
+
+    /// Runs a program to its end: one of this package, or any other by its path.
+    public static func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program.hasPrefix("/") ? program : Programs.path(program))
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        let log = try ProcessLog(of: process)
+        let exit = ProcessExit(of: process)
+        try process.run()
+        await log.isClosed()
+        return ProgramRun(exitCode: await exit.status(), output: log.text)
+    }
+}
+
+/// How a process ended.
+///
+/// `waitUntilExit()` turns the run loop of whichever thread calls it, which a task may not rely on.
+private final class ProcessExit: Sendable {
+    private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
+
+    /// - Precondition: The process is not running yet.
+    init(of process: Process) {
+        process.terminationHandler = { [ended] process in
+            ended.yield(process.terminationStatus)
+            ended.finish()
+        }
+    }
+
+    /// Waits for the end; asked once.
+    func status() async -> Int32 {
+        for await status in self.statuses { return status }
+        return -1
+    }
+}
+
+/// Reads everything that a process writes, on a thread of its own, and wakes who waits for a word of it.
+private final class ProcessLog: Sendable {
+    private struct State {
+        var text = ""
+        var closed = false
+        var waiters: [(word: String?, continuation: CheckedContinuation<Bool, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    init(of process: Process) throws {
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        let reader = pipe.fileHandleForReading
+        Thread.detachNewThread { [self] in
+            while true {
+                let data = reader.availableData
+                if data.isEmpty { break }
+                self.append(String(decoding: data, as: UTF8.self))
+            }
+            self.close()
+        }
+    }
+
+    var text: String { self.state.withLock(\.text) }
+
+    /// Returns true once the log holds `word`, false when it ended without.
+    func waits(for word: String) async -> Bool { await self.wait(for: word) }
+
+    /// Returns when the process has closed its output.
+    func isClosed() async { _ = await self.wait(for: nil) }
+
+    private func wait(for word: String?) async -> Bool {
+        await withCheckedContinuation { continuation in
+            self.state.withLock { state in
+                if let word, state.text.contains(word) {
+                    continuation.resume(returning: true)
+                } else if state.closed {
+                    continuation.resume(returning: word == nil)
+                } else {
+                    state.waiters.append((word, continuation))
+                }
+            }
+        }
+    }
+
+    private func append(_ text: String) {
+        self.state.withLock { state in
+            state.text += text
+            let whole = state.text
+            for waiter in state.waiters {
+                if let word = waiter.word, whole.contains(word) { waiter.continuation.resume(returning: true) }
+            }
+            state.waiters.removeAll { $0.word.map(whole.contains) ?? false }
+        }
+    }
+
+    private func close() {
+        self.state.withLock { state in
+            state.closed = true
+            for waiter in state.waiters { waiter.continuation.resume(returning: waiter.word == nil) }
+            state.waiters = []
+        }
+    }
+}

@@ -1,0 +1,363 @@
+public import Devices
+import Crypto
+import Foundation
+import Lab
+public import Secrets
+public import Statements
+import Synchronization
+import HostSystem
+public import Transport
+public import Vocabulary
+public import Wire
+
+/// Where a server listens and how a client knows it, for tests that speak the protocol themselves.
+public struct TestServer: Sendable {
+    public let host: String
+    public let port: Int
+    public let tls: TLSClientContext
+    public let authorityFolder: String
+    public let clock: any WallClock
+
+    public init(host: String, port: Int, tls: TLSClientContext, authorityFolder: String, clock: any WallClock) {
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self.authorityFolder = authorityFolder
+        self.clock = clock
+    }
+
+    /// The server of a lab, as `lab.yaml` describes it.
+    public init(lab folder: String) throws {
+        let lab = try LabFile(of: LabFolder(folder))
+        let pem = try DurableFile.read(lab.caFile, atMost: 1 << 20)
+        self.init(
+            host: lab.host,
+            port: lab.port,
+            tls: try TLSClientContext(trust: .authority(pem: pem), serverName: lab.serverName),
+            authorityFolder: lab.authority,
+            clock: try FollowedLabClock(file: lab.clockFile)
+        )
+    }
+
+    /// A new connection on which nothing was said yet.
+    public func connect() async throws -> ClientConnection {
+        try await ClientConnection.connect(
+            host: self.host,
+            port: self.port,
+            tls: self.tls,
+            timeout: TestWallet.patience
+        )
+    }
+
+    /// A new connection that has said hello.
+    public func greet(
+        _ platform: Platform = .android,
+        appVersion: String = "1.0.0"
+    ) async throws -> ClientConnection {
+        let connection = try await self.connect()
+        let hello = Hello(
+            appVersion: try AppVersion(appVersion).orThrow(),
+            platform: platform,
+            osVersion: try DeviceText("16").orThrow()
+        )
+        guard case .hello = try await connection.call(.hello(hello), timeout: TestWallet.patience) else {
+            throw UnexpectedAnswer()
+        }
+        return connection
+    }
+}
+
+/// The server gave another answer than the step needs.
+public struct UnexpectedAnswer: Error, CustomStringConvertible {
+    public var refusal: Refusal.Reason?
+
+    public init(_ result: CallResult? = nil) {
+        if case .refused(let refusal) = result { self.refusal = refusal.reason }
+    }
+
+    public var description: String {
+        self.refusal.map { "the server refused: \($0)" } ?? "the server gave another answer than the step needs"
+    }
+}
+
+extension Optional where Wrapped: ~Copyable {
+    /// The value, or an error where there is none.
+    public consuming func orThrow() throws -> Wrapped {
+        switch consume self {
+        case .some(let value): return value
+        case .none: throw UnexpectedAnswer()
+        }
+    }
+}
+
+/// A wallet of keys alone, without screens and storage: it says what a test has it say, right or wrong.
+public final class TestWallet: Sendable {
+    /// How long a call may take before a test gives up; far beyond what any takes.
+    public static let patience: Duration = .seconds(60)
+
+    public let server: TestServer
+    public let device: SimulatedDevice
+    public let walletID: WalletID
+    public let token: [UInt8]
+    /// As the last registration gave it.
+    public let deletionCode: DeletionCode?
+    public let unlockShare: Share
+
+    /// The pair that counts, as far as this wallet knows.
+    private let pair: Mutex<PINPair>
+
+    /// What stands for a PIN on the device: its key's id and its salt.
+    public struct PINPair: Sendable {
+        public let id: PINKeyID
+        let salt: [UInt8]
+
+        public init() {
+            self.id = .random()
+            self.salt = SecretBytes.random(count: PINKey.saltByteCount).exposedBytes()
+        }
+
+        /// The key that a PIN gives with this salt.
+        public func key(for pin: String) throws -> PINKey {
+            PINKey(pin: try PIN(copying: Array(pin.utf8)).orThrow(), salt: SecretBytes(copying: self.salt))
+        }
+    }
+
+    private init(
+        server: TestServer,
+        device: SimulatedDevice,
+        enrollment: Enrollment,
+        registration: Registration,
+        pair: PINPair
+    ) {
+        self.server = server
+        self.device = device
+        self.walletID = enrollment.walletID
+        self.token = enrollment.token
+        self.deletionCode = registration.deletionCode
+        self.unlockShare = registration.unlockShare
+        self.pair = Mutex(pair)
+    }
+
+    public var pinPair: PINPair {
+        get { self.pair.withLock { $0 } }
+        set { self.pair.withLock { $0 = newValue } }
+    }
+
+    /// Registers a new wallet with a device of its own below `folder`.
+    public static func register(
+        at server: TestServer,
+        folder: String,
+        profile: DeviceProfile = DeviceProfile(.android),
+        pin: String
+    ) async throws -> TestWallet {
+        let device = try SimulatedDevice(
+            folder: folder + "/" + UUID().uuidString,
+            authorityFolder: server.authorityFolder,
+            clock: server.clock,
+            new: profile
+        )
+        let connection = try await server.greet(profile.platform, appVersion: profile.appVersion)
+        defer { connection.close() }
+        let began = try await connection.call(.beginEnrollment, timeout: self.patience)
+        guard case .beginEnrollment(let enrollment) = began else { throw UnexpectedAnswer(began) }
+        let pair = PINPair()
+        let call = try await self.registration(of: device, enrollment, pair: pair, pin: pin, on: connection)
+        let result = try await connection.call(.register(call), timeout: self.patience)
+        guard case .register(let registration) = result else { throw UnexpectedAnswer(result) }
+        return TestWallet(
+            server: server,
+            device: device,
+            enrollment: enrollment,
+            registration: registration,
+            pair: pair
+        )
+    }
+
+    /// A complete Register call for an enrollment; makes a new hardware key and evidence unless some is given.
+    public static func registration(
+        of device: SimulatedDevice,
+        _ enrollment: Enrollment,
+        pair: PINPair,
+        pin: String,
+        on connection: ClientConnection,
+        evidence: DeviceEvidence? = nil
+    ) async throws -> Register {
+        let challenge = try Vocabulary.SHA256Digest(SHA256.hash(data: enrollment.token)).orThrow()
+        let attestation: Attestation
+        let made: DeviceEvidence
+        if let evidence { made = evidence } else { made = try await device.createKey(challenge: challenge) }
+        switch made {
+        case .android(let chain): attestation = .android(certificates: chain)
+        case .apple(let object, let keyID):
+            attestation = .apple(object: object, keyID: try Vocabulary.SHA256Digest(keyID).orThrow())
+        }
+        let key = try pair.key(for: pin)
+        let body = RegisterBody(
+            pinPublicKey: key.publicKey,
+            pinKeyID: pair.id,
+            attestation: attestation,
+            device: DeviceFacts(
+                appVersion: try AppVersion(device.appVersion).orThrow(),
+                osVersion: try DeviceText(device.osVersion).orThrow(),
+                model: DeviceText(device.model)
+            )
+        ).encoded()
+        func statement(_ purpose: Purpose) -> Statement {
+            Statement(
+                purpose,
+                channelBinding: connection.channelBinding,
+                walletID: enrollment.walletID,
+                body: body
+            )
+        }
+        return Register(
+            token: enrollment.token,
+            body: body,
+            pinSignature: key.sign(statement(.registerPIN)),
+            deviceProof: try DeviceProof(await device.prove(statement: statement(.registerDevice).bytes)).orThrow()
+        )
+    }
+
+    /// A complete OpenSession call for a connection.
+    public func sessionCall(on connection: ClientConnection) async throws -> OpenSession {
+        try await Self.sessionCall(of: self.device, self.walletID, on: connection)
+    }
+
+    /// The call that any device may make for any wallet.
+    public static func sessionCall(
+        of device: any Device,
+        _ walletID: WalletID,
+        on connection: ClientConnection
+    ) async throws -> OpenSession {
+        let body = OpenSessionBody(
+            appVersion: try AppVersion(device.appVersion).orThrow(),
+            osVersion: try DeviceText(device.osVersion).orThrow()
+        ).encoded()
+        let statement = Statement(.session, channelBinding: connection.channelBinding, walletID: walletID, body: body)
+        return OpenSession(
+            walletID: walletID,
+            body: body,
+            deviceProof: try DeviceProof(await device.prove(statement: statement.bytes)).orThrow()
+        )
+    }
+
+    /// Connects, says hello and opens a session.
+    public func openSession() async throws -> TestSession {
+        let connection = try await self.server.greet(
+            self.device.platform,
+            appVersion: self.device.appVersion
+        )
+        let result = try await connection.call(
+            .openSession(await self.sessionCall(on: connection)),
+            timeout: Self.patience
+        )
+        guard case .openSession(let opening) = result else { throw UnexpectedAnswer(result) }
+        return TestSession(wallet: self, connection: connection, opening: opening)
+    }
+}
+
+/// A session of a ``TestWallet``; counts its instructions.
+public final class TestSession: Sendable {
+    public let wallet: TestWallet
+    public let connection: ClientConnection
+    public let opening: SessionOpening
+    private let counter = Mutex<UInt64>(0)
+
+    public init(wallet: TestWallet, connection: ClientConnection, opening: SessionOpening) {
+        self.wallet = wallet
+        self.connection = connection
+        self.opening = opening
+    }
+
+    /// Where the wallet stood when the session was opened; nil when it is revoked.
+    public var pinState: PINState? {
+        guard case .active(let wallet) = self.opening else { return nil }
+        return wallet.pinState
+    }
+
+    /// A complete Instruct call; a next counter, a new attempt and the wallet's present pair unless others are given.
+    public func instructCall(
+        _ instruction: Instruction = .checkPIN,
+        pin: String,
+        attemptID: AttemptID = .random(),
+        counter: UInt64? = nil,
+        pair: TestWallet.PINPair? = nil,
+        newPIN: (pair: TestWallet.PINPair, pin: String)? = nil
+    ) throws -> Instruct {
+        let counter =
+            counter
+            ?? self.counter.withLock { last in
+                last += 1
+                return last
+            }
+        let pair = pair ?? self.wallet.pinPair
+        let key = try pair.key(for: pin)
+        let body = InstructBody(
+            attemptID: attemptID,
+            pinKeyID: pair.id,
+            candidate: key.publicKey,
+            instruction: instruction
+        ).encoded()
+        var newSignature: P256Signature?
+        if let newPIN {
+            newSignature = try newPIN.pair.key(for: newPIN.pin).sign(self.statement(.newPIN, counter, body))
+        }
+        return Instruct(
+            counter: counter,
+            body: body,
+            pinSignature: key.sign(self.statement(.instructPIN, counter, body)),
+            newPINSignature: newSignature
+        )
+    }
+
+    private func statement(_ purpose: Purpose, _ counter: UInt64, _ body: [UInt8]) -> Statement {
+        Statement(
+            purpose,
+            channelBinding: self.connection.channelBinding,
+            walletID: self.wallet.walletID,
+            counter: counter,
+            body: body
+        )
+    }
+
+    /// Has a PIN checked whose key was derived before, so that a load is the server's and not the derivation's.
+    public func check(with key: borrowing PINKey) async throws -> CallResult {
+        let counter = self.counter.withLock { last in
+            last += 1
+            return last
+        }
+        let body = InstructBody(
+            attemptID: .random(),
+            pinKeyID: self.wallet.pinPair.id,
+            candidate: key.publicKey,
+            instruction: .checkPIN
+        ).encoded()
+        let signature = key.sign(self.statement(.instructPIN, counter, body))
+        let call = Instruct(counter: counter, body: body, pinSignature: signature)
+        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+    }
+
+    /// Has a PIN checked, or does what a right one allows.
+    public func instruct(
+        _ instruction: Instruction = .checkPIN,
+        pin: String,
+        attemptID: AttemptID = .random()
+    ) async throws -> CallResult {
+        let call = try self.instructCall(instruction, pin: pin, attemptID: attemptID)
+        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+    }
+
+    /// Changes the PIN; the wallet uses the new one from then on if the server did it.
+    public func changePIN(from old: String, to new: String) async throws -> CallResult {
+        let pair = TestWallet.PINPair()
+        let key = try pair.key(for: new).publicKey
+        let call = try self.instructCall(
+            .changePIN(newKey: key, newKeyID: pair.id),
+            pin: old,
+            newPIN: (pair, new)
+        )
+        let result = try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+        if case .instruct(.pinChanged) = result { self.wallet.pinPair = pair }
+        return result
+    }
+}
