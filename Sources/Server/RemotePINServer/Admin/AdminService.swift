@@ -1,0 +1,13 @@
+internal import ServiceLifecycle
+public import Transport
+
+extension AdminCommands {
+    /// Takes commands until graceful shutdown or cancellation.
+    public func serve(_ listener: AdminListener) async {
+        await withGracefulShutdownHandler {
+            await listener.serve { await self.carryOut($0) }
+        } onGracefulShutdown: {
+            listener.stop()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import AttestationVerifier
+internal import Logging
+internal import Synchronization
+internal import Vocabulary
+
+/// The verifier of registrations, whose status list follows its file while the server runs.
+final class Attestations: Sendable {
+    private struct State {
+        var verifier: EvidenceVerifier
+        var hasWarned = false
+    }
+
+    private let file: StatusListFile?
+    private let state: Mutex<State>
+
+    init(_ verifier: EvidenceVerifier, statusList file: StatusListFile?) {
+        var verifier = verifier
+        if let file { verifier.statusList = file.current }
+        self.file = file
+        self.state = Mutex(State(verifier: verifier))
+    }
+
+    /// The verifier with the present list.
+    var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
+
+    /// Takes a changed list over, keeps the old one where the new one cannot be read, and says once when it is stale.
+    ///
+    /// - Parameter forced: Reads the file also where it has not changed.
+    func refresh(at now: Timestamp, forced: Bool = false, log: Logger) {
+        switch self.file?.refresh(forced: forced) {
+        case nil, .unchanged: break
+        case .loaded(let list):
+            self.state.withLock { $0.verifier.statusList = list }
+            log.notice("status list loaded", metadata: ["entries": "\(list.count)"])
+        case .refused(let problem):
+            log.error("the old status list stays", metadata: ["reason": "\(problem)"])
+        }
+        self.watchAge(at: now, log: log)
+    }
+
+    private func watchAge(at now: Timestamp, log: Logger) {
+        let (policy, list, isNews) = self.state.withLock { state in
+            let (policy, list) = (state.verifier.policy.android.statusList, state.verifier.statusList)
+            let isStale = policy.isStale(list, at: now)
+            defer { state.hasWarned = isStale }
+            return (policy, list, isStale != state.hasWarned)
+        }
+        guard isNews, policy.isStale(list, at: now) else { return }
+        let consequence = policy.acceptsStale ? "registrations go on" : "Android registrations are refused"
+        log.warning(
+            "the status list is stale",
+            metadata: [
+                "fetched": "\(list.map { "\((now - $0.fetched).components.seconds / 3600) h ago" } ?? "never")",
+                "consequence": "\(consequence)",
+            ]
+        )
+    }
+}

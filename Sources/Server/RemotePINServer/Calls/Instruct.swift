@@ -1,0 +1,176 @@
+internal import Logging
+internal import Secrets
+internal import Statements
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+extension Conversation {
+    /// Has an entered PIN judged, and does what a right one allows.
+    ///
+    /// All that can be found without the PIN on file is found before the store is touched: session, counter, body and
+    /// signatures. What remains is a comparison inside the step that counts the attempt (G3, G4).
+    mutating func instruct(_ call: Instruct) async throws(CallFailure) -> CallResult {
+        let now = self.services.clock.now()
+        let session = try self.inOrder { machine throws(OrderViolation) in
+            try machine.receiveInstruct(counter: call.counter, at: now)
+        }
+        let body: InstructBody
+        do throws(WireError) {
+            body = try InstructBody(decoding: call.body)
+        } catch {
+            throw .malformed(error)
+        }
+        try self.checkSignatures(of: call, body: body, for: session.walletID)
+        return .instruct(try await self.carryOut(body, in: session))
+    }
+
+    /// The candidate's signature, and with a change of the PIN the new key's, over the bytes as they came.
+    private mutating func checkSignatures(
+        of call: Instruct,
+        body: InstructBody,
+        for walletID: WalletID
+    ) throws(CallFailure) {
+        func statement(_ purpose: Purpose) -> Statement {
+            Statement(
+                purpose,
+                channelBinding: self.channelBinding,
+                walletID: walletID,
+                counter: call.counter,
+                body: call.body
+            )
+        }
+        var newKey: (key: P256PublicKey, signature: P256Signature)?
+        switch (body.instruction, call.newPINSignature) {
+        case (.changePIN(let key, let id), let signature?):
+            guard id != body.pinKeyID else { throw .inconsistent(.newKeyIDCurrent) }
+            newKey = (key, signature)
+        case (.changePIN, nil): throw .inconsistent(.newSignatureMissing)
+        case (_, _?): throw .inconsistent(.newSignatureUnasked)
+        case (_, nil): break
+        }
+        // Decoding a point is a good part of a verification; a client that repeats itself saves it. What is remembered
+        // is what this client said last, so its time tells nothing of the PIN on file.
+        if self.lastCandidate?.publicKey != body.candidate { self.lastCandidate = VerifyingKey(body.candidate) }
+        guard let candidate = self.lastCandidate, candidate.publicKey == body.candidate,
+            candidate.isValid(call.pinSignature, for: statement(.instructPIN))
+        else { throw .authentication(.pinSignature) }
+        if let newKey {
+            guard VerifyingKey(newKey.key)?.isValid(newKey.signature, for: statement(.newPIN)) == true else {
+                throw .authentication(.newPINSignature)
+            }
+        }
+    }
+
+    /// The step, again with the wallet's new identity where the session's is older.
+    private mutating func carryOut(
+        _ body: InstructBody,
+        in session: ConnectionStateMachine.Session
+    ) async throws(CallFailure) -> InstructResult {
+        var identity = session.identity
+        for _ in 0..<Self.looksAtIdentity {
+            let effect = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
+            let attempt = Attempt(
+                walletID: session.walletID,
+                attemptID: body.attemptID,
+                namedKeyID: body.pinKeyID,
+                knownKeyID: identity.pinKeyID,
+                pinKey: identity.pinKey,
+                candidate: body.candidate,
+                effect: effect,
+                policy: self.services.rules.attempts,
+                now: self.services.clock.now()
+            )
+            let store = self.services.store
+            switch try await stored({ () throws(StoreError) in try await store.judge(attempt) }) {
+            case .identityChanged(let sealed):
+                identity = try await self.identity(sealed, of: session.walletID)
+                self.machine.identityReplaced(by: identity)
+            case .revoked(let revocation):
+                // A link to a denied code revokes in this very step: what the wallet's other connections carry must not
+                // outlive the answer (G7).
+                if case .linkRecoveryCode = body.instruction, revocation.reason == .recoveryCode {
+                    await self.services.registry.abortAll(of: session.walletID, except: self.live.id)
+                }
+                throw .revoked(revocation)
+            case .pinKeyChanged(let current):
+                throw .pinKeyChanged(current: current)
+            case .notValid(let verdict):
+                return try self.result(of: verdict)
+            case .valid(let effect):
+                return try await self.release(effect, to: session.walletID, after: body.instruction, on: identity)
+            }
+        }
+        throw .contended
+    }
+
+    /// What a right PIN will write, made before the step so that the step itself needs no key.
+    private func effect(
+        of instruction: Instruction,
+        on identity: IdentityRecord,
+        of walletID: WalletID
+    ) async throws(CallFailure) -> Attempt.Effect {
+        let vault = self.services.vault
+        switch instruction {
+        case .checkPIN:
+            return .releaseShare
+        case .changePIN(let newKey, let newKeyID):
+            let record = identity.with(pinKey: newKey, id: newKeyID)
+            let sealed = try await vaulted { () throws(VaultError) in
+                try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
+            }
+            return .replacePINKey(identity: sealed, newKeyID: newKeyID)
+        case .linkRecoveryCode(let code):
+            let mac = try await vaulted { () throws(VaultError) in
+                try await vault.mac(code, for: .recoveryCodeIndex)
+            }
+            return .linkRecoveryCode(mac: mac)
+        case .showDeletionCode:
+            return .readDeletionCode
+        }
+    }
+
+    /// A verdict that is not `valid`; it is durable, so from here on it may be told and logged.
+    private func result(of verdict: PINVerdict) throws(CallFailure) -> InstructResult {
+        switch verdict {
+        case .wrong(let state):
+            switch state {
+            case .open: self.log.debug("wrong PIN")
+            case .blocked(let remaining):
+                self.log.notice("wallet blocked", metadata: ["remainingMs": "\(remaining.milliseconds)"])
+            case .blockedPermanently: self.log.notice("wallet blocked permanently")
+            }
+            return .wrong(state)
+        case .blocked(let remaining): return .blocked(remaining: remaining)
+        case .blockedPermanently: return .blockedPermanently
+        case .valid: throw .store(.corrupt)
+        }
+    }
+
+    /// What a right PIN gives.
+    private mutating func release(
+        _ effect: AttemptOutcome.Effect,
+        to walletID: WalletID,
+        after instruction: Instruction,
+        on identity: IdentityRecord
+    ) async throws(CallFailure) -> InstructResult {
+        switch effect {
+        case .unlockShare(let sealed):
+            return .pinValid(unlockShare: try await self.share(sealed, as: .unlockShare, of: walletID))
+        case .pinKeyReplaced:
+            if case .changePIN(let newKey, let newKeyID) = instruction {
+                self.machine.identityReplaced(by: identity.with(pinKey: newKey, id: newKeyID))
+            }
+            self.log.info("PIN changed")
+            return .pinChanged
+        case .recoveryCodeLinked:
+            return .recoveryCodeLinked
+        case .deletionCode(let sealed):
+            guard let sealed else { throw .notAllowed(.noDeletionCode) }
+            return .deletionCode(try await self.deletionCode(sealed, of: walletID))
+        case .linkedToAnother:
+            throw .notAllowed(.linkedToAnother)
+        }
+    }
+}

@@ -1,0 +1,16 @@
+internal import Logging
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+extension Conversation {
+    /// The wallet wiped itself: the same as a revocation by its user, so that nobody uses a copy of its storage.
+    mutating func reportWipe() async throws(CallFailure) -> CallResult {
+        let (services, now) = (self.services, self.services.clock.now())
+        let session = try self.inOrder { machine throws(OrderViolation) in try machine.receiveReportWipe(at: now) }
+        try await stored { () throws(StoreError) in try await services.store.recordWipe(of: session.walletID, at: now) }
+        await services.registry.abortAll(of: session.walletID, except: self.live.id)
+        self.log.notice("wallet wiped")
+        return .reportWipe
+    }
+}

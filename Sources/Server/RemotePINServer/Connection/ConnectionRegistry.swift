@@ -1,0 +1,81 @@
+internal import Synchronization
+internal import Vocabulary
+
+/// Which connections may be carrying something of which wallet.
+///
+/// It makes G7 true on this server: a revocation returns and no share leaves afterwards. A connection joins a wallet
+/// *before* the store step that may release something of it, and leaves only when it is closed. A revocation first
+/// commits, then aborts all that joined and waits for their end. Whoever joins later finds the wallet revoked in the
+/// store; whoever joined earlier is aborted; there is no third case.
+final class ConnectionRegistry: Sendable {
+    private struct Member {
+        let connection: LiveConnection
+        var wallets: Set<WalletID> = []
+        var sessionEnd: Timestamp?
+    }
+
+    private struct Members {
+        var byConnection: [UInt64: Member] = [:]
+        var byWallet: [WalletID: Set<UInt64>] = [:]
+    }
+
+    private let members = Mutex(Members())
+
+    /// How many connections joined some wallet.
+    var count: Int { self.members.withLock { $0.byConnection.count } }
+
+    /// Says that this connection may soon carry something of the wallet.
+    ///
+    /// - Important: Before the store step that may release it, never after.
+    func join(_ connection: LiveConnection, wallet: WalletID) {
+        self.members.withLock { members in
+            members.byConnection[connection.id, default: Member(connection: connection)].wallets.insert(wallet)
+            members.byWallet[wallet, default: []].insert(connection.id)
+        }
+    }
+
+    /// The connection's session will be over at `end`.
+    func sessionOpened(on connection: UInt64, until end: Timestamp) {
+        self.members.withLock { $0.byConnection[connection]?.sessionEnd = end }
+    }
+
+    /// The connection is closed: nothing can leave through it any more.
+    func leave(_ connection: UInt64) {
+        self.members.withLock { members in
+            guard let member = members.byConnection.removeValue(forKey: connection) else { return }
+            for wallet in member.wallets {
+                members.byWallet[wallet]?.remove(connection)
+                if members.byWallet[wallet]?.isEmpty == true { members.byWallet[wallet] = nil }
+            }
+        }
+    }
+
+    /// Ends all connections of a wallet at once and returns when they are closed.
+    ///
+    /// The connection that asks for it stays, to be answered: its calls are served one after the other, so nothing else
+    /// of it is on its way.
+    ///
+    /// - Important: After the revocation's commit, never before.
+    func abortAll(of wallet: WalletID, except asking: UInt64) async {
+        let doomed = self.members.withLock { members in
+            (members.byWallet[wallet] ?? []).filter { $0 != asking }.compactMap { members.byConnection[$0]?.connection }
+        }
+        for connection in doomed { connection.abort() }
+        for connection in doomed { await connection.closed() }
+    }
+
+    /// Closes the connections whose sessions are over; how many.
+    func endSessions(dueAt now: Timestamp) -> Int {
+        let due = self.members.withLock { members in
+            var due: [LiveConnection] = []
+            for (id, member) in members.byConnection {
+                guard let end = member.sessionEnd, end <= now else { continue }
+                due.append(member.connection)
+                members.byConnection[id]?.sessionEnd = nil
+            }
+            return due
+        }
+        for connection in due { connection.close() }
+        return due.count
+    }
+}

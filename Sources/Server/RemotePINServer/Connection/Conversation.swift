@@ -1,0 +1,121 @@
+internal import Logging
+internal import Secrets
+internal import Statements
+internal import Transport
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+/// One connection from its first call to its last: takes each call in turn, has it done and answers it.
+///
+/// It holds no rule. What may be called when is ``ConnectionStateMachine``'s, what becomes of a failure is
+/// `Refusal+CallFailure.swift`'s, each call has a file of its own.
+struct Conversation {
+    /// How often a call looks at a wallet that changes each time, before it gives up without a verdict.
+    static let looksAtIdentity = 3
+
+    let services: Services
+    let connection: ServerConnection
+    let live: LiveConnection
+    let channelBinding: ChannelBinding
+    /// Where the peer is, without its port.
+    let source: String
+    var machine = ConnectionStateMachine()
+    /// The key that the last instruction was signed with, decoded.
+    var lastCandidate: VerifyingKey?
+    var log: Logger
+
+    /// Serves until either side ends the connection; returns once it is closed.
+    mutating func run() async {
+        self.log.debug("connected")
+        serving: while true {
+            switch await self.connection.next() {
+            case .request(let request):
+                let (result, endsConnection) = await self.answer(request.call)
+                guard await self.connection.send(Response(id: request.id, result: result)), !endsConnection else {
+                    break serving
+                }
+            case .violation(let violation, let id):
+                let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
+                guard await self.connection.send(response), !violation.endsConnection else { break serving }
+            case .closed:
+                break serving
+            }
+        }
+        self.connection.close()
+        await self.connection.closed()
+        self.services.registry.leave(self.live.id)
+        self.log.debug("disconnected")
+    }
+
+    /// The call's result, or why there is none, and whether the connection ends with it.
+    private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
+        do throws(CallFailure) {
+            return (try await self.carryOut(call), false)
+        } catch {
+            return (.refused(self.logged(error)), error.endsConnection)
+        }
+    }
+
+    private mutating func carryOut(_ call: Call) async throws(CallFailure) -> CallResult {
+        switch call {
+        case .hello(let hello): try await self.hello(hello)
+        case .beginEnrollment: try await self.beginEnrollment()
+        case .register(let register): try await self.register(register)
+        case .openSession(let openSession): try await self.openSession(openSession)
+        case .instruct(let instruct): try await self.instruct(instruct)
+        case .revokeWithCode(let code): try await self.revokeWithCode(code)
+        case .reportWipe: try await self.reportWipe()
+        case .unknown: throw .unsupported
+        }
+    }
+
+    /// Writes the line that an operator finds by the correlation id which the peer gets.
+    func logged(_ failure: CallFailure) -> Refusal {
+        let correlationID = CorrelationID.random()
+        self.log.log(
+            level: failure.logLevel,
+            "refused",
+            metadata: ["reason": "\(failure.logged)", "correlation": "\(correlationID)"]
+        )
+        return Refusal(failure.refusal, correlationID: correlationID)
+    }
+
+    /// Lets the machine say whether a call is for the connection's state.
+    mutating func inOrder<Result>(
+        _ event: (inout ConnectionStateMachine) throws(OrderViolation) -> Result
+    ) throws(CallFailure) -> Result {
+        do throws(OrderViolation) {
+            return try event(&self.machine)
+        } catch {
+            throw .order(error)
+        }
+    }
+}
+
+/// Ids that lead from an answer to the line in the log; sixteen hexadecimal digits.
+enum CorrelationID {
+    static func random() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// A store's failure as a call's.
+func stored<Result>(_ step: () async throws(StoreError) -> Result) async throws(CallFailure) -> Result {
+    do throws(StoreError) {
+        return try await step()
+    } catch {
+        throw .store(error)
+    }
+}
+
+/// A vault's failure as a call's.
+func vaulted<Result>(_ step: () async throws(VaultError) -> Result) async throws(CallFailure) -> Result {
+    do throws(VaultError) {
+        return try await step()
+    } catch {
+        throw .vault(error)
+    }
+}

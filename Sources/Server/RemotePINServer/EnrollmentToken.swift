@@ -1,0 +1,88 @@
+internal import Vault
+internal import Vocabulary
+
+/// What lets an enrollment be finished: which wallet it will be, and how long it may take.
+///
+/// The server stores nothing of it; the vault's MAC says that it is its own. Its SHA-256 is the challenge of the
+/// attestation, so the evidence was made for this enrollment and no other.
+struct EnrollmentToken: Hashable {
+    let walletID: WalletID
+    let issuedAt: Timestamp
+    let expiresAt: Timestamp
+    /// Sixteen random bytes: two enrollments never have the same challenge.
+    let nonce: [UInt8]
+
+    private static let version: UInt8 = 1
+    private static let nonceByteCount = 16
+    private static let payloadByteCount = 1 + 16 + 8 + 8 + Self.nonceByteCount
+    private static let macByteCount = 32
+    /// How far the clocks of two servers may differ.
+    private static let clockSkew: Duration = .seconds(60)
+
+    /// A new one, for a wallet id that was never used.
+    static func begin(at now: Timestamp, lifetime: Duration) -> EnrollmentToken {
+        var generator = SystemRandomNumberGenerator()
+        return EnrollmentToken(
+            walletID: .random(using: &generator),
+            issuedAt: now,
+            expiresAt: now + lifetime,
+            nonce: (0..<Self.nonceByteCount).map { _ in .random(in: .min ... .max, using: &generator) }
+        )
+    }
+
+    /// The bytes that the MAC covers: version ‖ wallet id ‖ issue ‖ expiry ‖ randomness.
+    var payload: [UInt8] {
+        [Self.version] + self.walletID.bytes + Self.bigEndian(self.issuedAt) + Self.bigEndian(self.expiresAt)
+            + self.nonce
+    }
+
+    /// The token as the client gets it.
+    func sealed(by vault: any Vault) async throws(VaultError) -> [UInt8] {
+        self.payload + (try await vault.mac(self.payload, for: .enrollmentToken))
+    }
+
+    /// Finds a token good, in this order: its MAC, its time.
+    static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) async throws(CallFailure)
+        -> EnrollmentToken
+    {
+        guard bytes.count == Self.payloadByteCount + Self.macByteCount else { throw .challengeInvalid(.notOurs) }
+        let payload = Array(bytes.prefix(Self.payloadByteCount))
+        let mac = Array(bytes.dropFirst(Self.payloadByteCount))
+        let isOurs: Bool
+        do throws(VaultError) {
+            isOurs = try await vault.isMAC(mac, of: payload, for: .enrollmentToken)
+        } catch {
+            throw .vault(error)
+        }
+        guard isOurs, let token = EnrollmentToken(payload: payload) else { throw .challengeInvalid(.notOurs) }
+        guard now < token.expiresAt, token.issuedAt <= now + Self.clockSkew else { throw .challengeInvalid(.expired) }
+        return token
+    }
+
+    private init(walletID: WalletID, issuedAt: Timestamp, expiresAt: Timestamp, nonce: [UInt8]) {
+        self.walletID = walletID
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.nonce = nonce
+    }
+
+    private init?(payload: [UInt8]) {
+        guard payload.count == Self.payloadByteCount, payload[0] == Self.version,
+            let walletID = WalletID(payload[1..<17])
+        else { return nil }
+        self.init(
+            walletID: walletID,
+            issuedAt: Self.timestamp(payload[17..<25]),
+            expiresAt: Self.timestamp(payload[25..<33]),
+            nonce: Array(payload[33...])
+        )
+    }
+
+    private static func bigEndian(_ time: Timestamp) -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: time.milliseconds >> Int64($0)) }
+    }
+
+    private static func timestamp(_ bytes: ArraySlice<UInt8>) -> Timestamp {
+        Timestamp(milliseconds: Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }))
+    }
+}

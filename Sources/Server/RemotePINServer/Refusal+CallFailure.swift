@@ -1,0 +1,83 @@
+internal import Logging
+internal import Transport
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+// The only place where a failure becomes what a peer learns of it.
+extension CallFailure {
+    /// How long a client waits before it asks again what could not be answered.
+    private static let retryAfter: Duration = .seconds(2)
+
+    /// What the peer is told.
+    ///
+    /// An unknown wallet and a wrong proof are told alike; a failure of the store or the vault is never told as a verdict.
+    var refusal: Refusal.Reason {
+        switch self {
+        case .malformed(.unknownInstruction), .unsupported: .unsupported
+        case .violation, .malformed, .inconsistent: .malformed
+        case .order(.notAllowed), .notAllowed: .notAllowed
+        case .order(.sessionRequired): .sessionRequired
+        case .order(.outOfOrder): .outOfOrder
+        case .authentication: .authenticationFailed
+        case .challengeInvalid: .challengeInvalid
+        case .attestation(let reason): .attestationRejected(reason)
+        case .revoked(let revocation): .revoked(revocation)
+        case .pinKeyChanged(let current): .pinKeyChanged(current: current)
+        case .rateLimited(let retryAfter): .rateLimited(retryAfter: retryAfter)
+        case .store(.unavailable), .vault(.unreachable), .contended: .unavailable(retryAfter: Self.retryAfter)
+        case .store(.corrupt), .vault(.notOurs): .internal
+        }
+    }
+
+    /// Whether the connection ends with the answer.
+    ///
+    /// After a bad proof it does, so that every further try costs a handshake.
+    var endsConnection: Bool {
+        switch self {
+        case .authentication: true
+        case .violation(let violation): violation.endsConnection
+        case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
+            .pinKeyChanged, .rateLimited, .store, .vault, .contended:
+            false
+        }
+    }
+
+    /// What the log says, without anything that the peer sent.
+    var logged: String {
+        switch self {
+        case .violation(.message(let error)): "malformed: \(error)"
+        case .violation(.frame(let violation)): "malformed: \(violation)"
+        case .malformed(let error): "malformed: \(error)"
+        case .inconsistent(let what): "malformed: \(what.rawValue)"
+        case .unsupported: "unsupported call"
+        case .order(.notAllowed(let cause)): "not allowed: \(cause.rawValue)"
+        case .order(.sessionRequired): "no session"
+        case .order(.outOfOrder(let expected)): "out of order: \(expected) was expected"
+        case .authentication(let fault): "authentication failed: \(fault.rawValue)"
+        case .challengeInvalid(let fault): "challenge invalid: \(fault.rawValue)"
+        case .attestation(let reason): "attestation rejected: \(reason)"
+        case .notAllowed(let fault): "not allowed: \(fault.rawValue)"
+        case .revoked(let revocation): "revoked: \(revocation.reason.rawValue)"
+        case .pinKeyChanged: "another PIN key is current"
+        case .rateLimited: "rate limited"
+        case .store(.unavailable): "the store is unavailable"
+        case .store(.corrupt): "the store holds what it did not write"
+        case .vault(.unreachable): "the vault is unreachable"
+        case .vault(.notOurs): "a sealed value was altered or is another wallet's"
+        case .contended: "the wallet changed while it was looked at"
+        }
+    }
+
+    /// How loud: what an operator must look at is an error, the rest is a peer's doing.
+    var logLevel: Logger.Level {
+        switch self {
+        case .store(.corrupt), .vault(.notOurs): .error
+        case .store(.unavailable), .vault(.unreachable), .contended: .warning
+        case .authentication, .attestation, .challengeInvalid, .revoked: .notice
+        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged, .rateLimited:
+            .info
+        }
+    }
+}

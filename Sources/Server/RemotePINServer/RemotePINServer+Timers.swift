@@ -1,0 +1,38 @@
+internal import Logging
+internal import ServiceLifecycle
+internal import Vocabulary
+internal import WalletStore
+
+extension RemotePINServer {
+    /// How often the timers are looked at, in real time; nothing that a wallet may do hangs on it.
+    private static let interval: Duration = .seconds(5)
+
+    /// Runs every timer that is due: ends sessions, removes registrations that no session was opened for.
+    ///
+    /// What these timers end is refused by the calls themselves from the same moment on; here it is only cleared away.
+    public func runDueTimers() async {
+        let now = self.services.clock.now()
+        self.services.attestations.refresh(at: now, log: self.log)
+        let ended = self.services.registry.endSessions(dueAt: now)
+        if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
+        let limit = now + (.zero - self.services.rules.unopenedLifetime)
+        do throws(StoreError) {
+            let removed = try await self.services.store.sweep(unopenedSince: limit)
+            if removed > 0 { self.log.info("unopened registrations removed", metadata: ["count": "\(removed)"]) }
+        } catch {
+            self.log.warning("the sweep was not done", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Reads the status list again, changed or not.
+    public func reloadStatusList() {
+        self.services.attestations.refresh(at: self.services.clock.now(), forced: true, log: self.log)
+    }
+
+    /// Runs the timers until graceful shutdown or cancellation.
+    public func runTimers() async {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import AttestationVerifier
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// What all conversations share; nothing in it belongs to one of them.
+///
+/// A class, so that a call takes one reference along and not a dozen.
+final class Services: Sendable {
+    let rules: ServiceRules
+    let clock: any WallClock
+    let store: any WalletStore
+    let vault: any Vault
+    let attestations: Attestations
+    let proofs: DeviceProofs
+    let decoy: Decoy
+    let registry = ConnectionRegistry()
+    let limiter = SourceLimiter()
+
+    init(
+        rules: ServiceRules,
+        clock: any WallClock,
+        store: any WalletStore,
+        vault: any Vault,
+        attestations: Attestations,
+        decoy: Decoy
+    ) {
+        self.rules = rules
+        self.clock = clock
+        self.store = store
+        self.vault = vault
+        self.attestations = attestations
+        self.proofs = DeviceProofs(decoy: decoy.record)
+        self.decoy = decoy
+    }
+
+    /// What the server offers to every wallet.
+    var features: Features { Features(deletionCode: self.rules.offersDeletionCode, safeBiometricUnlock: false) }
+}

@@ -1,0 +1,54 @@
+import AttestationVerifier
+import Foundation
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import RemotePINServer
+
+@Suite("What was attested is kept for operators")
+struct AttestedFactsTests {
+    /// What the server logs of a registration is what it stores.
+    private func facts(_ platform: Platform) async throws -> [String: Any] {
+        let found = Found()
+        try await InProcessServer.run { server in
+            _ = try await server.wallet(platform)
+            let line = try #require(server.log.lines.first { $0.contains("wallet registered") })
+            let start = try #require(line.firstIndex(of: "{"))
+            let end = try #require(line.lastIndex(of: "}"))
+            found.text = String(line[start...end])
+        }
+        let json = try JSONSerialization.jsonObject(with: Data(found.text.utf8))
+        return try #require(json as? [String: Any])
+    }
+
+    private final class Found {
+        var text = ""
+    }
+
+    @Test("of an Android device: level, boot state, versions, patch levels, brand and model, app and time")
+    func android() async throws {
+        let facts = try await self.facts(.android)
+        #expect(facts["platform"] as? String == "android")
+        #expect(facts["security_level"] as? String == "TrustedEnvironment")
+        #expect(facts["boot_state"] as? String == "Verified")
+        for name in ["os_version", "brand", "model", "app", "app_version", "provisioning"] {
+            #expect((facts[name] as? String)?.isEmpty == false, "\(name)")
+        }
+        for name in ["os_patch_level", "vendor_patch_level", "boot_patch_level", "verified_ms"] {
+            #expect(facts[name] as? Int ?? 0 > 0, "\(name)")
+        }
+        #expect((facts["root"] as? String)?.hasPrefix("sha256:") == true)
+    }
+
+    @Test("of an iOS device: level, environment, OS version, app and time; the root is no path")
+    func iOS() async throws {
+        let facts = try await self.facts(.iOS)
+        #expect(facts["platform"] as? String == "ios")
+        #expect(facts["security_level"] as? String == "SecureEnclave")
+        #expect(facts["environment"] as? String == "production")
+        #expect((facts["app"] as? String)?.contains(".org.example.wallet") == true)
+        #expect(facts["verified_ms"] as? Int ?? 0 > 0)
+        #expect((facts["root"] as? String)?.contains("/") == false)
+    }
+}

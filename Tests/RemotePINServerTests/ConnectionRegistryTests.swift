@@ -1,0 +1,113 @@
+import Synchronization
+import Testing
+import Vocabulary
+
+@testable import RemotePINServer
+
+/// A connection that records what is done to it and closes when it is told.
+private final class RecordedConnection: Sendable {
+    private struct State {
+        var events: [String] = []
+        var isClosed = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    let id: UInt64
+    /// Whether an abort closes it at once, as a real one's does.
+    private let closesWhenAborted: Bool
+
+    init(_ id: UInt64, closesWhenAborted: Bool = true) {
+        self.id = id
+        self.closesWhenAborted = closesWhenAborted
+    }
+
+    var events: [String] { self.state.withLock { $0.events } }
+
+    func finishClosing() {
+        let waiting = self.state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    var live: LiveConnection {
+        LiveConnection(
+            id: self.id,
+            abort: {
+                self.state.withLock { $0.events.append("abort") }
+                if self.closesWhenAborted { self.finishClosing() }
+            },
+            close: { self.state.withLock { $0.events.append("close") } },
+            closed: {
+                await withCheckedContinuation { continuation in
+                    let isClosed = self.state.withLock { state in
+                        if !state.isClosed { state.waiting.append(continuation) }
+                        return state.isClosed
+                    }
+                    if isClosed { continuation.resume() }
+                }
+            }
+        )
+    }
+}
+
+@Suite("Connections that carry something of a wallet")
+struct ConnectionRegistryTests {
+    let registry = ConnectionRegistry()
+    let wallet = WalletID.random()
+
+    @Test("a revocation ends all of the wallet's connections but the asking one, and no other wallet's")
+    func abortAll() async {
+        let mine = [RecordedConnection(1), RecordedConnection(2), RecordedConnection(3)]
+        let other = RecordedConnection(4)
+        for connection in mine { self.registry.join(connection.live, wallet: self.wallet) }
+        self.registry.join(other.live, wallet: .random())
+        await self.registry.abortAll(of: self.wallet, except: 2)
+        #expect(mine.map(\.events) == [["abort"], [], ["abort"]])
+        #expect(other.events.isEmpty)
+    }
+
+    @Test("a revocation returns only when the connections are closed")
+    func awaitsClosing() async {
+        let slow = RecordedConnection(1, closesWhenAborted: false)
+        let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
+        registry.join(slow.live, wallet: wallet)
+        async let revocation: Void = {
+            await registry.abortAll(of: wallet, except: 9)
+            returned.live.close()
+        }()
+        while slow.events.isEmpty { await Task.yield() }
+        #expect(returned.events.isEmpty)
+        slow.finishClosing()
+        await revocation
+        #expect(returned.events == ["close"])
+    }
+
+    @Test("a connection that left is not touched, and nothing of it stays")
+    func leave() async {
+        let connection = RecordedConnection(1)
+        self.registry.join(connection.live, wallet: self.wallet)
+        self.registry.join(connection.live, wallet: .random())
+        #expect(self.registry.count == 1)
+        self.registry.leave(1)
+        #expect(self.registry.count == 0)
+        await self.registry.abortAll(of: self.wallet, except: 9)
+        #expect(connection.events.isEmpty)
+    }
+
+    @Test("connections are closed once their session is over, and only once")
+    func sessionsEnd() {
+        let connections = [RecordedConnection(1), RecordedConnection(2)]
+        for connection in connections { self.registry.join(connection.live, wallet: self.wallet) }
+        let now = Timestamp(milliseconds: 0)
+        self.registry.sessionOpened(on: 1, until: now + .seconds(60))
+        self.registry.sessionOpened(on: 2, until: now + .seconds(61))
+        #expect(self.registry.endSessions(dueAt: now + .milliseconds(59_999)) == 0)
+        #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
+        #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 0)
+        #expect(connections.map(\.events) == [["close"], []])
+    }
+}

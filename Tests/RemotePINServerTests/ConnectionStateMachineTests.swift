@@ -1,0 +1,201 @@
+import Testing
+import Vocabulary
+
+@testable import RemotePINServer
+
+private let start = Timestamp(milliseconds: 1_000_000)
+
+private func key(_ byte: UInt8) throws -> P256PublicKey {
+    try #require(P256PublicKey([0x04] + Array(repeating: byte, count: 64)))
+}
+
+private func identity(pin: UInt8 = 1) throws -> IdentityRecord {
+    try #require(
+        IdentityRecord(
+            platform: .iOS,
+            hardwareKey: key(9),
+            appID: "ABCDE12345.org.example.wallet",
+            environment: "production",
+            pinKey: key(pin),
+            pinKeyID: .random()
+        )
+    )
+}
+
+/// A machine with a session that ends a minute after `start`.
+private func inSession(servesVersion: Bool = true) throws -> ConnectionStateMachine {
+    var machine = ConnectionStateMachine()
+    try machine.receiveHello(servesVersion: servesVersion)
+    _ = try machine.receiveOpenSession()
+    machine.sessionOpened(
+        ConnectionStateMachine.Session(identity: try identity(), walletID: .random(), endsAt: start + .seconds(60))
+    )
+    return machine
+}
+
+@Suite("The order of calls on one connection")
+struct ConnectionStateMachineTests {
+    @Test("before Hello nothing else is taken")
+    func helloFirst() {
+        var machine = ConnectionStateMachine()
+        #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveEnrollment() }
+        #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveOpenSession() }
+        #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveInstruct(counter: 1, at: start) }
+        #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveReportWipe(at: start) }
+    }
+
+    @Test("Hello is said once")
+    func helloOnce() throws {
+        var machine = ConnectionStateMachine()
+        try machine.receiveHello(servesVersion: true)
+        #expect(throws: OrderViolation.notAllowed(.secondHello)) { try machine.receiveHello(servesVersion: true) }
+    }
+
+    @Test("without a session nothing is instructed and no wipe reported")
+    func sessionRequired() throws {
+        var machine = ConnectionStateMachine()
+        try machine.receiveHello(servesVersion: true)
+        #expect(throws: OrderViolation.sessionRequired) { try machine.receiveInstruct(counter: 1, at: start) }
+        #expect(throws: OrderViolation.sessionRequired) { try machine.receiveReportWipe(at: start) }
+    }
+
+    @Test("one session per connection, also after its end")
+    func oneSession() throws {
+        var machine = try inSession()
+        #expect(throws: OrderViolation.notAllowed(.secondSession)) { try machine.receiveOpenSession() }
+        let late = start + .seconds(60)
+        #expect(throws: OrderViolation.sessionRequired) { try machine.receiveInstruct(counter: 1, at: late) }
+        #expect(throws: OrderViolation.notAllowed(.secondSession)) { try machine.receiveOpenSession() }
+        #expect(throws: OrderViolation.sessionRequired) { try machine.receiveInstruct(counter: 1, at: start) }
+    }
+
+    @Test("counters go from 1 by one; any other is refused and consumes nothing")
+    func counters() throws {
+        var machine = try inSession()
+        for wrong: UInt64 in [0, 2, .max] {
+            #expect(throws: OrderViolation.outOfOrder(expected: 1)) {
+                try machine.receiveInstruct(counter: wrong, at: start)
+            }
+        }
+        for counter: UInt64 in 1...5 { _ = try machine.receiveInstruct(counter: counter, at: start) }
+        #expect(throws: OrderViolation.outOfOrder(expected: 6)) { try machine.receiveInstruct(counter: 5, at: start) }
+    }
+
+    @Test("a session lives until its end and not a moment longer")
+    func lifetime() throws {
+        var machine = try inSession()
+        _ = try machine.receiveInstruct(counter: 1, at: start + .milliseconds(59_999))
+        #expect(throws: OrderViolation.sessionRequired) {
+            try machine.receiveInstruct(counter: 2, at: start + .milliseconds(60_000))
+        }
+    }
+
+    @Test("a blocked version may open a session without a share, only to report its wipe")
+    func blockedVersion() throws {
+        var machine = ConnectionStateMachine()
+        try machine.receiveHello(servesVersion: false)
+        #expect(throws: OrderViolation.notAllowed(.blockedVersion)) { try machine.receiveEnrollment() }
+        #expect(try machine.receiveOpenSession() == .withheld)
+        machine = try inSession(servesVersion: false)
+        #expect(throws: OrderViolation.notAllowed(.blockedVersion)) {
+            try machine.receiveInstruct(counter: 1, at: start)
+        }
+        _ = try machine.receiveReportWipe(at: start)
+    }
+
+    @Test("a newer identity of the wallet counts for the next instruction")
+    func identityReplaced() throws {
+        var machine = try inSession()
+        let newer = try identity(pin: 2)
+        machine.identityReplaced(by: newer)
+        #expect(try machine.receiveInstruct(counter: 1, at: start).identity == newer)
+    }
+}
+
+@Suite("The identity record")
+struct IdentityRecordTests {
+    @Test("it is read back as it was written, and all records have one length")
+    func roundTrip() throws {
+        for appID in ["a.b", String(repeating: "x", count: 255)] {
+            for (platform, environment) in [(Platform.android, ""), (.iOS, "development")] {
+                let record = try #require(
+                    IdentityRecord(
+                        platform: platform,
+                        hardwareKey: key(1),
+                        appID: appID,
+                        environment: environment,
+                        pinKey: key(2),
+                        pinKeyID: .random()
+                    )
+                )
+                #expect(record.bytes.count == IdentityRecord.byteCount)
+                #expect(IdentityRecord(record.bytes) == record)
+            }
+        }
+    }
+
+    @Test("texts that do not fit are refused")
+    func tooLong() throws {
+        let record = IdentityRecord(
+            platform: .android,
+            hardwareKey: try key(1),
+            appID: String(repeating: "x", count: 256),
+            environment: "",
+            pinKey: try key(2),
+            pinKeyID: .random()
+        )
+        #expect(record == nil)
+    }
+
+    @Test("bytes of another form are no record", arguments: [0, 1, 2, 67, 148, 404, 435])
+    func damaged(position: Int) throws {
+        var bytes = try identity().bytes
+        bytes[position] = 0xFF
+        #expect(IdentityRecord(bytes) == nil)
+        #expect(IdentityRecord(Array(bytes.dropLast())) == nil)
+    }
+}
+
+@Suite("The update policy")
+struct UpdatePolicyTests {
+    @Test(
+        "lower versions are blocked or told, each platform by its own rule",
+        arguments: [
+            ("1.9", Platform.android, UpdateVerdict.block(updateAvailable: true)), ("2.0", .android, .notify),
+            ("2.4.9", .android, .notify), ("2.5", .android, .ok), ("0.1", .iOS, .ok),
+        ]
+    )
+    func verdicts(version: String, platform: Platform, verdict: UpdateVerdict) throws {
+        let policy = UpdatePolicy(
+            android: UpdatePolicy.Versions(minimum: AppVersion("2"), notify: AppVersion("2.5"))
+        )
+        #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform) == verdict)
+    }
+}
+
+@Suite("The limit of deletion codes per source")
+struct SourceLimiterTests {
+    @Test("a source waits once its tries are used up, and no other source does")
+    func limited() {
+        let limiter = SourceLimiter(burst: 2, refill: .seconds(1))
+        #expect(limiter.take(from: "a", at: start) == nil)
+        #expect(limiter.take(from: "a", at: start) == nil)
+        #expect(limiter.take(from: "a", at: start) == .seconds(1))
+        #expect(limiter.take(from: "b", at: start) == nil)
+        #expect(limiter.take(from: "a", at: start + .seconds(1)) == nil)
+        #expect(limiter.take(from: "a", at: start + .seconds(1)) == .seconds(1))
+    }
+
+    @Test("a clock set back limits nobody for longer")
+    func clockSetBack() {
+        let limiter = SourceLimiter(burst: 1, refill: .seconds(1))
+        #expect(limiter.take(from: "a", at: start + .seconds(1000)) == nil)
+        #expect(limiter.take(from: "a", at: start) == .seconds(1))
+    }
+
+    @Test("memory is bounded, and who is forgotten may only do more")
+    func bounded() {
+        let limiter = SourceLimiter(burst: 1, capacity: 100)
+        for source in 0..<10_000 { #expect(limiter.take(from: "\(source)", at: start) == nil) }
+    }
+}

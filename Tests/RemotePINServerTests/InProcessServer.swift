@@ -1,0 +1,171 @@
+import AttestationVerifier
+import Devices
+import Evidence
+import Lab
+import Logging
+import RemotePINServer
+import Synchronization
+import HostSystem
+import TestSupport
+import Transport
+import Vault
+import Vocabulary
+import WalletStore
+import Wire
+
+/// A real server in this process: a listener on loopback, SQLite in a temporary folder, a key-file vault and a lab's
+/// authority, with a clock that the test moves.
+final class InProcessServer: Sendable {
+    let folder = TemporaryFolder()
+    let clock = ManualClock()
+    let store: SQLiteWalletStore
+    let server: RemotePINServer
+    let listener: RPCListener
+    /// The same server on another port, for peers that misbehave.
+    let impatient: RPCListener
+    let log = RecordedLog()
+    /// How clients reach it.
+    let endpoint: TestServer
+
+    /// What a test makes different.
+    struct Options {
+        var rules = ServiceRules()
+        var android: (inout AndroidPolicy) -> Void = { _ in }
+        /// Whether the lab's list of revoked certificates is consulted.
+        var usesStatusList = false
+        /// What peers on ``InProcessServer/impatient`` must keep to; a test's own wallets have the usual limits, however
+        /// busy the machine is.
+        var limits = TransportLimits()
+        /// Stands between the server and the store.
+        var wrapping: (any WalletStore) -> any WalletStore = { $0 }
+    }
+
+    private init(_ options: Options) async throws {
+        let path = self.folder.path
+        let authority = try LabAuthority.create(in: "\(path)/authority")
+        let (chain, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
+        try DurableFile.write(Array(chain.utf8), to: "\(path)/tls.pem")
+        try DurableFile.write(Array(key.utf8), to: "\(path)/tls.key")
+        try KeyFileVault.create(at: "\(path)/vault.key")
+        try DurableFile.makeFolder("\(path)/data")
+        self.store = try SQLiteWalletStore.open(folder: "\(path)/data", creating: true)
+        let handler = self.log.handler
+        self.server = try await RemotePINServer(
+            RemotePINServer.Parts(
+                rules: options.rules,
+                clock: self.clock,
+                store: options.wrapping(self.store),
+                vault: try KeyFileVault("\(path)/vault.key"),
+                attestations: try Self.verifier(authority, options),
+                log: Logger(label: "test") { _ in handler }
+            )
+        )
+        let tls = try TLSServerContext(certificateFile: "\(path)/tls.pem", keyFile: "\(path)/tls.key")
+        self.listener = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls)
+        self.impatient = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls, limits: options.limits)
+        self.endpoint = TestServer(
+            host: "127.0.0.1",
+            port: self.listener.port,
+            tls: try TLSClientContext(
+                trust: .authority(pem: Array(authority.tlsAuthorityPEM.utf8)),
+                serverName: "localhost"
+            ),
+            authorityFolder: "\(path)/authority",
+            clock: self.clock
+        )
+    }
+
+    private static func verifier(_ authority: LabAuthority, _ options: Options) throws -> EvidenceVerifier {
+        var android = AndroidPolicy(
+            apps: [AndroidApp(package: LabApp.androidPackage, signatureDigests: [LabApp.androidSigningDigest])]
+        )
+        options.android(&android)
+        let apple = ApplePolicy(appIDs: ["\(LabApp.iOSTeam).\(LabApp.iOSBundle)"])
+        let anchors = [
+            TrustAnchor(certificate: authority.androidRootCertificate),
+            TrustAnchor(certificate: authority.appleRootCertificate),
+        ].compactMap(\.self)
+        guard anchors.count == 2 else { preconditionFailure("a lab's roots can be read") }
+        return EvidenceVerifier(
+            policy: AttestationPolicy(android: android, apple: apple),
+            androidAnchors: [anchors[0]],
+            appleAnchors: [anchors[1]],
+            statusList: options.usesStatusList
+                ? StatusList(json: Array(LabAuthority.statusList.utf8), fetched: Timestamp(milliseconds: 0)) : nil
+        )
+    }
+
+    /// Runs a server for the length of `body`.
+    static func run(_ options: Options = Options(), _ body: (InProcessServer) async throws -> Void) async throws {
+        let server = try await InProcessServer(options)
+        try await withThrowingTaskGroup { group in
+            let listeners = [server.listener, server.impatient]
+            for listener in listeners { group.addTask { await server.server.serve(listener) } }
+            do {
+                try await body(server)
+            } catch {
+                for listener in listeners { listener.stop() }
+                throw error
+            }
+            for listener in listeners { listener.stop() }
+            try await group.waitForAll()
+        }
+        await server.store.close()
+    }
+
+    /// A new phone.
+    func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
+        try SimulatedDevice(
+            folder: "\(self.folder.path)/device-\(UInt64.random(in: .min ... .max))",
+            authorityFolder: self.endpoint.authorityFolder,
+            clock: self.clock,
+            new: profile
+        )
+    }
+
+    /// A registered wallet.
+    func wallet(_ platform: Platform = .android, pin: String = "135790") async throws -> TestWallet {
+        try await TestWallet.register(
+            at: self.endpoint,
+            folder: self.folder.path,
+            profile: DeviceProfile(platform),
+            pin: pin
+        )
+    }
+
+    /// What the server says of the wallet's PIN in a new session.
+    func pinState(_ wallet: TestWallet) async throws -> PINState? {
+        let session = try await wallet.openSession()
+        session.connection.close()
+        return session.pinState
+    }
+}
+
+/// A log that a test can read.
+final class RecordedLog: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    /// Every line with its metadata.
+    var lines: [String] { self.recorded.withLock { $0 } }
+
+    var handler: Handler { Handler(log: self) }
+
+    struct Handler: LogHandler {
+        let log: RecordedLog
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        init(log: RecordedLog) { self.log = log }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { self.metadata[key] }
+            set { self.metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+            let line = "\(event.level) \(event.message)" + values.map { " \($0.key)=\($0.value)" }.joined()
+            self.log.recorded.withLock { $0.append(line) }
+        }
+    }
+}

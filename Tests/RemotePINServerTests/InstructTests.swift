@@ -1,0 +1,198 @@
+import Secrets
+import Statements
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+private let right = "135790"
+private let wrong = "000000"
+private let untouched = PINState.open(attemptsLeft: 4, finalRound: false)
+
+@Suite("Instructions")
+struct InstructTests {
+    @Test("only the expected counter is taken; any other consumes nothing")
+    func counters() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            for counter: UInt64 in [2, 3, .max] {
+                let call = try session.instructCall(pin: wrong, counter: counter)
+                #expect(await session.connection.answer(.instruct(call)) == .refused(.outOfOrder))
+            }
+            #expect(try await server.pinState(wallet) == untouched)
+            #expect(try await session.check(right) == wallet.unlockShare.asValid)
+            let repeated = try session.instructCall(pin: right, counter: 1)
+            #expect(await session.connection.answer(.instruct(repeated)) == .refused(.outOfOrder))
+        }
+    }
+
+    @Test("a replayed instruction is refused on its own connection and on every other")
+    func replay() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (mine, other) = (try await wallet.openSession(), try await wallet.openSession())
+            let call = try mine.instructCall(pin: right)
+            #expect(await mine.connection.answer(.instruct(call)) == wallet.unlockShare.asValid)
+            #expect(await mine.connection.answer(.instruct(call)) == .refused(.outOfOrder))
+            #expect(await other.connection.answer(.instruct(call)) == .refused(.authenticationFailed))
+            await other.connection.closed()
+        }
+    }
+
+    @Test("a signature that is not the candidate's ends the connection and counts nothing")
+    func signature() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            for tamper in 0..<4 {
+                let session = try await wallet.openSession()
+                var call = try session.instructCall(pin: wrong)
+                switch tamper {
+                case 0: call.pinSignature = try #require(P256Signature(Array(repeating: 0, count: 64)))
+                case 1: call.pinSignature = try #require(P256Signature(Array(repeating: 0xFF, count: 64)))
+                case 2: call.pinSignature = try session.instructCall(pin: right, counter: 1).pinSignature
+                default: call.body[5] ^= 1
+                }
+                #expect(await session.connection.answer(.instruct(call)) == .refused(.authenticationFailed))
+                await session.connection.closed()
+            }
+            #expect(try await server.pinState(wallet) == untouched)
+        }
+    }
+
+    @Test("a body that is not one is malformed, an unknown instruction unsupported; both consume the counter")
+    func body() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            var call = try session.instructCall(pin: wrong)
+            call.body = [0xFF]
+            #expect(await session.connection.answer(.instruct(call)) == .refused(.malformed))
+            call = try session.instructCall(pin: wrong)
+            call.body += [0x98, 0x06, 0x01]
+            #expect(await session.connection.answer(.instruct(call)) == .refused(.malformed))
+            #expect(try await server.pinState(wallet) == untouched)
+            #expect(try await session.check(right).isValid)
+        }
+    }
+
+    @Test("the same attempt again after a lost reply costs nothing and is no oracle for another PIN")
+    func lostReply() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let attempt = AttemptID.random()
+            let verdict = Answer.wrong(.open(attemptsLeft: 3, finalRound: false))
+            #expect(try await session.check(wrong, attempt: attempt) == verdict)
+            #expect(try await session.check(wrong, attempt: attempt) == verdict)
+            // Nor on another connection, and not even the right PIN is told from it.
+            let other = try await wallet.openSession()
+            #expect(try await other.check(right, attempt: attempt) == verdict)
+            #expect(try await other.check(wrong, attempt: attempt) == verdict)
+            #expect(try await server.pinState(wallet) == .open(attemptsLeft: 3, finalRound: false))
+            let again = AttemptID.random()
+            #expect(try await other.check(right, attempt: again) == wallet.unlockShare.asValid)
+            #expect(try await other.check(right, attempt: again) == wallet.unlockShare.asValid)
+            #expect(try await server.pinState(wallet) == untouched)
+        }
+    }
+
+    @Test("a change of the PIN counts at once on every open session")
+    func changePIN() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let old = wallet.pinPair
+            let sessions = [
+                try await wallet.openSession(), try await wallet.openSession(), try await wallet.openSession(),
+            ]
+            #expect(Answer(try await sessions[0].changePIN(from: wrong, to: "246802")).isWrong)
+            #expect(Answer(try await sessions[0].changePIN(from: right, to: "246802")) == .pinChanged)
+            #expect(wallet.pinPair.id != old.id)
+            for session in sessions {
+                let late = try session.instructCall(pin: right, pair: old)
+                let changed = Answer.refused(.pinKeyChanged(current: wallet.pinPair.id))
+                #expect(await session.connection.answer(.instruct(late)) == changed)
+                #expect(try await session.check(right).isWrong)
+                #expect(try await session.check("246802") == wallet.unlockShare.asValid)
+            }
+            guard case .active(let active) = try await wallet.openSession().opening else { throw UnexpectedAnswer() }
+            #expect(active.pinKeyID == wallet.pinPair.id)
+        }
+    }
+
+    @Test("a change of the PIN needs the new PIN's own signature, and nothing else may carry one")
+    func newSignature() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let pair = TestWallet.PINPair()
+            let change = Instruction.changePIN(newKey: try pair.key(for: "246802").publicKey, newKeyID: pair.id)
+            let session = try await wallet.openSession()
+            func answer(_ call: Instruct) async -> Answer { await session.connection.answer(.instruct(call)) }
+            #expect(await answer(try session.instructCall(change, pin: right)) == .refused(.malformed))
+            let unasked = try session.instructCall(pin: right, newPIN: (pair, "246802"))
+            #expect(await answer(unasked) == .refused(.malformed))
+            let same = Instruction.changePIN(newKey: try pair.key(for: "246802").publicKey, newKeyID: wallet.pinPair.id)
+            let current = try session.instructCall(same, pin: right, newPIN: (pair, "246802"))
+            #expect(await answer(current) == .refused(.malformed))
+            let foreign = try session.instructCall(change, pin: right, newPIN: (pair, "111222"))
+            #expect(await answer(foreign) == .refused(.authenticationFailed))
+            await session.connection.closed()
+            #expect(try await wallet.openSession().check(right) == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("a PIN that was right before is judged anew: not during a block that another session began")
+    func rightBefore() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
+            #expect(try await first.check(right) == wallet.unlockShare.asValid)
+            for _ in 0..<AttemptPolicy.standard.attemptsPerRound { _ = try await second.check(wrong) }
+            let block = try AttemptPolicy.standard.blocks.first.orThrow()
+            #expect(try await first.check(right) == .blocked(remaining: block))
+        }
+    }
+
+    @Test("the first recovery code stays; the same one again is done, another is refused")
+    func recoveryCode() async throws {
+        try await InProcessServer.run { server in
+            let session = try await server.wallet().openSession()
+            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: wrong).isWrong)
+            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: right) == .recoveryCodeLinked)
+            #expect(try await session.answer(.linkRecoveryCode([1, 2, 3]), pin: right) == .recoveryCodeLinked)
+            #expect(try await session.answer(.linkRecoveryCode([9]), pin: right) == .refused(.notAllowed))
+        }
+    }
+
+    @Test("the deletion code is shown for the right PIN alone")
+    func deletionCode() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            #expect(try await session.answer(.showDeletionCode, pin: wrong).isWrong)
+            let code = try #require(wallet.deletionCode)
+            #expect(try await session.answer(.showDeletionCode, pin: right) == .deletionCode(code))
+        }
+    }
+
+    @Test("no secret of a wallet stands in the log")
+    func logWithoutSecrets() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let code = try #require(wallet.deletionCode)
+            _ = try await session.check(wrong)
+            _ = try await session.check(right)
+            _ = try await session.answer(.showDeletionCode, pin: right)
+            _ = await session.connection.answer(.revokeWithCode(code.grouped))
+            let log = server.log.lines.joined(separator: "\n").lowercased()
+            let key = try wallet.pinPair.key(for: right).publicKey
+            for secret in [
+                right, code.characters, code.grouped, wallet.unlockShare.exposedBytes().hex, key.bytes.hex,
+            ] {
+                #expect(!log.contains(secret.lowercased()))
+            }
+        }
+    }
+}

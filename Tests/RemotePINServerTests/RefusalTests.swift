@@ -1,0 +1,63 @@
+import Testing
+import Vault
+import Vocabulary
+import WalletStore
+import Wire
+
+@testable import RemotePINServer
+
+@Suite("What a peer learns of a failure")
+struct RefusalTests {
+    @Test(
+        "an unknown wallet and every wrong proof are told alike and end the connection",
+        arguments: [
+            CallFailure.AuthenticationFault.unknownWallet, .deviceProof, .assertionCounter, .pinSignature,
+            .newPINSignature,
+        ]
+    )
+    func authentication(fault: CallFailure.AuthenticationFault) {
+        #expect(CallFailure.authentication(fault).refusal == .authenticationFailed)
+        #expect(CallFailure.authentication(fault).endsConnection)
+    }
+
+    @Test("every fault of a token is told alike", arguments: [CallFailure.TokenFault.notOurs, .expired, .used])
+    func token(fault: CallFailure.TokenFault) {
+        #expect(CallFailure.challengeInvalid(fault).refusal == .challengeInvalid)
+    }
+
+    @Test("a failure of store or vault is never a verdict, and the connection lives")
+    func failures() {
+        let failures: [(CallFailure, isInternal: Bool)] = [
+            (.store(.unavailable), false), (.vault(.unreachable), false), (.contended, false), (.store(.corrupt), true),
+            (.vault(.notOurs), true),
+        ]
+        for (failure, isInternal) in failures {
+            #expect(!failure.endsConnection)
+            if isInternal {
+                #expect(failure.refusal == .internal)
+            } else {
+                guard case .unavailable(let retryAfter) = failure.refusal else {
+                    Issue.record("\(failure.logged) is told as \(failure.refusal)")
+                    continue
+                }
+                #expect(retryAfter > .zero)
+            }
+        }
+    }
+
+    @Test("the connection's order has the errors that the protocol names")
+    func order() {
+        #expect(CallFailure.order(.sessionRequired).refusal == .sessionRequired)
+        #expect(CallFailure.order(.outOfOrder(expected: 1)).refusal == .outOfOrder)
+        #expect(CallFailure.order(.notAllowed(.secondSession)).refusal == .notAllowed)
+        #expect(CallFailure.malformed(.unknownInstruction).refusal == .unsupported)
+        #expect(CallFailure.malformed(.unknownField).refusal == .malformed)
+    }
+
+    @Test("correlation ids are short and differ")
+    func correlation() {
+        let ids = Set((0..<1000).map { _ in CorrelationID.random() })
+        #expect(ids.count == 1000)
+        #expect(ids.allSatisfy { $0.count == 16 })
+    }
+}

@@ -1,0 +1,293 @@
+import RemotePINServer
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+import Vault
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("Revocation and wipe")
+struct RevocationTests {
+    @Test("a deletion code revokes its wallet for good, says so again, and ends its sessions")
+    func revoke() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
+            let code = try wallet.deletionCode.orThrow()
+            let portal = try await server.endpoint.connect()
+            let typed = code.grouped.lowercased()
+            let done = try await portal.call(.revokeWithCode(typed), timeout: TestWallet.patience)
+            guard case .revokeWithCode(.revoked(let revokedAt)) = done else { throw UnexpectedAnswer(done) }
+            #expect(revokedAt == server.clock.now())
+            await first.connection.closed()
+            await second.connection.closed()
+            server.clock.advance(by: .seconds(60))
+            let again = try await portal.call(.revokeWithCode(code.characters), timeout: TestWallet.patience)
+            guard case .revokeWithCode(.revoked(let first)) = again else { throw UnexpectedAnswer(again) }
+            #expect(first == revokedAt)
+
+            let session = try await wallet.openSession()
+            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+            guard case .revoked(byUser) = session.opening else {
+                Issue.record("not revoked")
+                return
+            }
+            #expect(try await session.check("135790") == .refused(.revoked(byUser)))
+            #expect(try await session.check("000000") == .refused(.revoked(byUser)))
+            #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
+        }
+    }
+
+    @Test("other wallets do not notice")
+    func others() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            let session = try await other.openSession()
+            let portal = try await server.endpoint.connect()
+            let code = try wallet.deletionCode.orThrow()
+            #expect(await portal.answer(.revokeWithCode(code.characters)) == .other("revoked"))
+            #expect(try await session.check("135790") == other.unlockShare.asValid)
+        }
+    }
+
+    @Test("a revocation that returned leaves no share on its way, whatever was in flight")
+    func inFlight() async throws {
+        let gate = Gate()
+        var options = InProcessServer.Options()
+        options.wrapping = { GatedStore(store: $0, gate: gate) }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let code = try wallet.deletionCode.orThrow()
+            gate.close()
+            // The PIN is judged right, the share read, and the answer is held back just before it leaves.
+            async let answer = session.check("135790")
+            await gate.isReached()
+            let portal = try await server.endpoint.connect()
+            #expect(await portal.answer(.revokeWithCode(code.characters)) == .other("revoked"))
+            gate.open()
+            #expect(try await answer == .closed)
+        }
+    }
+
+    @Test("a session being opened gets no share out after its wallet's revocation either")
+    func sessionInFlight() async throws {
+        let gate = Gate()
+        var options = InProcessServer.Options()
+        options.wrapping = { GatedStore(store: $0, gate: gate) }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            let code = try wallet.deletionCode.orThrow()
+            let connection = try await server.endpoint.greet()
+            let call = try await wallet.sessionCall(on: connection)
+            gate.close()
+            async let answer = connection.answer(.openSession(call))
+            await gate.isReached()
+            let portal = try await server.endpoint.connect()
+            #expect(await portal.answer(.revokeWithCode(code.characters)) == .other("revoked"))
+            gate.open()
+            #expect(await answer == .closed)
+        }
+    }
+
+    @Test("a wallet that links a denied recovery code ends on all its connections")
+    func deniedLink() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
+            let mac = try await KeyFileVault("\(server.folder.path)/vault.key").mac([1, 2, 3], for: .recoveryCodeIndex)
+            #expect(try await server.store.deny(recoveryCode: mac, at: server.clock.now()) == 0)
+            let denied = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            #expect(try await first.answer(.linkRecoveryCode([1, 2, 3]), pin: "135790") == .refused(.revoked(denied)))
+            await second.connection.closed()
+            #expect(try await first.check("135790") == .refused(.revoked(denied)))
+        }
+    }
+
+    @Test("a wallet's own connection may revoke it and hears of it")
+    func ownConnection() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let code = try wallet.deletionCode.orThrow()
+            #expect(await session.connection.answer(.revokeWithCode(code.characters)) == .other("revoked"))
+            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+            #expect(try await session.check("135790") == .refused(.revoked(byUser)))
+        }
+    }
+
+    @Test("a reported wipe is terminal, ends the other sessions and is answered again when repeated")
+    func wipe() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let (mine, other) = (try await wallet.openSession(), try await wallet.openSession())
+            #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
+            await other.connection.closed()
+            #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
+            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+            #expect(try await mine.check("135790") == .refused(.revoked(byUser)))
+        }
+    }
+
+    @Test("what is no code and a code that nobody has are told alike")
+    func unknownCodes() async throws {
+        try await InProcessServer.run { server in
+            let portal = try await server.endpoint.connect()
+            for code in ["0123456789ABCDEFGH", String(repeating: "U", count: 18), String(repeating: "-", count: 64)] {
+                #expect(await portal.answer(.revokeWithCode(code)) == .other("not recognised"))
+            }
+        }
+    }
+
+    @Test("one source is slowed down, and a wallet's owner elsewhere is not")
+    func limited() async throws {
+        try await InProcessServer.run { server in
+            let portal = try await server.endpoint.connect()
+            var answers: [Answer] = []
+            for _ in 0..<25 { answers.append(await portal.answer(.revokeWithCode("0123456789ABCDEFGH"))) }
+            #expect(answers.filter { $0 == .other("not recognised") }.count == 20)
+            #expect(answers.last == .refused(.rateLimited(retryAfter: .seconds(1))))
+            server.clock.advance(by: .seconds(1))
+            #expect(await portal.answer(.revokeWithCode("0123456789ABCDEFGH")) == .other("not recognised"))
+        }
+    }
+
+    @Test("while the solution is revoked nothing is released; restored, everything is as it was")
+    func solution() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            try await server.store.revokeSolution()
+            let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
+            #expect(try await session.check("135790") == .refused(.revoked(revocation)))
+            guard case .revoked(revocation) = try await wallet.openSession().opening else {
+                Issue.record("not revoked")
+                return
+            }
+            try await server.store.restoreSolution()
+            #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        }
+    }
+}
+
+@Suite("Admin commands")
+struct AdminCommandsTests {
+    @Test("a lab's clock is moved, and what is then due has happened before the answer")
+    func advance() async throws {
+        try await InProcessServer.run { server in
+            let session = try await server.wallet().openSession()
+            let clock = server.clock
+            let commands = AdminCommands(of: server.server) { duration in
+                clock.advance(by: duration)
+                return clock.now()
+            }
+            let expected = clock.now() + .seconds(900)
+            #expect(await commands.carryOut(.advanceClock(by: .seconds(900))) == .clockAdvanced(now: expected))
+            await session.connection.closed()
+        }
+    }
+
+    @Test("outside a lab no command moves time, and an unknown one says so")
+    func production() async throws {
+        try await InProcessServer.run { server in
+            let commands = AdminCommands(of: server.server, advance: nil)
+            for command in [AdminCommand.advanceClock(by: .seconds(1)), .unknown] {
+                guard case .failed = await commands.carryOut(command) else {
+                    Issue.record("\(command) was done")
+                    continue
+                }
+            }
+        }
+    }
+}
+
+/// Holds answers of the store back while it is closed.
+final class Gate: Sendable {
+    private struct State {
+        var isClosed = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func close() { self.state.withLock { $0.isClosed = true } }
+
+    func open() {
+        let held = self.state.withLock { state in
+            state.isClosed = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    /// Returns once something is held back.
+    func isReached() async {
+        await withCheckedContinuation { continuation in
+            let isReached = self.state.withLock { state in
+                if state.held.isEmpty { state.watching.append(continuation) }
+                return !state.held.isEmpty
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, watching): (Bool, [CheckedContinuation<Void, Never>]) = self.state.withLock { state in
+                guard state.isClosed else { return (true, []) }
+                state.held.append(continuation)
+                defer { state.watching = [] }
+                return (false, state.watching)
+            }
+            if isOpen { continuation.resume() }
+            for watcher in watching { watcher.resume() }
+        }
+    }
+}
+
+/// A store whose verdicts and sessions pass a gate on their way back; revocations do not.
+struct GatedStore: WalletStore {
+    let store: any WalletStore
+    let gate: Gate
+
+    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        let outcome = try await self.store.judge(attempt)
+        await self.gate.pass()
+        return outcome
+    }
+
+    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        let outcome = try await self.store.beginSession(session)
+        await self.gate.pass()
+        return outcome
+    }
+
+    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.store.register(registration)
+    }
+
+    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.store.identity(of: wallet)
+    }
+
+    func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.store.revoke(byDeletionCode: digest, at: now)
+    }
+
+    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        try await self.store.recordWipe(of: wallet, at: now)
+    }
+
+    func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
+
+    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.store.sweep(unopenedSince: limit)
+    }
+}

@@ -1,0 +1,188 @@
+import Devices
+import RemotePINServer
+import Secrets
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("Opening a session")
+struct SessionTests {
+    @Test(
+        "an unknown wallet and a wrong proof get the same answer, and the connection ends",
+        arguments: Platform.allCases
+    )
+    func authentication(platform: Platform) async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(platform), try await server.wallet(platform))
+            for walletID in [WalletID.random(), other.walletID] {
+                let connection = try await server.endpoint.greet(platform)
+                let call = try await TestWallet.sessionCall(of: wallet.device, walletID, on: connection)
+                #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
+                await connection.closed()
+            }
+        }
+    }
+
+    @Test("what a proof looks like never decides what it must be", arguments: Platform.allCases)
+    func form(platform: Platform) async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet(platform)
+            let other = try await server.wallet(platform == .android ? .iOS : .android)
+            for proof: [UInt8] in [Array(repeating: 0, count: 64), [0xA0], Array(repeating: 0xA2, count: 1024)] {
+                let connection = try await server.endpoint.greet(platform)
+                var call = try await wallet.sessionCall(on: connection)
+                call.deviceProof = try #require(DeviceProof(proof))
+                #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
+            }
+            let connection = try await server.endpoint.greet(platform)
+            let call = try await TestWallet.sessionCall(of: other.device, wallet.walletID, on: connection)
+            #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
+        }
+    }
+
+    @Test("a proof is of no use on another connection", arguments: Platform.allCases)
+    func relay(platform: Platform) async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet(platform)
+            let (mine, other) = (try await server.endpoint.greet(platform), try await server.endpoint.greet(platform))
+            let call = try await wallet.sessionCall(on: mine)
+            #expect(await other.answer(.openSession(call)) == .refused(.authenticationFailed))
+            #expect(await mine.answer(.openSession(call)) == .other("active"))
+        }
+    }
+
+    @Test("an assertion whose counter is not greater than the last one's is refused")
+    func assertionCounter() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet(.iOS)
+            let (early, late) = (try await server.endpoint.greet(.iOS), try await server.endpoint.greet(.iOS))
+            let earlier = try await wallet.sessionCall(on: early)
+            let later = try await wallet.sessionCall(on: late)
+            #expect(await late.answer(.openSession(later)) == .other("active"))
+            #expect(await early.answer(.openSession(earlier)) == .refused(.authenticationFailed))
+            #expect(server.log.lines.contains { $0.contains("assertion counter") })
+        }
+    }
+
+    @Test("one session per connection")
+    func second() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let again = try await wallet.sessionCall(on: session.connection)
+            #expect(await session.connection.answer(.openSession(again)) == .refused(.notAllowed))
+            #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("a session ends after its lifetime, and its connection with it once the timers have run")
+    func lifetime() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            server.clock.advance(by: .seconds(900) - .milliseconds(1))
+            await server.server.runDueTimers()
+            #expect(try await session.check("135790").isValid)
+            server.clock.advance(by: .milliseconds(1))
+            #expect(try await session.check("135790") == .refused(.sessionRequired))
+            await server.server.runDueTimers()
+            await session.connection.closed()
+        }
+    }
+
+    @Test("nothing is answered before Hello but a deletion code")
+    func helloFirst() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let connection = try await server.endpoint.connect()
+            #expect(await connection.answer(.beginEnrollment) == .refused(.notAllowed))
+            #expect(await connection.answer(.reportWipe) == .refused(.notAllowed))
+            let call = try await wallet.sessionCall(on: connection)
+            #expect(await connection.answer(.openSession(call)) == .refused(.notAllowed))
+            #expect(await connection.answer(.revokeWithCode("0123-4567-89AB-CDEF-GH")) == .other("not recognised"))
+        }
+    }
+
+    @Test("without a session instructions and wipes are refused")
+    func sessionRequired() async throws {
+        try await InProcessServer.run { server in
+            let session = try await server.wallet().openSession()
+            let connection = try await server.endpoint.greet()
+            let call = try session.instructCall(pin: "135790")
+            #expect(await connection.answer(.instruct(call)) == .refused(.sessionRequired))
+            #expect(await connection.answer(.reportWipe) == .refused(.sessionRequired))
+        }
+    }
+
+    @Test("a version that is blocked gets Hello's verdict, no share and nothing done but its wipe")
+    func blockedVersion() async throws {
+        var options = InProcessServer.Options()
+        options.rules.updates.android.minimum = AppVersion("2.0")
+        try await InProcessServer.run(options) { server in
+            var profile = DeviceProfile(.android)
+            profile.appVersion = "2.0"
+            let wallet = try await TestWallet.register(
+                at: server.endpoint,
+                folder: server.folder.path,
+                profile: profile,
+                pin: "135790"
+            )
+            let connection = try await server.endpoint.connect()
+            let hello = Hello(
+                appVersion: try AppVersion("1.9").orThrow(),
+                platform: .android,
+                osVersion: try DeviceText("16").orThrow()
+            )
+            guard case .hello(let terms) = try await connection.call(.hello(hello), timeout: TestWallet.patience) else {
+                throw UnexpectedAnswer()
+            }
+            #expect(terms.update == .block(updateAvailable: true))
+            #expect(await connection.answer(.beginEnrollment) == .refused(.notAllowed))
+            let call = try await wallet.sessionCall(on: connection)
+            let answer = try await connection.call(.openSession(call), timeout: TestWallet.patience)
+            guard case .openSession(.active(let active)) = answer else { throw UnexpectedAnswer(answer) }
+            #expect(active.presenceShare == nil)
+            let session = TestSession(wallet: wallet, connection: connection, opening: .active(active))
+            #expect(try await session.check("135790") == .refused(.notAllowed))
+            #expect(await connection.answer(.reportWipe) == .other("reportWipe"))
+        }
+    }
+
+    @Test("the presence share comes with every session, the same each time, until the permanent block")
+    func presenceShare() async throws {
+        var options = InProcessServer.Options()
+        options.rules.attempts = try AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []).orThrow()
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
+            guard case .active(let one) = first.opening, case .active(let two) = second.opening,
+                let share = one.presenceShare, let again = two.presenceShare
+            else { throw UnexpectedAnswer() }
+            #expect(share.isEqual(to: again))
+            #expect(!share.isEqual(to: wallet.unlockShare))
+            #expect(try await second.check("000000") == .wrong(.blockedPermanently))
+            guard case .active(let last) = try await wallet.openSession().opening else { throw UnexpectedAnswer() }
+            #expect(last.presenceShare == nil)
+            #expect(last.pinState == .blockedPermanently)
+        }
+    }
+
+    @Test("a store or vault that cannot answer is never a verdict: unavailable, with an id that stands in the log")
+    func unavailable() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            await server.store.close()
+            let call = try session.instructCall(pin: "000000")
+            let answer = try await session.connection.call(.instruct(call), timeout: TestWallet.patience)
+            guard case .refused(let refusal) = answer, case .unavailable(let retryAfter) = refusal.reason else {
+                throw UnexpectedAnswer(answer)
+            }
+            #expect(retryAfter > .zero)
+            #expect(server.log.lines.contains { $0.contains("correlation=\(refusal.correlationID)") })
+        }
+    }
+}
