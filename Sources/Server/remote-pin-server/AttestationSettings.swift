@@ -1,0 +1,118 @@
+internal import AttestationVerifier
+internal import Evidence
+internal import RemotePINServer
+internal import ServerSettings
+internal import HostSystem
+
+/// Makes the verifier that an operator's settings describe.
+enum AttestationSettings {
+    /// Reads roots and status list; a lab's roots are refused outside a lab.
+    static func verifier(_ settings: ServerSettings, isLab: Bool) throws -> EvidenceVerifier {
+        let google = try Self.anchors(settings[SettingTable.androidRoots], setting: "android.roots", isLab: isLab)
+        let apple = try Self.anchors(settings[SettingTable.iosRoots], setting: "ios.roots", isLab: isLab)
+        return EvidenceVerifier(
+            policy: AttestationPolicy(android: Self.android(settings), apple: Self.apple(settings)),
+            androidAnchors: google ?? TrustAnchor.google,
+            appleAnchors: apple ?? TrustAnchor.apple,
+            statusList: try Self.statusList(settings)?.current
+        )
+    }
+
+    private static func android(_ settings: ServerSettings) -> AndroidPolicy {
+        var policy = AndroidPolicy(apps: Self.apps(settings[SettingTable.androidApps]))
+        switch settings[SettingTable.androidSecurityLevel] {
+        case .tee: break
+        case .strongBox:
+            policy.minimumAttestationLevel = .strongBox
+            policy.minimumKeyMintLevel = .strongBox
+        }
+        policy.bootStates = Set(settings[SettingTable.androidBootStates].map(Self.state))
+        policy.provisioning = Set(settings[SettingTable.androidProvisioning].map(Self.provisioning))
+        policy.allowsAttestKeys = settings[SettingTable.androidAttestKeys]
+        policy.minimumOSPatchLevel = settings[SettingTable.androidPatchLevel].map { $0.year * 100 + $0.month }
+        policy.minimumVendorPatchLevel = settings[SettingTable.androidVendorPatchLevel].map(Self.day)
+        policy.minimumBootPatchLevel = settings[SettingTable.androidBootPatchLevel].map(Self.day)
+        if settings[SettingTable.androidStatusList] != nil {
+            policy.statusList = StatusListPolicy(
+                maximumAge: settings[SettingTable.androidStatusListMaximumAge],
+                acceptsStale: settings[SettingTable.androidStaleStatusList] == .warn
+            )
+        }
+        return policy
+    }
+
+    private static func apple(_ settings: ServerSettings) -> ApplePolicy {
+        ApplePolicy(
+            appIDs: settings[SettingTable.iosApps],
+            environments: Set(
+                settings[SettingTable.iosEnvironments].map { environment in
+                    switch environment {
+                    case .production: .production
+                    case .development: .development
+                    }
+                }
+            )
+        )
+    }
+
+    /// One app for each package, with all its certificates; the highest of its versions counts.
+    private static func apps(_ settings: [AndroidAppSetting]) -> [AndroidApp] {
+        Dictionary(grouping: settings, by: \.package).sorted { $0.key < $1.key }.map { package, entries in
+            AndroidApp(
+                package: package,
+                signatureDigests: Set(entries.map(\.signingDigest)),
+                minimumVersion: Int64(clamping: entries.map(\.minimumVersion).max() ?? 0)
+            )
+        }
+    }
+
+    private static func state(_ setting: BootStateSetting) -> VerifiedBootState {
+        switch setting {
+        case .verified: .verified
+        case .selfSigned: .selfSigned
+        }
+    }
+
+    private static func provisioning(_ setting: ProvisioningSetting) -> Provisioning {
+        switch setting {
+        case .factory: .factory
+        case .remote: .remote
+        }
+    }
+
+    private static func day(_ level: PatchLevelSetting) -> Int {
+        level.year * 10_000 + level.month * 100 + (level.day ?? 0)
+    }
+
+    /// The certificates of PEM files; nil where there are no files, so that the vendor's roots count.
+    private static func anchors(_ paths: [String], setting: String, isLab: Bool) throws -> [TrustAnchor]? {
+        guard !paths.isEmpty else { return nil }
+        var anchors: [TrustAnchor] = []
+        for path in paths {
+            let text = String(decoding: try Self.contents(path, setting: setting, atMost: 1 << 20), as: UTF8.self)
+            let certificates = PEM.certificates(in: text) ?? []
+            let found = certificates.compactMap { TrustAnchor(certificate: $0) }
+            guard !found.isEmpty, found.count == certificates.count else {
+                throw StartFailure(.configuration, "`\(setting)`: \(path) holds no certificates that can be read")
+            }
+            guard isLab || !found.contains(where: \.isOfLab) else {
+                throw StartFailure(
+                    .configuration,
+                    "`\(setting)`: \(path) is a lab's root, whose private key lies in a file; production refuses it"
+                )
+            }
+            anchors += found
+        }
+        return anchors
+    }
+
+    /// The status list's file, found good; nil where none is configured.
+    static func statusList(_ settings: ServerSettings) throws -> StatusListFile? {
+        guard let path = settings[SettingTable.androidStatusList] else { return nil }
+        return try explaining(.configuration, "`android.status-list`") { try StatusListFile(path: path) }
+    }
+
+    private static func contents(_ path: String, setting: String, atMost limit: Int) throws -> [UInt8] {
+        try explaining(.configuration, "`\(setting)`") { try DurableFile.read(path, atMost: limit) }
+    }
+}

@@ -1,0 +1,77 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Lab
+internal import ServerSettings
+internal import HostSystem
+
+/// Which configuration is meant, and what outranks it.
+struct ConfigurationOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("A server's folder, with server.yaml in it, or a lab's.", valueName: "dir"),
+        completion: .directory
+    )
+    var folder: String?
+
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"), completion: .file(extensions: ["yaml"]))
+    var config: String?
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("Sets one setting; the same as --NAME VALUE.", valueName: "name=value"),
+        completion: .list(SettingTable.all.map { "\($0.name)=" })
+    )
+    var assignments: [String] = []
+
+    /// The file that is meant: the named one, the folder's, or `server.yaml` here.
+    func path() throws -> String {
+        if let config, folder == nil { return Self.absolute(config) }
+        guard self.config == nil else { throw ValidationError("Name a folder or a file with --config, not both.") }
+        let folder = Self.absolute(self.folder ?? ".")
+        let lab = LabFolder(folder)
+        if lab.isLab { return lab.configurationFile }
+        let path = "\(folder)/server.yaml"
+        if self.folder == nil, !DurableFile.exists(path) {
+            throw ValidationError("Which configuration? Name a server's folder, or a file with --config.")
+        }
+        return path
+    }
+
+    /// All settings from all sources.
+    func settings() throws -> LoadedSettings {
+        let path = try self.path()
+        let text = try explaining(.configuration, "the configuration cannot be read") {
+            String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+        }
+        let folder = Self.folder(of: path)
+        let flags = try self.assignments.map { assignment in
+            guard let equals = assignment.firstIndex(of: "=") else {
+                throw ValidationError("--set takes NAME=VALUE, not `\(assignment)`.")
+            }
+            return (name: String(assignment[..<equals]), value: String(assignment[assignment.index(after: equals)...]))
+        }
+        let settings = try explaining(.configuration, "the configuration is not used") {
+            try ServerSettings(
+                file: ServerSettings.File(path: path, folder: folder, text: text),
+                environment: ProcessInfo.processInfo.environment,
+                flags: flags,
+                currentFolder: FileManager.default.currentDirectoryPath
+            )
+        }
+        return LoadedSettings(settings: settings, folder: folder)
+    }
+
+    /// The path from the root; what is relative is taken from the current folder.
+    static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    static func folder(of path: String) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+}
+
+/// A configuration's values, and the folder that its file lies in.
+struct LoadedSettings {
+    let settings: ServerSettings
+    let folder: String
+}

@@ -1,0 +1,45 @@
+internal import Evidence
+internal import HostSystem
+
+/// One piece of evidence as it lay in files; its kind is told from the contents.
+enum EvidenceFiles {
+    /// DER certificates, leaf first.
+    case android([[UInt8]])
+    case appleAttestation([UInt8])
+    case appleAssertion([UInt8])
+
+    private static let longest = 1 << 20
+
+    /// Reads one file, or one for each certificate of an Android chain.
+    static func read(_ paths: [String]) throws -> EvidenceFiles {
+        let files = try paths.map { path in
+            (path: path, bytes: try explaining(.files) { try DurableFile.read(path, atMost: Self.longest) })
+        }
+        guard let first = files.first else { throw StartFailure(.data, "no file was named") }
+        if let apple = Self.apple(first.bytes) {
+            guard files.count == 1 else { throw StartFailure(.data, "\(first.path) is App Attest; name it alone") }
+            return apple
+        }
+        var chain: [[UInt8]] = []
+        for file in files { chain += try Self.certificates(file.bytes, path: file.path) }
+        return .android(chain)
+    }
+
+    /// A CBOR map with the members of an object or of an assertion; anything else that begins like a map is an object
+    /// that the verifier refuses.
+    private static func apple(_ bytes: [UInt8]) -> EvidenceFiles? {
+        guard let first = bytes.first, 0xA0...0xBF ~= first else { return nil }
+        let isAssertion = (try? AppAttestAssertion(decoding: bytes)) != nil
+        return isAssertion ? .appleAssertion(bytes) : .appleAttestation(bytes)
+    }
+
+    private static func certificates(_ bytes: [UInt8], path: String) throws -> [[UInt8]] {
+        if bytes.first == 0x30 { return [bytes] }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let certificates = PEM.certificates(in: text), !certificates.isEmpty else {
+            let forms = "certificates (PEM or DER) nor the CBOR of App Attest"
+            throw StartFailure(.data, "\(path) holds neither \(forms)")
+        }
+        return certificates
+    }
+}

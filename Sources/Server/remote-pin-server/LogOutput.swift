@@ -1,0 +1,114 @@
+internal import Foundation
+internal import Logging
+internal import ServerSettings
+internal import Synchronization
+internal import HostSystem
+
+/// Where log lines go: standard error, or a file that is opened again when it was moved away.
+final class LogOutput: Sendable {
+    private let path: String?
+    private let file: Mutex<FileHandle?>
+
+    init(path: String?) throws {
+        self.path = path
+        self.file = Mutex(try path.map(Self.open))
+    }
+
+    /// A handler of this output.
+    func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
+        LineLogHandler(output: self, format: format, logLevel: level)
+    }
+
+    /// Opens the file anew, for who moves logs away; the present one stays when that fails.
+    func reopen() {
+        guard let path, let fresh = try? Self.open(path) else { return }
+        self.file.withLock { $0 = fresh }
+    }
+
+    /// Writes a line; one that cannot be written, on a full disk, is lost and stops nothing.
+    func write(_ line: String) {
+        let isWritten = self.file.withLock { file in
+            guard let file else { return false }
+            try? file.write(contentsOf: Array(line.utf8))
+            return true
+        }
+        if !isWritten { StandardStreams.writeError(line) }
+    }
+
+    private static func open(_ path: String) throws -> FileHandle {
+        if !DurableFile.exists(path) { try DurableFile.write([], to: path, mode: 0o640) }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seekToEnd()
+        return file
+    }
+}
+
+/// One line for each event, as text or as JSON.
+struct LineLogHandler: LogHandler {
+    let output: LogOutput
+    let format: LogFormatSetting
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(output: LogOutput, format: LogFormatSetting, logLevel: Logger.Level) {
+        self.output = output
+        self.format = format
+        self.logLevel = logLevel
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        switch self.format {
+        case .text:
+            let fields = values.map { " \($0.key)=\(Self.word("\($0.value)"))" }.joined()
+            self.output.write("\(time) \(event.level) \(event.message)\(fields)\n")
+        case .json:
+            let fields = values.map { ",\(Self.quoted($0.key)):\(Self.quoted("\($0.value)"))" }.joined()
+            let head =
+                "\"time\":\"\(time)\",\"level\":\"\(event.level)\",\"message\":\(Self.quoted("\(event.message)"))"
+            self.output.write("{\(head)\(fields)}\n")
+        }
+    }
+
+    /// A value as it is where it is one word, otherwise quoted, so that no value looks like another field or line.
+    private static func word(_ text: String) -> String {
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3D }
+        return isPlain ? text : Self.quoted(text)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case "\n": result += "\\n"
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+                // C0 and C1: a terminal that shows the log obeys both.
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
+
+extension Logger.Level {
+    /// The level of the setting.
+    init(_ setting: LogLevelSetting) {
+        switch setting {
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import ArgumentParser
+internal import ServerSettings
+internal import HostSystem
+
+/// The server's program: makes, checks, serves and commands a remote-PIN server.
+@main
+struct Program {
+    static func main() async {
+        StandardStreams.ignoreBrokenPipes()
+        await ServerCommand.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
+    }
+}
+
+/// The root of the command line.
+struct ServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remote-pin-server",
+        abstract: "A server that checks wallets' PINs and keeps the shares without which they stay closed.",
+        discussion: """
+            For a first look, make a lab and serve it:
+
+              remote-pin-server init --lab /tmp/lab
+              remote-pin-server lab up /tmp/lab
+
+            For production, make a folder, edit the configuration in it, check it and serve it:
+
+              remote-pin-server init /srv/remote-pin
+              remote-pin-server check-config /srv/remote-pin
+              remote-pin-server serve /srv/remote-pin
+
+            `remote-pin-server help serve` lists every setting.
+            """,
+        version: Version.text,
+        subcommands: [
+            InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
+            CheckAttestationCommand.self, AdminCommand.self,
+        ]
+    )
+}
+
+/// What the program says of itself.
+enum Version {
+    /// Raised with each release.
+    static let number = "0.1.0"
+    static let text = "remote-pin-server \(Self.number) (protocol remote-pin/1)"
+}
+
+/// Turns `--pin.rounds 4` into what the parser knows, `--set pin.rounds=4`.
+///
+/// All names of settings have a dot and no option of the program has one, so the two are never confused; that the name
+/// is a setting's is found where all other problems of the configuration are.
+enum SettingFlags {
+    static func rewritten(_ arguments: [String]) -> [String] {
+        var result: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" { return result + [argument] + rest }
+            let name = argument.prefix { $0 != "=" }
+            guard name.hasPrefix("--"), name.contains(".") else {
+                result.append(argument)
+                continue
+            }
+            let setting = argument.dropFirst(2)
+            if setting.contains("=") {
+                result += ["--set", String(setting)]
+            } else if let value = rest.popFirst() {
+                result += ["--set", "\(setting)=\(value)"]
+            } else {
+                result.append(argument)
+            }
+        }
+        return result
+    }
+}

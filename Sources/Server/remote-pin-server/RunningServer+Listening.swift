@@ -1,0 +1,78 @@
+internal import Foundation
+internal import Lab
+internal import Logging
+internal import ServerSettings
+internal import HostSystem
+internal import Transport
+
+extension RunningServer {
+    /// Listens for wallets; a lab that was served before gets its port again.
+    static func listen(_ files: ServerFiles, log: Logger) async throws -> RPCListener {
+        let settings = files.settings
+        var address = settings[SettingTable.listenAddress]
+        if address.port == 0, let lab = files.lab { address.port = try Self.file(of: lab).port }
+        var limits = TransportLimits()
+        limits.handshake = settings[SettingTable.handshakeLimit]
+        limits.frame = settings[SettingTable.frameLimit]
+        limits.idleWithoutSession = settings[SettingTable.idleWithoutSession]
+        limits.idleWithSession = settings[SettingTable.idleWithSession]
+        do throws(ListenError) {
+            return try await RPCListener.bind(
+                host: address.host,
+                port: address.port,
+                tls: files.tls,
+                limits: limits,
+                onFailure: { peer, failure in
+                    log.info("no TLS connection", metadata: ["peer": "\(peer)", "reason": "\(failure)"])
+                }
+            )
+        } catch {
+            throw StartFailure(.unavailable, "`listen.address`: " + Self.text(of: error))
+        }
+    }
+
+    /// Listens for the operator.
+    static func listenForAdmin(_ settings: ServerSettings) async throws -> AdminListener {
+        let path = settings[SettingTable.adminSocket]
+        try explaining(.files, "`admin.socket`") {
+            // A runtime folder is gone after the machine has started again.
+            let folder = ConfigurationOptions.folder(of: path)
+            if !DurableFile.exists(folder) { try DurableFile.makeFolder(folder) }
+        }
+        do throws(ListenError) {
+            return try await AdminListener.bind(path: path)
+        } catch {
+            throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
+        }
+    }
+
+    /// Records the lab's port and says that wallets can connect.
+    static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws {
+        var address = files.settings[SettingTable.listenAddress]
+        address.port = listener.port
+        if let lab = files.lab {
+            var file = try Self.file(of: lab)
+            // What listens on every address is reached on this machine's own.
+            if ["0.0.0.0", "::"].contains(address.host) { address.host = "127.0.0.1" }
+            if file.host != address.host || file.port != address.port {
+                (file.host, file.port) = (address.host, address.port)
+                try explaining(.files, "the lab's port was not recorded") { try file.write(to: lab) }
+            }
+        }
+        log.notice("ready", metadata: ["address": "\(address)", "version": "\(Version.number)"])
+        StandardStreams.writeOutput("ready on \(address)\(files.lab == nil ? "" : " (lab)")\n")
+    }
+
+    private static func file(of lab: LabFolder) throws -> LabFile {
+        try explaining(.configuration) { try LabFile(of: lab) }
+    }
+
+    private static func text(of error: ListenError) -> String {
+        switch error {
+        case .addressInUse(let address): "another process listens on \(address)"
+        case .notAllowed(let address): "this user may not listen on \(address)"
+        case .pathTooLong(let path): "\(path) is too long for a socket"
+        case .other(let text): text
+        }
+    }
+}

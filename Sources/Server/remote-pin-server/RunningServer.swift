@@ -1,0 +1,171 @@
+internal import Foundation
+internal import Lab
+internal import Logging
+internal import RemotePINServer
+internal import ServerSettings
+internal import ServiceLifecycle
+internal import HostSystem
+internal import Transport
+internal import UnixSignals
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
+/// runs it until it is told to stop.
+enum RunningServer {
+    /// How long a stop waits for calls that are being answered.
+    private static let patience: Duration = .seconds(15)
+
+    static func run(_ loaded: LoadedSettings) async throws {
+        let files = try ServerFiles(loaded)
+        let settings = loaded.settings
+        let output = try Self.output(settings)
+        let handler = output.handler(
+            settings[SettingTable.logFormat],
+            level: Logger.Level(settings[SettingTable.logLevel])
+        )
+        let log = Logger(label: "remote-pin-server") { _ in handler }
+        let store = try Self.openStore(settings, log: log)
+        do {
+            try await Self.serve(files, from: store, output: output, log: log)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+        log.notice("stopped")
+    }
+
+    private static func serve(
+        _ files: ServerFiles,
+        from store: SQLiteWalletStore,
+        output: LogOutput,
+        log: Logger
+    ) async throws {
+        let clock = try Self.clock(of: files.lab)
+        let server = try await RemotePINServer(
+            RemotePINServer.Parts(
+                rules: Self.rules(files.settings),
+                clock: clock,
+                store: store,
+                vault: files.vault,
+                attestations: files.attestations,
+                statusList: files.statusList,
+                log: log
+            )
+        )
+        let listener = try await Self.listen(files, log: log)
+        let admin = try await Self.listenForAdmin(files.settings)
+        let commands = AdminCommands(of: server, advance: (clock as? LabClock).map(Self.advance))
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        // The group stops them in reverse order: connections first, so that their last answers still leave.
+        let services: [any Service] = [
+            Running { await Self.reload(files, of: server, at: hangups, output: output, log: log) },
+            Running { await server.runTimers() },
+            Running { await commands.serve(admin) },
+            Running {
+                // Only here are the signals caught: whoever reads that it is ready may send one at once.
+                try Self.announce(listener, of: files, log: log)
+                await server.serve(listener)
+            },
+        ]
+        var configuration = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.maximumGracefulShutdownDuration = Self.patience
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    private static func output(_ settings: ServerSettings) throws -> LogOutput {
+        try explaining(.files, "`log.file` cannot be written") { try LogOutput(path: settings[SettingTable.logFile]) }
+    }
+
+    private static func openStore(_ settings: ServerSettings, log: Logger) throws -> SQLiteWalletStore {
+        let folder = settings[SettingTable.dataFolder]
+        do throws(StoreOpenError) {
+            return try SQLiteWalletStore.open(folder: folder) { reason in
+                // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
+                log.critical("stopping at once", metadata: ["reason": "\(reason)"])
+                exit(70)
+            }
+        } catch {
+            let kind: StartFailure.Kind
+            switch error {
+            case .inUse: kind = .unavailable
+            case .newerVersion, .missing, .notAStore, .diskFull, .files: kind = .files
+            }
+            throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")
+        }
+    }
+
+    private static func clock(of lab: LabFolder?) throws -> any WallClock {
+        guard let lab else { return SystemClock() }
+        return try explaining(.files, "the lab's clock cannot be used") { try LabClock(file: lab.clockFile) }
+    }
+
+    private static func advance(_ clock: LabClock) -> AdminCommands.Advance {
+        { duration throws(AdminFault) in
+            do throws(LabError) {
+                return try clock.advance(by: duration)
+            } catch {
+                throw AdminFault("the clock was not moved: \(error)")
+            }
+        }
+    }
+
+    private static func rules(_ settings: ServerSettings) -> ServiceRules {
+        ServiceRules(
+            attempts: settings.attemptPolicy,
+            offersDeletionCode: settings[SettingTable.deletionCode],
+            updates: UpdatePolicy(
+                android: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.androidMinimumVersion],
+                    notify: settings[SettingTable.androidNotifyVersion]
+                ),
+                iOS: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.iosMinimumVersion],
+                    notify: settings[SettingTable.iosNotifyVersion]
+                )
+            ),
+            sessionLifetime: settings[SettingTable.sessionLifetime],
+            tokenLifetime: settings[SettingTable.tokenLifetime],
+            unopenedLifetime: settings[SettingTable.unopenedLifetime],
+            maxInFlight: TransportLimits().maxInFlight
+        )
+    }
+
+    /// Reads certificate, key, vault key and status list again at each SIGHUP; what is bad is named and the old one stays.
+    private static func reload(
+        _ files: ServerFiles,
+        of server: RemotePINServer,
+        at hangups: UnixSignalsSequence,
+        output: LogOutput,
+        log: Logger
+    ) async {
+        for await _ in hangups.cancelOnGracefulShutdown() {
+            output.reopen()
+            do throws(TLSContextError) {
+                try files.tls.reload()
+                log.notice("certificate reloaded")
+            } catch {
+                log.error("the old certificate stays", metadata: ["reason": "\(ServerFiles.text(of: error))"])
+            }
+            server.reloadStatusList()
+            do throws(KeyFileError) {
+                try files.vault.reload()
+            } catch {
+                log.error("the old vault keys stay", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+}
+
+/// A part of the server as a service.
+private struct Running: Service {
+    let body: @Sendable () async throws -> Void
+
+    func run() async throws { try await self.body() }
+}
