@@ -1,0 +1,76 @@
+public import Vocabulary
+
+/// What a flow asks of the world outside: the server, the device, the storage.
+///
+/// One ``Answer`` follows each.
+public enum Effect: Sendable {
+    /// PF1.4: what the server says of this version of the app.
+    case askUpdatePolicy
+    /// UC1.2/2.4: what the server says of this wallet.
+    case askStatus
+    /// PF2.8: whether this is the wallet's PIN; a right one unlocks.
+    case checkPIN(PINEntry)
+    /// PF2.9/1.5 at setup: a key in the device's hardware, its attestation, the registration.
+    case enroll(PINEntry)
+    /// PF2.9/1.5 at a change: the old PIN pays for the new one.
+    case changePIN(old: PINEntry, new: PINEntry)
+    /// UC9.12: the deletion code, once more, from the server.
+    case showDeletionCode(PINEntry)
+    /// UC9.4: local data gone at once, then the server is told.
+    case wipe
+    /// UC2.1: remember how far the setup came.
+    case keepProgress(SetupProgress)
+    /// Forget the data key and the shares.
+    case lock
+}
+
+/// What became of an ``Effect``.
+public enum Answer: Sendable {
+    case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
+    case status(WalletStatus)
+    /// Of ``Effect/checkPIN(_:)``, and of every other instruction whose PIN was not right.
+    case verdict(PINVerdict)
+    case enrolled
+    case pinChanged
+    case deletionCode(DeletionCode)
+    /// `serverTold` is false where a later launch will tell it.
+    case wiped(serverTold: Bool)
+    case progressKept
+    case locked
+    case failed(Failure)
+}
+
+/// What the server says of this wallet.
+public enum WalletStatus: Hashable, Sendable {
+    case active
+    case revoked(Revocation)
+    /// The server does not know the registration that was just made (docs/protocol.md: a late duplicate, or one that no
+    /// session followed for a day): set up anew.
+    case mustEnrollAnew
+}
+
+/// Why an effect was not done (flows.md, Errors); nothing that depends on it has happened.
+public enum Failure: Error, Hashable, Sendable {
+    /// The device has no network.
+    case noInternet
+    /// The device has a network and the server does not answer. `notCounted` where no attempt can have been judged.
+    case serverUnreachable(notCounted: Bool)
+    /// The device is rooted, or its attestation was refused.
+    case deviceInsecure
+    /// The wallet or the solution is revoked.
+    case revoked(Revocation)
+    /// Anything else, with a code to quote.
+    case generic(correlationID: String)
+}
+
+/// What leaves the flows: things the host of the app does or hears.
+public enum AppEvent: String, Hashable, Sendable {
+    /// The app went to the background: Back where there is no screen before, or the phone took over.
+    case suspended
+    /// Close was selected; the next resume shows the same screen.
+    case closed
+    /// The store was opened.
+    case storeOpened = "store-opened"
+    /// The issuer of the identity is to be asked (UC3.1).
+    case pidRequested = "pid-requested"
+}

@@ -1,0 +1,70 @@
+/// The error screens of flows.md, known by the step that failed.
+///
+///     shown ──Retry──▶ tryAgain
+///        └──Close──▶ closed
+struct ErrorScreen: Flow {
+    private let failure: Failure
+    private let step: StepID
+    private let isAboutAttempt: Bool
+
+    /// `aboutAttempt` where the person entered a PIN that may have been counted.
+    init(_ failure: Failure, at step: StepID, aboutAttempt isAboutAttempt: Bool = false) {
+        self.failure = failure
+        self.step = step
+        self.isAboutAttempt = isAboutAttempt
+    }
+
+    mutating func start(_ facts: Facts) -> Turn {
+        let retry: (ActionID, StepID) = (.retry, self.step)
+        let close: (ActionID, StepID) = (.close, self.step)
+        switch self.failure {
+        case .noInternet:
+            return .show(
+                Scene(self.step, .screen, .noInternet, .checkConnection).offering(retry, close).because(.noInternet)
+            )
+        case .serverUnreachable(let notCounted):
+            return .show(
+                Scene(
+                    self.step,
+                    .screen,
+                    .serverUnreachable,
+                    .notReachedNow(notCounted: notCounted && self.isAboutAttempt)
+                )
+                .offering(retry, close).because(.serverUnreachable)
+            )
+        case .deviceInsecure:
+            return .show(
+                Scene(self.step, .screen, .deviceInsecure, .deviceCannotBeUsed).offering(close)
+                    .because(.deviceInsecure)
+            )
+        case .generic(let correlationID):
+            return .show(
+                Scene(self.step, .screen, .somethingWrong, .quoteCode(correlationID))
+                    .with(.correlationID(correlationID)).offering(retry, close).because(.other)
+            )
+        case .revoked(let revocation):
+            return RevokedWallet.turn(to: revocation)
+        }
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        switch action {
+        case .retry: .finish(.tryAgain)
+        case .close: .finish(.closed)
+        case _: .stay
+        }
+    }
+}
+
+/// What Help shows everywhere, for now.
+struct UnderConstruction: Flow {
+    let step: StepID
+
+    mutating func start(_ facts: Facts) -> Turn {
+        .show(Scene(self.step, .prompt, .underConstruction).offering((.close, self.step)))
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        .finish(.returned)
+    }
+}

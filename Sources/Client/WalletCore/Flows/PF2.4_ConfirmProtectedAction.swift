@@ -1,0 +1,93 @@
+/// PF2.4 Confirm a protected action: the PIN, then the wallet's status, then the update policy.
+///
+///     entering ──PIN──▶ PF2.8 ──valid──▶ asking the status ──active──▶ PF1.4 ──allowed──▶ confirmed
+///        ▲ │             ├──Retry──▶ entering      └──revoked──▶ RevokedWallet
+///        │ └─Forgot PIN  └──Back──▶ back
+///        └─Back, Cancel──▶ back
+struct ConfirmProtectedAction: Flow {
+    private enum State {
+        case entering
+        case validating
+        case askingStatus(PINEntry)
+        case applyingPolicy(PINEntry)
+        case forgot
+    }
+
+    private var state = State.entering
+
+    mutating func start(_ facts: Facts) -> Turn {
+        self.askPIN()
+    }
+
+    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
+        switch input {
+        case .complete(let entry):
+            self.state = .validating
+            return .call(ValidatePIN(entry))
+        case .malformed:
+            return .stay
+        }
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        switch action {
+        case .back, .cancel:
+            return .finish(.back(whileBlocked: false))
+        case .forgotPIN:
+            self.state = .forgot
+            return .call(ForgotPIN())
+        case _:
+            return .stay
+        }
+    }
+
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+        switch (self.state, result) {
+        case (.validating, .confirmed(let entry)):
+            self.state = .askingStatus(entry)
+            return .ask(.askStatus, after: "PF2.4/1.2a", "PF2.4/1.3")
+        case (.validating, .retry):
+            return Turn(self.askPIN().next, steps: ["PF2.4/1.2b"])
+        case (.validating, .back(let whileBlocked)):
+            return .finish(.back(whileBlocked: whileBlocked), after: "PF2.4/1.2c")
+        case (.forgot, .back):
+            return self.askPIN()
+        case (.askingStatus, .tryAgain):
+            return .ask(.askStatus)
+        case (.askingStatus, .closed):
+            return .finish(.back(whileBlocked: false))
+        case (.applyingPolicy(let entry), .allowed):
+            return .finish(.confirmed(entry))
+        case (_, _):
+            return .stay
+        }
+    }
+
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+        switch (self.state, answer) {
+        case (.askingStatus(let entry), .status(.active)):
+            self.state = .applyingPolicy(entry)
+            return .call(ApplyUpdatePolicy(), after: "PF2.4/1.4")
+        case (.askingStatus, .status(.revoked(let revocation))), (.askingStatus, .failed(.revoked(let revocation))):
+            return RevokedWallet.turn(to: revocation)
+        case (.askingStatus, .failed(let failure)):
+            return .call(ErrorScreen(failure, at: "PF2.4/1.3"))
+        case (_, _):
+            return .stay
+        }
+    }
+
+    private mutating func askPIN() -> Turn {
+        self.state = .entering
+        return .show(
+            Scene("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
+                .askingPIN("PF2.4/1.1a")
+                .offering(
+                    (.back, "PF2.4/1.1b"),
+                    (.cancel, "PF2.4/1.1c"),
+                    (.forgotPIN, "PF2.4/1.1d"),
+                    (.help, "PF2.4/1.1e")
+                )
+        )
+    }
+}

@@ -1,0 +1,65 @@
+/// PF2.8/2–4 and 6–8: which prompt follows a wrong PIN that did not block.
+///
+/// The founding document numbers them for rounds of four attempts; flows.md generalizes it: the one before the last has
+/// its own, the first has its own where it is not also that one, and all between share one with their number.
+enum WrongPINPrompt: Hashable {
+    case first
+    case between
+    case oneLeft
+    case finalFirst
+    case finalBetween
+    case finalOneLeft
+
+    init(attemptsLeft: Int, ofAttempts attempts: Int, finalRound: Bool) {
+        switch (attemptsLeft, finalRound) {
+        case (1, false): self = .oneLeft
+        case (1, true): self = .finalOneLeft
+        case (attempts - 1, false): self = .first
+        case (attempts - 1, true): self = .finalFirst
+        case (_, false): self = .between
+        case (_, true): self = .finalBetween
+        }
+    }
+
+    /// The case of PF2.8/1.1.
+    var decision: StepID {
+        switch self {
+        case .first: "PF2.8/1.1d"
+        case .between: "PF2.8/1.1e"
+        case .oneLeft: "PF2.8/1.1f"
+        case .finalFirst: "PF2.8/1.1h"
+        case .finalBetween: "PF2.8/1.1i"
+        case .finalOneLeft: "PF2.8/1.1j"
+        }
+    }
+
+    func scene(attemptsLeft: Int) -> Scene {
+        let scene =
+            switch self {
+            case .first:
+                Self.scene("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
+            case .between:
+                Self.scene("PF2.8/3.1", .wrongPINLeft(attemptsLeft), close: "PF2.8/3.1a", forgot: "PF2.8/3.1b")
+            case .oneLeft:
+                Self.scene("PF2.8/4.1", .wrongPINBlockNext, close: "PF2.8/4.1a", forgot: "PF2.8/4.1b")
+            case .finalFirst:
+                Self.scene("PF2.8/6.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/6.1a", forgot: "PF2.8/6.1b")
+            case .finalBetween:
+                Self.scene("PF2.8/7.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/7.1a", forgot: "PF2.8/7.1b")
+            case .finalOneLeft:
+                Self.scene("PF2.8/8.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/8.1a", forgot: "PF2.8/8.1b")
+            }
+        return scene.with(.attemptsLeft(attemptsLeft), .finalRound(self.isFinal)).because(.wrongPIN)
+    }
+
+    private var isFinal: Bool {
+        switch self {
+        case .first, .between, .oneLeft: false
+        case .finalFirst, .finalBetween, .finalOneLeft: true
+        }
+    }
+
+    private static func scene(_ step: StepID, _ message: Text, close: StepID, forgot: StepID) -> Scene {
+        Scene(step, .prompt, .wrongPINRetry, message).offering((.close, close), (.forgotPIN, forgot))
+    }
+}

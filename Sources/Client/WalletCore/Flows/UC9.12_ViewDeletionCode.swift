@@ -1,0 +1,63 @@
+internal import Vocabulary
+
+/// UC9.12 View the deletion code: the PIN, then the code, which the server keeps and the wallet does not.
+///
+///     confirming (PF2.4) ──▶ asking ──▶ code ──Back──▶ (caller)
+///        └──Back──▶ (caller)   └──error──▶ failed ──Close──▶ (caller)
+struct ViewDeletionCode: Flow {
+    private enum State {
+        case confirming
+        case asking(PINEntry)
+        case code
+    }
+
+    private var state = State.confirming
+
+    mutating func start(_ facts: Facts) -> Turn {
+        self.state = .confirming
+        return .call(ConfirmProtectedAction())
+    }
+
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+        switch (self.state, result) {
+        case (.confirming, .confirmed(let entry)):
+            self.state = .asking(entry)
+            return .ask(.showDeletionCode(entry), after: "UC9.12/1.1a")
+        case (.confirming, .back):
+            return .finish(.returned, after: "UC9.12/1.1b")
+        case (.asking(let entry), .tryAgain):
+            return .ask(.showDeletionCode(entry))
+        case (.asking, .closed), (.asking, .retry), (.asking, .back):
+            return .finish(.returned)
+        case (_, _):
+            return .stay
+        }
+    }
+
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+        switch (self.state, answer) {
+        case (.asking, .deletionCode(let code)):
+            self.state = .code
+            return .show(
+                Scene("UC9.12/1.2", .screen, .deletionCode, .deletionCodePurpose)
+                    .with(.deletionCode(code))
+                    .offering((.back, "UC9.12/1.2a"))
+            )
+        case (.asking, .verdict(let verdict)):
+            return .call(ValidatePIN(showing: verdict))
+        case (.asking, .failed(.revoked(let revocation))):
+            return RevokedWallet.turn(to: revocation)
+        case (.asking, .failed(let failure)):
+            return .call(ErrorScreen(failure, at: "UC9.12/1.2"))
+        case (_, _):
+            return .stay
+        }
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        switch action {
+        case .back: .finish(.returned)
+        case _: .stay
+        }
+    }
+}

@@ -1,0 +1,88 @@
+public import Secrets
+public import Vocabulary
+
+/// One entry of a PIN by a person, from the last digit until what it was entered for is done.
+///
+/// It is a class so that the flows, which are values, can hand it on without copying the digits; the last flow that lets
+/// go of it wipes them. The attempt id lives exactly as long: sending the same entry again after a lost reply never
+/// costs a second attempt, and a new entry never borrows the verdict of an old one (docs/protocol.md).
+public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectable {
+    /// Names this entry to the server.
+    public let attemptID: AttemptID
+    private let pin: PIN
+
+    /// Takes over the digits, under a new attempt id.
+    public init(_ pin: consuming PIN) {
+        self.pin = pin
+        self.attemptID = .random()
+    }
+
+    /// Lends the PIN to `body`.
+    public func withPIN<Result: ~Copyable, Failure: Error>(
+        _ body: (borrowing PIN) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(self.pin)
+    }
+
+    /// Whether both are the same digits, in constant time.
+    public func isEqual(to other: PINEntry) -> Bool {
+        self.pin.isEqual(to: other.pin)
+    }
+
+    /// The rule that keeps this PIN from being chosen as a new one; nil where it may be.
+    public var brokenRule: PINRule? {
+        switch self.pin.weakness() {
+        case .none: nil
+        case .some(.allDigitsEqual): .differentDigits
+        case .some(.ascending): .notAscending
+        case .some(.descending): .notDescending
+        }
+    }
+
+    public var description: String { "(PIN entry)" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// What a new PIN must satisfy (flows.md PF2.9/1.2), in the order in which it is looked at.
+public enum PINRule: String, Hashable, Sendable, CaseIterable {
+    case sixCharacters = "six-characters"
+    case digitsOnly = "digits-only"
+    case differentDigits = "different-digits"
+    case notAscending = "not-ascending"
+    case notDescending = "not-descending"
+}
+
+/// What a person typed where a PIN is asked for.
+public enum PINInput: Sendable {
+    case complete(PINEntry)
+    /// Not six digits: never sent anywhere, and no attempt.
+    case malformed(PINRule)
+
+    /// Reads what was typed; the caller wipes its own copy.
+    public init(typed characters: some Collection<UInt8>) {
+        if let pin = PIN(copying: characters) {
+            self = .complete(PINEntry(pin))
+        } else {
+            self = .malformed(characters.count == PIN.length ? .digitsOnly : .sixCharacters)
+        }
+    }
+}
+
+extension PINInput {
+    /// Reads what another owner lends.
+    public init(typed characters: RawSpan) {
+        if let pin = PIN(copying: characters) {
+            self = .complete(PINEntry(pin))
+        } else {
+            self = .malformed(characters.byteCount == PIN.length ? .digitsOnly : .sixCharacters)
+        }
+    }
+
+    /// The same digits entered once more: another entry, with an attempt id of its own.
+    public func enteredAgain() -> PINInput {
+        switch self {
+        case .complete(let entry): .complete(PINEntry(entry.withPIN { $0.copy() }))
+        case .malformed(let rule): .malformed(rule)
+        }
+    }
+}

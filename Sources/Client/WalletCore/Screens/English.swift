@@ -1,0 +1,160 @@
+internal import Vocabulary
+
+/// The English texts, in the founding documents' wording.
+///
+/// One switch over all of them, long as it is: the compiler refuses a language that lacks a text.
+struct English {
+    let product: String
+    let now: Timestamp
+
+    func words(_ text: Text) -> String {
+        switch text {
+        case .splash: "Splash screen"
+        case .walletDeleted: "Your wallet was deleted"
+        case .walletDeletedByCode: "You deleted this wallet with your deletion code"
+        case .walletBlocked: "Your wallet is blocked"
+        case .walletBlockedCreateNew: "Close this app or create a new wallet to use the app again."
+        case .personBlocked: "You have been blocked"
+        case .cannotUseNow: "You cannot use \(self.product) right now."
+        case .solutionRevoked: "\(self.product) can no longer be used"
+        case .technicalProblem: "You cannot use \(self.product) right now due to a technical problem on our side."
+        case .contact: "Contact"
+        case .contactUs: "Check our website or contact us"
+        case .moreInformation: "More information"
+        case .updateExists: "An update is available."
+        case .updateRecommended: "An update is available. We recommend that you install it."
+        case .versionBlockedIn(let time): "Update now. This version will be blocked in \(Self.length(time))."
+        case .updateNeeded: "Update needed"
+        case .updateToGoOn: "Update the app to go on."
+        case .appIsBlocked: "App is blocked"
+        case .versionBlocked: "This version of the app can no longer be used."
+        case .introduction(let page): "Introduction (\(page)/3)"
+        case .introductionWhat: "\(self.product) keeps your data on your own device."
+        case .introductionShare: "You decide what you share, and with whom."
+        case .introductionSecure: "You open the app with a PIN that only you know."
+        case .privacyConsiderations: "Privacy considerations"
+        case .privacySummary: "Your data stays with you."
+        case .privacyStatement: "Privacy Statement"
+        case .privacyInFull: "Your data is kept on your device, encrypted. Your PIN never leaves it."
+        case .choosePIN: "Choose PIN"
+        case .choosePINDigits: "Choose a PIN of 6 digits."
+        case .pinTooSimple: "PIN too simple"
+        case .pinBreaks(let rule): Self.refusal(rule)
+        case .repeatPIN: "Repeat PIN"
+        case .repeatPINDigits: "Enter the same 6 digits again."
+        case .pinDifferentRetry: "PIN is different, retry"
+        case .pinDifferentStartOver: "PIN is different, start over"
+        case .sureToStop: "Are you sure you want to stop?"
+        case .stopped: "Stopped"
+        case .setupConfirmed: "Confirm PIN/biometric setup"
+        case .walletSecured: "Your \(self.product) is secured"
+        case .writeDownDeletionCode: "Write down deletion code"
+        case .deletionCodePurpose: "You use this code to delete your \(self.product) from a distance."
+        case .openWithPIN: "Open app with PIN"
+        case .openWithYourPIN: "Open with your PIN"
+        case .confirmWithPIN: "Confirm with PIN"
+        case .confirmWithYourPIN: "Confirm with your PIN"
+        case .wrongPINRetry: "Wrong PIN, retry"
+        case .wrongPIN: "wrong PIN, try again."
+        case .wrongPINLeft(let count): "wrong PIN, you have \(Self.attempts(count))."
+        case .wrongPINBlockNext: "wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily."
+        case .wrongPINFinal(let count):
+            "wrong PIN, you have \(Self.attempts(count)). Then your app will be blocked permanently."
+        case .temporarilyBlocked: "Temporarily Blocked"
+        case .blockedUntil(let end): "app is blocked for \(Self.countdown(end - self.now))."
+        case .blockedForGood: "App is Blocked"
+        case .tooManyFailedEntries:
+            "You have made too many failed PIN entries. If you want to use the wallet app you have to delete data and "
+                + "setup wallet again."
+        case .forgotPIN: "Forgot PIN?"
+        case .forgotPINDelete: "Nobody can tell you your PIN. You can delete the wallet and set it up again."
+        case .obtainPID: "Obtain PID"
+        case .obtainPIDWhy: "Add your identity to \(self.product)."
+        case .dashboard: "Dashboard"
+        case .menu: "Menu"
+        case .settings: "Settings"
+        case .appInformation: "App information"
+        case .pinChanged: "PIN change success"
+        case .useNewPIN: "From now on you open the app with your new PIN."
+        case .deletionCode: "Deletion code"
+        case .wipeAppData: "Wipe app data"
+        case .sureToDelete: "Do you want to delete all data?"
+        case .underConstruction: "under construction"
+        case .noInternet: "No internet"
+        case .checkConnection: "Check your internet connection and try again."
+        case .serverUnreachable: "Server unreachable"
+        case .notReachedNow(notCounted: false): "The service cannot be reached right now."
+        case .notReachedNow(notCounted: true):
+            "The service cannot be reached right now. No attempt was counted against you."
+        case .deviceInsecure: "Device insecure"
+        case .deviceCannotBeUsed: "This device cannot be used for \(self.product)."
+        case .somethingWrong: "Something went wrong"
+        case .quoteCode(let id): "Quote this code: \(id)"
+        }
+    }
+
+    func title(_ action: ActionID) -> String {
+        switch action {
+        case .back: "Back"
+        case .biometrics: "Biometrics"
+        case .call: "Call"
+        case .cancel: "Cancel"
+        case .changePIN: "Change PIN"
+        case .close: "Close"
+        case .createNewWallet: "Create new \(self.product)"
+        case .dashboard: "Dashboard"
+        case .deleteData: "Delete data"
+        case .deleteWallet: "Delete Wallet"
+        case .deletionCode: "Deletion code"
+        case .forgotPIN: "Forgot PIN"
+        case .help: "Help"
+        case .info: "Info"
+        case .logOut: "Log out"
+        case .menu: "Menu"
+        case .next: "Next"
+        case .no: "No"
+        case .obtain: "Obtain"
+        case .ok: "OK"
+        case .readMore: "Read more information"
+        case .readPrivacyStatement: "Read Privacy Statement"
+        case .retry: "Retry"
+        case .settings: "Settings"
+        case .skip: "Skip"
+        case .startOver: "Start over"
+        case .toHelpDesk: "To help desk"
+        case .toStore: "To Play/App Store"
+        case .tryAgain: "Try again"
+        case .writtenDown: "I have written it down"
+        case .yesDelete: "Yes Delete"
+        case .yesStop: "Yes stop"
+        }
+    }
+
+    /// "59 more seconds", "1 more second", "2 more minutes": under a minute in seconds, else in minutes, rounded up.
+    static func countdown(_ remaining: Duration) -> String {
+        let seconds = max(0, (remaining.milliseconds + 999) / 1000)
+        guard seconds >= 60 else { return seconds == 1 ? "1 more second" : "\(seconds) more seconds" }
+        let minutes = (seconds + 59) / 60
+        return minutes == 1 ? "1 more minute" : "\(minutes) more minutes"
+    }
+
+    private static func length(_ duration: Duration) -> String {
+        let hours = max(1, (duration.milliseconds + 3_599_999) / 3_600_000)
+        guard hours >= 48 else { return hours == 1 ? "1 hour" : "\(hours) hours" }
+        return "\(hours / 24) days"
+    }
+
+    private static func attempts(_ count: Int) -> String {
+        count == 1 ? "1 more attempt" : "\(count) more attempts"
+    }
+
+    private static func refusal(_ rule: PINRule) -> String {
+        switch rule {
+        case .sixCharacters: "A PIN has exactly 6 digits."
+        case .digitsOnly: "A PIN has digits only."
+        case .differentDigits: "A PIN has at least two different digits."
+        case .notAscending: "The digits of a PIN do not all go up by one."
+        case .notDescending: "The digits of a PIN do not all go down by one."
+        }
+    }
+}

@@ -1,0 +1,50 @@
+public import Vocabulary
+
+/// Every title and message of the app, by what it says; each language puts all of them into words.
+public enum Text: Hashable, Sendable {
+    // UC1.2
+    case splash
+    case walletDeleted, walletDeletedByCode
+    case walletBlocked, walletBlockedCreateNew
+    case personBlocked, cannotUseNow
+    case solutionRevoked, technicalProblem
+    case contact, contactUs
+    case moreInformation
+    // PF1.4
+    case updateExists, updateRecommended, versionBlockedIn(Duration)
+    case updateNeeded, updateToGoOn
+    case appIsBlocked, versionBlocked
+    // UC1.1
+    case introduction(Int), introductionWhat, introductionShare, introductionSecure
+    case privacyConsiderations, privacySummary
+    case privacyStatement, privacyInFull
+    // PF2.9
+    case choosePIN, choosePINDigits
+    case pinTooSimple, pinBreaks(PINRule)
+    case repeatPIN, repeatPINDigits
+    case pinDifferentRetry, pinDifferentStartOver
+    case sureToStop, stopped
+    // UC2.1
+    case setupConfirmed, walletSecured
+    case writeDownDeletionCode, deletionCodePurpose
+    // UC2.3 and PF2.4
+    case openWithPIN, openWithYourPIN
+    case confirmWithPIN, confirmWithYourPIN
+    // PF2.8
+    case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)
+    case temporarilyBlocked, blockedUntil(Timestamp)
+    case blockedForGood, tooManyFailedEntries
+    case forgotPIN, forgotPINDelete
+    // Settings and the rest
+    case obtainPID, obtainPIDWhy
+    case dashboard, menu, settings, appInformation
+    case pinChanged, useNewPIN
+    case deletionCode
+    case wipeAppData, sureToDelete
+    case underConstruction
+    // Errors
+    case noInternet, checkConnection
+    case serverUnreachable, notReachedNow(notCounted: Bool)
+    case deviceInsecure, deviceCannotBeUsed
+    case somethingWrong, quoteCode(String)
+}
