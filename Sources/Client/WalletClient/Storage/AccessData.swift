@@ -1,0 +1,40 @@
+internal import Secrets
+internal import Vocabulary
+
+/// What only an unlocked wallet may read; sealed under the data key.
+struct AccessData: Hashable, Sendable {
+    /// Proves a share to be the right one where no slot is there to open (safe-biometric.md).
+    var shareCheck: [UInt8]
+    /// Until its owner has confirmed to have written it down.
+    var deletionCode: DeletionCode?
+
+    private static let version: UInt8 = 1
+    private static let checkByteCount = 32
+
+    init(shareCheck: [UInt8], deletionCode: DeletionCode?) {
+        self.shareCheck = shareCheck
+        self.deletionCode = deletionCode
+    }
+
+    /// Opens what ``sealed(under:walletID:)`` made.
+    init(
+        opening sealed: [UInt8],
+        under dataKey: borrowing SecretBytes,
+        walletID: WalletID
+    ) throws(SealBroken) {
+        let opened = try dataKey.open(sealed, associatedData: Self.label(walletID)).exposedBytes()
+        guard opened.first == Self.version, opened.count >= 1 + Self.checkByteCount else { throw SealBroken() }
+        self.shareCheck = Array(opened[1...Self.checkByteCount])
+        self.deletionCode = DeletionCode(String(decoding: opened.dropFirst(1 + Self.checkByteCount), as: UTF8.self))
+    }
+
+    func sealed(under dataKey: borrowing SecretBytes, walletID: WalletID) -> [UInt8] {
+        var bytes = [Self.version] + self.shareCheck
+        if let code = self.deletionCode { bytes += Array(code.characters.utf8) }
+        return dataKey.seal(SecretBytes(copying: bytes), associatedData: Self.label(walletID))
+    }
+
+    private static func label(_ walletID: WalletID) -> [UInt8] {
+        Array("access data".utf8) + [0] + walletID.bytes
+    }
+}
