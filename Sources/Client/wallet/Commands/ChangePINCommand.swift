@@ -1,0 +1,75 @@
+import ArgumentParser
+internal import WalletClient
+internal import WalletCore
+
+/// `wallet change-pin`: the old PIN pays for the new one.
+struct ChangePINCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change-pin",
+        abstract: "Replace the PIN by another one.",
+        discussion: """
+            From --pin-fd or --pin-file the first line is the old PIN, the second the new one; a third is the new one's \
+            repetition. Whatever happens meanwhile, exactly one of the two works afterwards.
+            """
+    )
+
+    @OptionGroup var options: WalletOptions
+    @OptionGroup var pins: PINOptions
+
+    func run() async throws {
+        try await AppLife.run(self.options) { life throws(CommandFailure) in
+            let pins = try self.pins.source()
+            guard let old = try await Protected.open(.changePIN, life, pins) else {
+                return await life.status(reached: false)
+            }
+            guard old.step == "PF2.9/1.1" else { return await life.status(reached: false) }
+            let new = try pins.next("New PIN of 6 digits: ")
+            var screen = try await life.enter(new)
+            if screen.step == "PF2.9/1.3" {
+                let repeated = try pins.again("The same PIN again: ")
+                screen = try await life.enter(repeated)
+            }
+            return await life.status(reached: screen.step == "UC2.6/1.3")
+        }
+    }
+}
+
+/// `wallet show-deletion-code`: the code once more, for its PIN.
+struct ShowDeletionCodeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show-deletion-code",
+        abstract: "Show the deletion code once more."
+    )
+
+    @OptionGroup var options: WalletOptions
+    @OptionGroup var pins: PINOptions
+
+    func run() async throws {
+        try await AppLife.run(self.options) { life throws(CommandFailure) in
+            let pins = try self.pins.source()
+            let screen = try await Protected.open(.deletionCode, life, pins)
+            return await life.status(reached: screen?.step == "UC9.12/1.2")
+        }
+    }
+}
+
+/// Protected actions ask for the PIN twice in one life of the app: to unlock, and to confirm (PF2.4).
+enum Protected {
+    /// Unlocks, opens `destination` and confirms it with the same PIN; nil where unlocking did not succeed.
+    static func open(
+        _ destination: AppStateMachine.Destination,
+        _ life: AppLife,
+        _ pins: PINSource
+    ) async throws(CommandFailure) -> Screen? {
+        let screen = await life.wallet.launch()
+        guard screen.step != "UC1.1/1.1" else {
+            throw .usage("no wallet is set up here; `wallet setup` makes one")
+        }
+        guard screen.step == "UC2.3/1.3" else { return nil }
+        let pin = try AppLife.sixDigits(try pins.next("PIN: "))
+        _ = try await life.enter(pin)
+        guard await !life.wallet.isLocked else { return nil }
+        _ = try await life.open(destination)
+        return try await life.enter(pin.enteredAgain())
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+internal import Devices
+internal import Vocabulary
+internal import WalletClient
+internal import WalletCore
+
+/// `wallet open`: launches the app and shows where it begins.
+struct OpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Launch the app and show its first screen."
+    )
+
+    @OptionGroup var options: WalletOptions
+
+    func run() async throws {
+        try await AppLife.run(self.options) { life throws(CommandFailure) in
+            _ = await life.wallet.launch()
+            return await life.status(reached: true)
+        }
+    }
+}
+
+/// `wallet status`: launches the app and says what is known of this wallet.
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Launch the app and say what is known of this wallet.",
+        discussion: "The first screen shows what the server says of it: whether it may be used, or who revoked it."
+    )
+
+    @OptionGroup var options: WalletOptions
+
+    func run() async throws {
+        try await AppLife.run(self.options) { life throws(CommandFailure) in
+            _ = await life.wallet.launch()
+            let setup = await life.wallet.setup
+            let walletID = await life.wallet.walletID?.description
+            var rows = [("setup", setup.rawValue)]
+            if let walletID { rows.append(("walletID", walletID)) }
+            rows += [
+                ("server", life.serverAddress),
+                ("platform", life.device.platform.rawValue),
+                ("appVersion", life.device.appVersion),
+            ]
+            life.printer.tell(rows)
+            life.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))
+            return await life.status(reached: true)
+        }
+    }
+}

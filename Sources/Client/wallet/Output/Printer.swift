@@ -1,0 +1,138 @@
+internal import Synchronization
+internal import HostSystem
+internal import WalletClient
+internal import WalletCore
+
+/// Writes what happens: to people the last screen, to programs everything, a line each.
+final class Printer: Sendable {
+    private struct State {
+        var isFirst = true
+        var last: Screen?
+    }
+
+    private let isJSON: Bool
+    private let showsSteps: Bool
+    private let palette: Palette
+    private let state = Mutex(State())
+
+    init(isJSON: Bool, showsSteps: Bool) {
+        self.isJSON = isJSON
+        self.showsSteps = showsSteps
+        self.palette = Palette(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
+    }
+
+    /// What the wallet says while it works.
+    func hear(_ event: WalletEvent) {
+        switch event {
+        case .step(let step):
+            if self.isJSON {
+                self.write(.step(step.description))
+            } else if self.showsSteps {
+                StandardStreams.writeOutput(self.palette.dim(step.description) + "\n")
+            }
+        case .screen(let screen, let obstacle):
+            let passed = self.state.withLock { state in
+                defer { state.last = screen }
+                return state.last
+            }
+            // A code is shown once: also where a command goes on to the next screen.
+            if let passed, !self.isJSON, passed.values["deletionCode"] != nil { self.draw(passed) }
+            guard self.isJSON else { return }
+            self.write(.screen(screen))
+            if let error = Self.error(screen, obstacle) { self.write(error) }
+        case .event(let event):
+            self.say(event.rawValue)
+        case .locked(let isLocked):
+            self.say(isLocked ? "locked" : "unlocked")
+        }
+    }
+
+    /// Something that is no screen.
+    func say(_ name: String, _ values: [String: Screen.Value] = [:]) {
+        if self.isJSON { self.write(.event(name, values)) }
+    }
+
+    /// Lines for a person that a program gets as an event.
+    func tell(_ rows: [(String, String)]) {
+        guard !self.isJSON else { return }
+        let width = rows.map(\.0.count).max() ?? 0
+        for (name, value) in rows {
+            let padding = String(repeating: " ", count: width - name.count)
+            StandardStreams.writeOutput("\(self.palette.dim(name + ":"))\(padding) \(value)\n")
+        }
+    }
+
+    /// The end of a run that reached a screen.
+    func finish(_ status: ExitStatus) {
+        if self.isJSON {
+            self.write(.result(status))
+        } else if let screen = self.state.withLock(\.last) {
+            self.draw(screen)
+        }
+    }
+
+    /// The end of a run that could not go on.
+    func fail(_ failure: CommandFailure) {
+        if self.isJSON {
+            self.write(.error(id: failure.status.outcome, correlationID: nil, retry: false, message: failure.message))
+            self.write(.result(failure.status))
+        } else {
+            StandardStreams.writeError("wallet: \(failure.message)\n")
+        }
+    }
+
+    private func write(_ line: OutputLine) {
+        let isFirst = self.state.withLock { state in
+            defer { state.isFirst = false }
+            return state.isFirst
+        }
+        StandardStreams.writeOutput(line.json(isFirst: isFirst) + "\n")
+    }
+
+    private func draw(_ screen: Screen) {
+        var text = self.palette.bold(screen.title) + "\n"
+        if !screen.message.isEmpty { text += screen.message + "\n" }
+        if case .text(let banner) = screen.values["banner"] { text += self.palette.highlight(banner) + "\n" }
+        if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.palette.bold(code))\n\n" }
+        for name in ["product", "version", "server"] {
+            if case .text(let value) = screen.values[name] { text += "\(name): \(value)\n" }
+        }
+        let actions = screen.actions.map { "[\($0.title)]" }
+        if !actions.isEmpty { text += self.palette.dim(actions.joined(separator: " ")) + "\n" }
+        StandardStreams.writeOutput(text)
+    }
+
+    private static func error(_ screen: Screen, _ obstacle: Obstacle?) -> OutputLine? {
+        let id: String
+        switch obstacle {
+        case .some(.deviceInsecure): id = "device-insecure"
+        case .some(.noInternet): id = "no-internet"
+        case .some(.serverUnreachable): id = "server-unreachable"
+        case .some(.other): id = "generic"
+        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
+            .some(.pinNotAccepted), .none:
+            return nil
+        }
+        var correlationID: String?
+        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
+        return .error(
+            id: id,
+            correlationID: correlationID,
+            retry: screen.actions.contains { $0.id == .retry },
+            message: nil
+        )
+    }
+}
+
+/// Colors, where they are wanted.
+struct Palette {
+    let isOn: Bool
+
+    func bold(_ text: String) -> String { self.paint(text, "1") }
+    func dim(_ text: String) -> String { self.paint(text, "2") }
+    func highlight(_ text: String) -> String { self.paint(text, "33") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        self.isOn ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

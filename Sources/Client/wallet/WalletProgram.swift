@@ -1,0 +1,44 @@
+import ArgumentParser
+internal import HostSystem
+
+/// The wallet without a screen, for scripts and testers.
+@main
+struct WalletProgram: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wallet",
+        abstract: "A wallet whose PIN is checked by a remote server, without a screen.",
+        discussion: """
+            Each command is one life of the app: it launches, locked, does what it is named for, prints the last \
+            screen and ends.
+
+            EXAMPLES
+
+              A lab of your own, served in another terminal:
+                remote-pin-server init --lab lab && remote-pin-server lab up lab
+
+              A wallet on a simulated phone, from setup to unlock (asks for the PIN):
+                wallet setup --lab lab --home phone
+                wallet unlock --lab lab --home phone
+
+              The same from a script; the PIN is a line of a file, never an option:
+                printf '024791\\n' >pin && chmod 600 pin
+                wallet unlock --lab lab --home phone --pin-file pin --json
+
+              Another PIN: the old one is the first line, the new one the second:
+                printf '024791\\n135790\\n' | wallet change-pin --lab lab --home phone --pin-fd 0
+
+              A rooted phone, which is refused with exit code 14:
+                wallet setup --lab lab --home rooted --platform ios --rooted
+
+            EXIT CODES
+
+              0 done · 10 wrong PIN · 11 blocked for a time · 12 blocked for good · 13 revoked · 14 device insecure ·
+              15 no internet · 16 server unreachable · 17 update needed · 18 cancelled or not accepted ·
+              64 usage · 70 internal · 75 the home is in use by another process
+            """,
+        subcommands: [
+            OpenCommand.self, SetupCommand.self, UnlockCommand.self, StatusCommand.self, ChangePINCommand.self,
+            ShowDeletionCodeCommand.self, WipeCommand.self,
+        ]
+    )
+}
