@@ -1,0 +1,107 @@
+import Glibc
+import Lab
+import HostSystem
+import TestSupport
+import Testing
+import Wire
+
+/// G4 against whoever can fill the server's disk, at any moment of a guess.
+@Suite(
+    "A server whose disk is full",
+    .enabled(if: SmallDisk.isPermitted, "small file systems can only be mounted by root"),
+    .serialized
+)
+struct DiskFullTests {
+    @Test("right and wrong PINs get the same answer, nothing is judged or forgotten, and with room it goes on")
+    func full() async throws {
+        var dice = Dice(for: "disk full")
+        let (lab, disk) = try await Self.labOnSmallDisk()
+        let server = try await lab.start()
+        let guessers = try await Self.guessers(in: lab, &dice)
+        for _ in 0..<5 {
+            try await guessers.all { try await $0.openSession() }
+            try await Self.fill(disk, under: guessers)
+            // In any order, at the same time and one by one.
+            for guesser in guessers.shuffled(using: &dice) {
+                for right in [true, false].shuffled(using: &dice) {
+                    let refusal = try await guesser.guess(right: right)
+                    #expect(Self.isUnavailable(refusal), "right: \(right)")
+                }
+            }
+            try await guessers.all { guesser in
+                let refusal = try await guesser.guess()
+                #expect(Self.isUnavailable(refusal))
+            }
+            try disk.clear()
+            try await guessers.all { guesser in
+                for right in [false, true, false] {
+                    let refusal = try await guesser.guess(right: right)
+                    #expect(refusal == nil)
+                }
+            }
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("killed while its disk is full or filling, it has forgotten nothing once there is room")
+    func killed() async throws {
+        var dice = Dice(for: "disk full and killed")
+        let (lab, disk) = try await Self.labOnSmallDisk()
+        var server = try await lab.start()
+        let guessers = try await Self.guessers(in: lab, &dice)
+        for _ in 0..<15 {
+            let victim = server
+            try await guessers.all { try await $0.openSession() }
+            let moment = Moment(after: .random(in: 1...96, using: &dice)) { victim.send(SIGKILL) }
+            async let guesses: Void = guessers.all { try await $0.guessUntilGone(moment) }
+            disk.fill()
+            try await guesses
+            await victim.kill()
+            // A start on the full disk says so, or serves; it loses nothing either way.
+            do {
+                let early = try await lab.start()
+                await early.kill()
+            } catch let failure as ServerProcess.NotReady {
+                #expect(failure.output.contains("disk is full"), "\(failure)")
+            }
+            try disk.clear()
+            server = try await lab.start()
+        }
+        try await guessers.all { guesser in
+            try await guesser.openSession()
+            let refusal = try await guesser.guess(right: true)
+            #expect(refusal == nil)
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    private static func labOnSmallDisk() async throws -> (LabUnderTest, SmallDisk) {
+        let lab = try await LabUnderTest()
+        return (lab, try SmallDisk(at: lab.lab.dataFolder))
+    }
+
+    private static func guessers(in lab: LabUnderTest, _ dice: inout Dice) async throws -> [Guesser] {
+        var guessers: [Guesser] = []
+        for _ in 0..<4 { guessers.append(try await Guesser(in: lab, dice: dice.split())) }
+        return guessers
+    }
+
+    /// Fills the disk while they guess, until the largest commit that four of them can make finds no room, and the
+    /// smallest neither.
+    private static func fill(_ disk: SmallDisk, under guessers: [Guesser]) async throws {
+        var inARow = 0
+        while inARow < 8 {
+            disk.fill()
+            var refused = 0
+            for guesser in guessers {
+                let refusal = try await guesser.guess(right: refused % 2 == 0)
+                if Self.isUnavailable(refusal) { refused += 1 }
+            }
+            inARow = refused == guessers.count ? inARow + 1 : 0
+        }
+    }
+
+    private static func isUnavailable(_ refusal: Refusal.Reason?) -> Bool {
+        if case .unavailable = refusal { true } else { false }
+    }
+}

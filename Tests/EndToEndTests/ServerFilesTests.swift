@@ -1,0 +1,104 @@
+import Glibc
+import Lab
+import HostSystem
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+
+/// Files that are not what the server needs, at its start and while it runs.
+@Suite("The server's files")
+struct ServerFilesTests {
+    private let lab: LabUnderTest
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+    }
+
+    @Test("a store of a newer version is named with both versions, and left as it is")
+    func newerStore() async throws {
+        let path = "\(self.lab.lab.dataFolder)/wallets.db"
+        var bytes = try DurableFile.read(path, atMost: 1 << 24)
+        // The file's `user_version` (SQLite: Database File Format §1.3).
+        bytes[63] = 99
+        try DurableFile.write(bytes, to: path)
+        let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])
+        #expect(run.exitCode == 74)
+        #expect(run.output.contains("has version 99"), "\(run.output)")
+        #expect(try DurableFile.read(path, atMost: 1 << 24) == bytes)
+    }
+
+    @Test(
+        "a vault key file that is open to others, damaged or missing is named with the way out",
+        arguments: [("mode", "chmod 600"), ("damage", "restore it from a backup"), ("loss", "vault.key")]
+    )
+    func vaultKey(what: String, message: String) async throws {
+        let path = self.lab.lab.vaultKeyFile
+        let bytes = try DurableFile.read(path, atMost: 1 << 16)
+        switch what {
+        case "mode": try DurableFile.write(bytes, to: path, mode: 0o640)
+        case "damage": try DurableFile.write(Array(bytes.dropLast(9)) + [0x21], to: path)
+        default: try DurableFile.remove(path)
+        }
+        let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])
+        #expect(run.exitCode == 78, "\(run.output)")
+        #expect(run.output.contains(message), "\(run.output)")
+        #expect(DurableFile.exists(path) == (what != "loss"), "a key is never made anew")
+        try DurableFile.write(bytes, to: path)
+        let server = try await self.lab.start()
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("SIGHUP brings the new certificate and keeps connections; a bad one is named and changes nothing")
+    func certificate() async throws {
+        let server = try await self.lab.start()
+        let old = try self.lab.server
+        let session = try await self.lab.register(pin: "024791").openSession()
+
+        let authority = LabAuthority()
+        let (certificate, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
+        try DurableFile.write(Array(certificate.utf8), to: self.lab.lab.certificateFile)
+        try DurableFile.write(Array(key.utf8), to: self.lab.lab.certificateKeyFile)
+        server.send(SIGHUP)
+        #expect(await server.writes("certificate reloaded"))
+        let trust = TLSTrust.authority(pem: Array(authority.tlsAuthorityPEM.utf8))
+        let new = TestServer(
+            host: old.host,
+            port: old.port,
+            tls: try TLSClientContext(trust: trust, serverName: "localhost"),
+            authorityFolder: old.authorityFolder,
+            clock: old.clock
+        )
+        try await new.greet().close()
+        await #expect(throws: ConnectError.self) { try await old.connect() }
+        #expect(try await session.check("024791").isValid)
+
+        try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
+        server.send(SIGHUP)
+        #expect(await server.writes("the old certificate stays"))
+        try await new.greet().close()
+        #expect(try await session.check("024791").isValid)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test(
+        "a full disk keeps the server from starting, or it serves; nothing is lost",
+        .enabled(if: SmallDisk.isPermitted)
+    )
+    func fullDisk() async throws {
+        let path = "\(self.lab.lab.dataFolder)/wallets.db"
+        let disk = try SmallDisk(at: self.lab.lab.dataFolder)
+        let bytes = try DurableFile.read(path, atMost: 1 << 24)
+        disk.fill()
+        do {
+            let server = try await self.lab.start()
+            await server.kill()
+        } catch let failure as ServerProcess.NotReady {
+            #expect(failure.output.contains("disk is full"), "\(failure)")
+        }
+        #expect(try DurableFile.read(path, atMost: 1 << 24) == bytes)
+        try disk.clear()
+        let server = try await self.lab.start()
+        #expect(await server.terminate() == 0)
+    }
+}

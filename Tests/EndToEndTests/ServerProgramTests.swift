@@ -1,0 +1,170 @@
+import Lab
+import HostSystem
+import TestSupport
+import Testing
+import Vocabulary
+
+/// Runs the program with these arguments.
+private func server(_ arguments: String...) async throws -> ProgramRun {
+    try await ServerProcess.run("remote-pin-server", arguments)
+}
+
+/// A lab in a folder of its own, made by the program.
+private func lab(_ path: String) async throws -> LabFolder {
+    let run = try await server("init", "--lab", path)
+    try #require(run.exitCode == 0, "\(run.output)")
+    return LabFolder(path)
+}
+
+@Suite("The server's program")
+struct ServerProgramTests {
+    private let folder = TemporaryFolder()
+    private var path: String { self.folder.path }
+
+    @Test("a lab is served on a free port, and on the same one after it was killed")
+    func samePort() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        #expect(try LabFile(of: lab).port == 0)
+        let first = try await ServerProcess.start(["serve", lab.path])
+        let port = try LabFile(of: lab).port
+        #expect(port != 0)
+        await first.kill()
+        let second = try await ServerProcess.start(["serve", lab.path])
+        #expect(try LabFile(of: lab).port == port)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test("wherever a lab lies its socket can be opened, and its clock only goes forward")
+    func deepLab() async throws {
+        let deep = "\(self.path)/" + Array(repeating: "a-rather-long-name", count: 10).joined(separator: "/")
+        let parents = deep.split(separator: "/").dropLast()
+        for count in 3...parents.count {
+            try DurableFile.makeFolder("/" + parents.prefix(count).joined(separator: "/"))
+        }
+        let lab = try await lab(deep)
+        let running = try await ServerProcess.start(["serve", deep])
+        let before = try FollowedLabClock(file: lab.clockFile).now()
+        let moved = try await server("admin", "clock", "advance", "61s", "--lab", deep)
+        #expect(moved.exitCode == 0, "\(moved.output)")
+        #expect(try FollowedLabClock(file: lab.clockFile).now() >= before + .seconds(61))
+        #expect(try await server("admin", "clock", "advance", "-1s", "--lab", deep).exitCode == 64)
+        #expect(await running.terminate() == 0)
+        #expect(try await server("admin", "clock", "advance", "61s", "--lab", deep).exitCode == 69)
+    }
+
+    @Test("what exists is never overwritten")
+    func initTwice() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let key = try DurableFile.read(lab.vaultKeyFile, atMost: 4096)
+        for arguments in [["init", "--lab", lab.path], ["init", lab.path], ["init", lab.serverFolder]] {
+            let run = try await ServerProcess.run("remote-pin-server", arguments)
+            #expect(run.exitCode == 74)
+            #expect(run.output.contains("nothing was changed"))
+        }
+        #expect(try DurableFile.read(lab.vaultKeyFile, atMost: 4096) == key)
+    }
+
+    @Test("a data folder in use is refused with the process that has it")
+    func inUse() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let running = try await ServerProcess.start(["serve", lab.path])
+        let second = try await server("serve", lab.path)
+        #expect(second.exitCode == 69)
+        #expect(second.output.contains("in use by process \(running.processID)"), "\(second.output)")
+        #expect(await running.terminate() == 0)
+    }
+
+    @Test("a store that is missing or none is named, and nothing of it is lost")
+    func unusableStore() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let store = "\(lab.dataFolder)/wallets.db"
+        let bytes = try DurableFile.read(store, atMost: 1 << 24)
+        let junk = Array("not a database, whatever its name says ".utf8) + Array(repeating: 1, count: 4096)
+        try DurableFile.write(junk, to: store)
+        let damaged = try await server("serve", lab.path)
+        #expect(damaged.exitCode == 74)
+        #expect(damaged.output.contains("not a wallet store"), "\(damaged.output)")
+        #expect(try DurableFile.read(store, atMost: 1 << 24) == junk)
+        try DurableFile.remove(store)
+        let missing = try await server("serve", lab.path)
+        #expect(missing.exitCode == 74)
+        #expect(missing.output.contains("no store at"), "\(missing.output)")
+        #expect(!DurableFile.exists(store))
+        try DurableFile.write(bytes, to: store)
+        let running = try await ServerProcess.start(["serve", lab.path])
+        #expect(await running.terminate() == 0)
+    }
+
+    @Test("init without a lab invents nothing: what only the operator knows has to be named")
+    func production() async throws {
+        let path = "\(self.path)/production"
+        #expect(try await server("init", path).exitCode == 0)
+        for name in ["server.yaml", "vault.key", "data/wallets.db"] { #expect(DurableFile.exists("\(path)/\(name)")) }
+        let run = try await server("serve", path)
+        #expect(run.exitCode == 78)
+        for name in ["tls.certificate", "tls.key", "android.apps"] { #expect(run.output.contains(name)) }
+    }
+
+    @Test("production refuses a lab's roots, its folder and its clock; a lab refuses production's store")
+    func boundary() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let path = "\(self.path)/production"
+        #expect(try await server("init", path).exitCode == 0)
+        let named = [
+            "--tls.certificate", lab.certificateFile, "--tls.key", lab.certificateKeyFile,
+            "--ios.apps", "ABCDE12345.org.example.wallet", "--listen.address", "127.0.0.1:0",
+        ]
+        func check(_ more: [String]) async throws -> ProgramRun {
+            try await ServerProcess.run("remote-pin-server", ["check-config", path] + named + more)
+        }
+        #expect(try await check([]).exitCode == 0)
+        let roots = try await check(["--android.roots", "\(lab.authorityFolder)/android-root.pem"])
+        #expect(roots.exitCode == 78)
+        #expect(roots.output.contains("is a lab's root"), "\(roots.output)")
+        let folder = try await check(["--data.folder", lab.dataFolder])
+        #expect(folder.exitCode == 78)
+        #expect(folder.output.contains("lies in the lab"), "\(folder.output)")
+        let clock = try await check(["--lab.folder", lab.path])
+        #expect(clock.exitCode == 78)
+        #expect(clock.output.contains("must not change sides"), "\(clock.output)")
+
+        let running = try await ServerProcess.start(["serve", path] + named)
+        let advance = try await server("admin", "clock", "advance", "61s", "--socket", "\(path)/admin.sock")
+        #expect(advance.exitCode == 69)
+        #expect(advance.output.contains("not a lab's"), "\(advance.output)")
+        #expect(await running.terminate() == 0)
+    }
+
+    @Test("every problem of a configuration is named at once, with its line and the nearest name")
+    func problems() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let file = "\(self.path)/wrong.yaml"
+        try DurableFile.write(Array("pin:\n  round: 4\nlog:\n  level: loud\n".utf8), to: file)
+        let run = try await server("check-config", "--config", file, "--tls.key", lab.certificateKeyFile)
+        #expect(run.exitCode == 78)
+        #expect(run.output.contains("\(file):2: unknown setting `pin.round`; did you mean `pin.rounds`?"))
+        #expect(run.output.contains("\(file):4: `log.level` cannot be `loud`"))
+        #expect(run.output.contains("`tls.certificate` must be set"))
+        #expect(!run.output.contains("`tls.key` must be set"))
+    }
+
+    @Test("a key file that others can read is refused")
+    func openKey() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let key = try DurableFile.read(lab.certificateKeyFile, atMost: 4096)
+        try DurableFile.write(key, to: lab.certificateKeyFile, mode: 0o644)
+        let run = try await server("serve", lab.path)
+        #expect(run.exitCode == 78)
+        #expect(run.output.contains("others must not read it"), "\(run.output)")
+    }
+
+    @Test("the program explains itself")
+    func help() async throws {
+        let help = try await server("help", "serve")
+        #expect(help.exitCode == 0)
+        #expect(help.output.contains("--session.lifetime <duration>"))
+        #expect(try await server("--version").output.contains("remote-pin/1"))
+        #expect(try await server("--generate-completion-script", "bash").output.contains("check-config"))
+        #expect(try await server("serv").exitCode == 64)
+    }
+}

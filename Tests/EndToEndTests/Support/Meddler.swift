@@ -1,0 +1,61 @@
+import Lab
+import HostSystem
+import TestSupport
+import Transport
+import Wire
+
+/// A proxy with a certificate that the client trusts: it reads every call, and answers what it likes.
+///
+/// It is what a stolen or tricked certificate authority makes possible (G6, and "Believing the server").
+final class Meddler: Sendable {
+    /// What the proxy says to a call; it may ask the real server first.
+    typealias Answering = @Sendable (Call, _ relayed: () async throws -> CallResult) async throws -> CallResult
+
+    /// A lab's folder whose server is the proxy.
+    let folder: String
+    private let listener: RPCListener
+    private let serving: Task<Void, Never>
+
+    /// Stands between wallets of a lab and its real server.
+    init(before lab: LabUnderTest, answering: @escaping Answering) async throws {
+        self.folder = "\(lab.folder)/meddler"
+        let authority = try LabAuthority.load(from: lab.lab.authorityFolder)
+        let (certificate, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
+        try DurableFile.makeFolder(self.folder)
+        try DurableFile.write(Array(certificate.utf8), to: "\(self.folder)/tls.pem")
+        try DurableFile.write(Array(key.utf8), to: "\(self.folder)/tls.key")
+        self.listener = try await RPCListener.bind(
+            host: "127.0.0.1",
+            port: 0,
+            tls: try TLSServerContext(
+                certificateFile: "\(self.folder)/tls.pem",
+                keyFile: "\(self.folder)/tls.key"
+            )
+        )
+        var file = try LabFile(of: lab.lab)
+        file.port = self.listener.port
+        try file.write(to: LabFolder(self.folder))
+        let server = try lab.server
+        self.serving = Task { [listener] in
+            await listener.serve { await Self.serve($0, server, answering) }
+        }
+    }
+
+    deinit {
+        self.listener.stop()
+        self.serving.cancel()
+    }
+
+    /// One client's connection, with one of its own to the server; whatever fails ends both.
+    private static func serve(_ client: ServerConnection, _ server: TestServer, _ answering: Answering) async {
+        guard let upstream = try? await server.connect() else { return }
+        defer { upstream.close() }
+        while case .request(let request) = await client.next() {
+            let result = try? await answering(request.call) {
+                try await upstream.call(request.call, timeout: TestWallet.patience)
+            }
+            guard let result else { return }
+            await client.send(Response(id: request.id, result: result))
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import HostSystem
+import Testing
+import TestSupport
+
+/// The real wallet against the real server, as a script uses it.
+@Suite("The wallet command")
+final class WalletOutputTests {
+    private let folder: String
+    private let lab: String
+    private let schema: JSONSchema
+
+    init() async throws {
+        self.folder =
+            FileManager.default.temporaryDirectory.appendingPathComponent("rp-\(UUID().uuidString.prefix(8))")
+            .path
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        self.lab = self.folder + "/lab"
+        let schemaPath = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../docs/wallet-output.schema.json").path
+        self.schema = try JSONSchema(contentsOf: schemaPath)
+        let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.lab])
+        try #require(made.exitCode == 0, "\(made.output)")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: self.folder)
+    }
+
+    /// One run of the wallet with these lines as PINs.
+    private func wallet(_ pins: [String], _ arguments: String..., home: String = "phone") async throws -> ProgramRun {
+        let file = self.folder + "/pins"
+        try Data(pins.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
+        let needsPIN = pins.isEmpty ? [] : ["--pin-file", file]
+        return try await ServerProcess.run(
+            "wallet",
+            arguments + ["--lab", self.lab, "--home", self.folder + "/" + home] + needsPIN
+        )
+    }
+
+    private func lines(_ run: ProgramRun) -> [String] {
+        run.output.split(separator: "\n").map(String.init)
+    }
+
+    @Test("every line of a full run is what the schema says, the version stands in the first, the result in the last")
+    func everyLine() async throws {
+        let server = try await ServerProcess.start(["lab", "up", self.lab])
+        let runs = [
+            try await self.wallet([], "open", "--json"),
+            try await self.wallet(["111111"], "setup", "--json"),
+            try await self.wallet(["024791", "024792"], "setup", "--json"),
+            try await self.wallet(["024791"], "setup", "--json", "--code-written-down"),
+            try await self.wallet(["024791"], "unlock", "--json"),
+            try await self.wallet(["024791", "135790"], "change-pin", "--json"),
+            try await self.wallet(["135790"], "show-deletion-code", "--json"),
+            try await self.wallet([], "status", "--json"),
+            try await self.wallet(["111222"], "unlock", "--json"),
+            try await self.wallet(["111223"], "unlock", "--json"),
+            try await self.wallet(["111224"], "unlock", "--json"),
+            try await self.wallet(["111225"], "unlock", "--json"),
+            try await self.wallet([], "open", "--json", "--network", "off"),
+            try await self.wallet(["12"], "unlock", "--json", "--network", "on"),
+            try await self.wallet([], "open", "--json", "--rooted"),
+            try await self.wallet([], "wipe", "--json", "--no-rooted"),
+        ]
+        await server.terminate()
+        let unreachable = try await self.wallet(["024791"], "setup", "--json", home: "other")
+        #expect(
+            (runs + [unreachable]).map(\.exitCode) == [0, 18, 18, 0, 0, 0, 0, 0, 10, 10, 10, 11, 0, 64, 14, 0, 16]
+        )
+        for run in runs + [unreachable] {
+            let lines = self.lines(run)
+            for line in lines { #expect(self.schema.findings(in: line).isEmpty, "\(line)") }
+            #expect(try lines.enumerated().allSatisfy { try (JSONValue($1)["v"] == .integer(1)) == ($0 == 0) })
+            let result = try JSONValue(try #require(lines.last))
+            #expect(result["type"] == .string("result"))
+            #expect(result["exitCode"] == .integer(Int(run.exitCode)))
+        }
+    }
+
+    @Test("no output and no file of a wallet holds its PIN, and everything in its home is its owner's alone")
+    func secrets() async throws {
+        let server = try await ServerProcess.start(["lab", "up", self.lab])
+        let runs = [
+            try await self.wallet(["864209"], "setup", "--json", "--code-written-down"),
+            try await self.wallet(["864209"], "unlock", "--trace"),
+        ]
+        #expect(!runs.map(\.output).joined().contains("864209"))
+        await server.terminate()
+        #expect(!server.output.contains("864209"))
+        let home = self.folder + "/phone"
+        let manager = FileManager.default
+        for name in try #require(manager.enumerator(atPath: home)?.allObjects as? [String]) {
+            let path = home + "/" + name
+            let attributes = try manager.attributesOfItem(atPath: path)
+            let mode = try #require(attributes[.posixPermissions] as? Int)
+            #expect(mode & 0o077 == 0, "\(name) has mode \(String(mode, radix: 8))")
+            guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+            let contents = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+            #expect(!contents.contains("864209"), "\(name)")
+        }
+    }
+
+    @Test("a home that another process uses is refused with its process id")
+    func homeInUse() async throws {
+        let home = self.folder + "/phone"
+        try DurableFile.makeFolder(home)
+        let lock = try FileLock(home + "/lock")
+        let run = try await self.wallet([], "open")
+        #expect(run.exitCode == 75)
+        #expect(run.output.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test(
+        "files that are not this version's are named and left as they are",
+        arguments: [
+            ("{\"version\":2,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "as it was written"),
+        ]
+    )
+    func unreadable(contents: String, message: String) async throws {
+        let app = self.folder + "/phone/app"
+        try DurableFile.makeFolder(app)
+        try DurableFile.write(Array(contents.utf8), to: app + "/state.json")
+        let run = try await self.wallet([], "open")
+        #expect(run.exitCode == 70)
+        #expect(run.output.contains(message))
+        #expect(try DurableFile.read(app + "/state.json", atMost: 1000) == Array(contents.utf8))
+    }
+
+    @Test("a wrong option is refused with exit code 64, and a missing lab is named")
+    func usage() async throws {
+        #expect(try await self.wallet([], "open", "--homee").exitCode == 64)
+        let run = try await ServerProcess.run(
+            "wallet",
+            ["open", "--lab", self.folder + "/none", "--home", self.folder + "/phone"]
+        )
+        #expect(run.exitCode == 64)
+        #expect(run.output.contains(self.folder + "/none"))
+    }
+}
