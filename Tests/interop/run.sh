@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Runs the Python client against a fresh lab of the real server.
+#
+#   Tests/interop/run.sh FOLDER-OF-THE-PROGRAMS
+#
+# Everything happens in a temporary folder and on a free loopback port; only the Python packages stay, in .venv beside
+# this file.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+server=${1:?usage: run.sh FOLDER-OF-THE-PROGRAMS}/remote-pin-server
+work=$(mktemp -d "${TMPDIR:-/tmp}/remote-pin-interop.XXXXXX")
+server_pid=
+
+finish() {
+    status=$?
+    [ -z "$server_pid" ] || kill -KILL "$server_pid" 2>/dev/null || true
+    if [ $status -ne 0 ] && [ -s "$work/server.out" ]; then
+        echo "The last lines of the server:" >&2
+        tail -n 15 "$work/server.out" >&2
+    fi
+    rm -rf "$work"
+}
+trap finish EXIT
+
+python="$here/.venv/bin/python"
+if ! "$python" -c 'import google.protobuf, OpenSSL, cryptography' 2>/dev/null; then
+    python3 -m venv "$here/.venv"
+    "$python" -m pip install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
+fi
+
+echo "The vectors are what docs/protocol.md gives"
+"$python" "$here/make_vectors.py" | diff - "$here/../../docs/protocol-vectors.json" >&2
+
+"$server" init --lab "$work/lab" >"$work/server.out" 2>&1
+"$server" lab up "$work/lab" >>"$work/server.out" 2>&1 &
+server_pid=$!
+for _ in $(seq 1 200); do
+    grep -q ready "$work/server.out" && break
+    kill -0 "$server_pid" 2>/dev/null || { echo "the server did not start" >&2; exit 1; }
+    sleep 0.05
+done
+
+"$python" "$here/client.py" "$work/lab"
+
+kill -TERM "$server_pid"
+wait "$server_pid"
+server_pid=

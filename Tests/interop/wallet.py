@@ -1,0 +1,113 @@
+"""A wallet: what it keeps, and its calls."""
+
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import messages
+import remote_pin as rp
+from connection import VERSION
+
+
+class Pair:
+    """What belongs to one PIN on the device: id, salt and slot; never a key."""
+
+    def __init__(self):
+        self.id = os.urandom(16)
+        self.salt = os.urandom(32)
+        self.slot = None
+
+    def seal(self, pin, share, wallet_id, data_key):
+        key = rp.pin_slot_key(rp.slot_part(pin, self.salt), share, wallet_id)
+        nonce = os.urandom(12)
+        self.slot = nonce + AESGCM(key).encrypt(nonce, data_key, b"")
+
+    def open(self, pin, share, wallet_id):
+        """The data key; None where PIN or share is not the right one."""
+        key = rp.pin_slot_key(rp.slot_part(pin, self.salt), share, wallet_id)
+        try:
+            return AESGCM(key).decrypt(self.slot[:12], self.slot[12:], b"")
+        except InvalidTag:
+            return None
+
+
+class Wallet:
+    def __init__(self, phone):
+        self.phone = phone
+        self.pair = Pair()
+        self.data_key = os.urandom(32)
+        self.id = None
+        self.deletion_code = None
+
+    # Enrollment
+
+    def enroll(self, connection, pin):
+        """BeginEnrollment and Register; seals the slot with the unlock share."""
+        enrollment = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
+        self.id = enrollment.wallet_id
+        chain = self.phone.attest(rp.sha256(enrollment.token))
+        self.register(connection, enrollment.token, pin, chain)
+        return enrollment.token
+
+    def register(self, connection, token, pin, chain):
+        key = rp.pin_key(pin, self.pair.salt)
+        body = messages.RegisterBody(
+            pin_public_key=rp.public_bytes(key),
+            pin_key_id=self.pair.id,
+            android={"certificates": chain},
+            device={"model": "Interop", **VERSION},
+        ).SerializeToString()
+        result = connection.call(
+            register=messages.RegisterRequest(
+                token=token,
+                body=body,
+                pin_signature=rp.sign(key, rp.statement(rp.REGISTER_PIN, connection.binding, self.id, 0, body)),
+                device_proof=self.phone.prove(
+                    rp.statement(rp.REGISTER_DEVICE, connection.binding, self.id, 0, body)
+                ),
+            )
+        )
+        self.deletion_code = result.deletion_code
+        self.pair.seal(pin, result.unlock_share, self.id, self.data_key)
+
+    # Session
+
+    def session_call(self, connection):
+        body = messages.OpenSessionBody(**VERSION).SerializeToString()
+        proof = self.phone.prove(rp.statement(rp.SESSION, connection.binding, self.id, 0, body))
+        return messages.OpenSessionRequest(wallet_id=self.id, body=body, device_proof=proof)
+
+    def open_session(self, connection):
+        return connection.call(open_session=self.session_call(connection))
+
+    def instruct_call(self, connection, counter, pin, attempt=None, new=None, **instruction):
+        """An Instruct; `new` is (PIN, pair) for a change of the PIN."""
+        key = rp.pin_key(pin, self.pair.salt)
+        new_key = rp.pin_key(new[0], new[1].salt) if new else None
+        if new:
+            instruction = {
+                "change_pin": {"new_public_key": rp.public_bytes(new_key), "new_pin_key_id": new[1].id}
+            }
+        body = messages.InstructBody(
+            attempt_id=attempt or os.urandom(16),
+            pin_key_id=self.pair.id,
+            candidate_public_key=rp.public_bytes(key),
+            **(instruction or {"check_pin": {}}),
+        ).SerializeToString()
+
+        def statement(purpose):
+            return rp.statement(purpose, connection.binding, self.id, counter, body)
+
+        return messages.InstructRequest(
+            counter=counter,
+            body=body,
+            pin_signature=rp.sign(key, statement(rp.INSTRUCT_PIN)),
+            new_pin_signature=rp.sign(new_key, statement(rp.NEW_PIN)) if new else b"",
+        )
+
+    def instruct(self, connection, counter, pin, **options):
+        """The kind of result and the result."""
+        response = connection.call(instruct=self.instruct_call(connection, counter, pin, **options))
+        kind = response.WhichOneof("result")
+        return kind, getattr(response, kind)
