@@ -1,0 +1,71 @@
+import AttestationVerifier
+import Evidence
+import Vocabulary
+
+// What libFuzzer calls with each input. The first byte says which parser gets the rest, so that one corpus serves all.
+
+/// The parsers of evidence that a stranger sends, and the verifiers over them.
+private enum Target: UInt8, CaseIterable {
+    case cbor, attestationObject, assertion, authenticatorData, certificate, keyDescription, chain, appleVerifier, pem
+}
+
+private let verifier = EvidenceVerifier(
+    policy: AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: ["ABCDE12345.org.example"]))
+)
+private let digest = sha256([])
+private let time = Timestamp(milliseconds: 1_795_000_000_000)
+
+/// Runs one input; what it is refused for does not matter, that it ends does.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    let input = Array(UnsafeBufferPointer(start: start, count: count))
+    guard let first = input.first, let target = Target(rawValue: first) else { return -1 }
+    let bytes = Array(input.dropFirst())
+    switch target {
+    case .cbor:
+        // A strict decoder reads one encoding of a value only, so writing it gives the same bytes.
+        if let item = try? CBOR(decoding: bytes) { precondition(item.encoded == bytes, "CBOR reads what it writes") }
+    case .attestationObject: _ = try? AppAttestObject(decoding: bytes)
+    case .assertion: _ = try? AppAttestAssertion(decoding: bytes)
+    case .authenticatorData:
+        for withCredential in [true, false] {
+            _ = try? AuthenticatorData(decoding: bytes, withCredential: withCredential)
+        }
+    case .certificate:
+        guard let certificate = try? Certificate(decoding: bytes) else { break }
+        precondition(certificate.encoded == bytes, "a certificate is all of its bytes")
+        _ = certificate.isAuthority
+        _ = certificate.publicKey.p256
+        _ = certificate.subject.matches(certificate.issuer)
+        for value in certificate.values(of: .keyDescription) { _ = try? KeyDescription(decoding: value) }
+    case .keyDescription: _ = try? KeyDescription(decoding: bytes)
+    case .chain:
+        var verification = Verification()
+        _ = verifier.verify(android: chain(bytes), challenge: digest, at: time, verification: &verification)
+        precondition(verification.signatureChecks <= EvidenceLimits.signatureChecks, "within the budget")
+    case .appleVerifier:
+        var verification = Verification()
+        _ = verifier.verify(
+            appleObject: bytes,
+            keyID: digest.bytes,
+            clientDataHash: digest,
+            at: time,
+            verification: &verification
+        )
+        precondition(verification.signatureChecks <= EvidenceLimits.signatureChecks, "within the budget")
+    case .pem: _ = PEM.certificates(in: String(decoding: bytes, as: UTF8.self))
+    }
+    return 0
+}
+
+/// Certificates behind one another, each behind its length in two bytes.
+private func chain(_ bytes: [UInt8]) -> [[UInt8]] {
+    var chain: [[UInt8]] = []
+    var rest = bytes[...]
+    while rest.count >= 2 {
+        let count = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+        chain.append(Array(rest.prefix(count)))
+        rest = rest.dropFirst(count)
+    }
+    return chain
+}
