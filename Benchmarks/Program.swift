@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import Secrets
+import Statements
+import TestSupport
+import Vocabulary
+
+/// Measures a real server over real connections, beside the bare signature verification that it cannot do without.
+@main
+struct Program: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remote-pin-bench",
+        abstract: "PIN checks, unlocks and signature verifications per second, from one run.",
+        discussion: """
+            Starts the server beside this program on a lab in a temporary folder, with its database on disk and every \
+            attempt counted durably. What counts is the ratio at the end: how much of the server's CPU time for a PIN \
+            check is the one signature verification that a check needs. Absolute numbers depend on the machine and on \
+            this program, which runs beside the server.
+            """
+    )
+
+    @Option(help: ArgumentHelp("Connections, each with a wallet of its own.", valueName: "n"))
+    var connections = 64
+
+    @Option(help: ArgumentHelp("PIN checks on each connection and pass.", valueName: "n"))
+    var checks = 480
+
+    @Option(help: ArgumentHelp("Unlocks over a new connection each.", valueName: "n"))
+    var unlocks = 2000
+
+    @Option(help: ArgumentHelp("Passes; the middle one of each figure is printed.", valueName: "n"))
+    var passes = 3
+
+    @Option(help: ArgumentHelp("Where the lab is made; its disk is what counts are synced to.", valueName: "dir"))
+    var folder = NSTemporaryDirectory()
+
+    func validate() throws {
+        guard (1...1000).contains(self.connections), (1...100_000).contains(self.checks),
+            (1...1_000_000).contains(self.unlocks), (1...99).contains(self.passes)
+        else { throw ValidationError("1 … 1000 connections, at least one check, unlock and pass") }
+    }
+
+    func run() async throws {
+        let verification = Verification.cost()
+        print(
+            String(
+                format: "P-256 verification      %8.1f µs CPU  %9.0f /s on one core",
+                verification,
+                1e6 / verification
+            )
+        )
+        AttestationBench.run(progress: Self.progress)
+        let bench = try await Bench.start(folder: self.folder, connections: self.connections, progress: Self.progress)
+        do {
+            let right = try await self.middle("all right") { try await bench.checkAll(self.checks, right: true) }
+            let wrong = try await self.middle("all wrong") { try await bench.checkAll(self.checks, right: false) }
+            let unlocks = try await self.middle("unlocks") { try await bench.unlockAll(self.unlocks) }
+            Self.progress("")
+            Self.show("PIN checks, all right", right)
+            Self.show("PIN checks, all wrong", wrong)
+            Self.show("unlocks, new connection", unlocks)
+            print(String(format: "ratio, all right        %8.2f", verification / right.serverMicroseconds))
+            print(String(format: "ratio, all wrong        %8.2f", verification / wrong.serverMicroseconds))
+        } catch {
+            await bench.stop()
+            throw error
+        }
+        await bench.stop()
+    }
+
+    /// The pass in the middle by the server's CPU time.
+    private func middle(_ name: String, _ pass: () async throws -> Bench.Figure) async throws -> Bench.Figure {
+        var figures: [Bench.Figure] = []
+        for number in 1...self.passes {
+            Self.progress("\(name), pass \(number) of \(self.passes)")
+            figures.append(try await pass())
+        }
+        return figures.sorted { $0.serverMicroseconds < $1.serverMicroseconds }[figures.count / 2]
+    }
+
+    private static func show(_ name: String, _ figure: Bench.Figure) {
+        let label = name.padding(toLength: 23, withPad: " ", startingAt: 0)
+        print(
+            String(
+                format: "%@ %8.1f µs CPU  %9.0f /s  (%d done)",
+                label,
+                figure.serverMicroseconds,
+                figure.perSecond,
+                figure.count
+            )
+        )
+    }
+
+    /// One line on a terminal's standard error, overwritten by the next.
+    private static func progress(_ text: String) {
+        guard isatty(STDERR_FILENO) == 1 else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+    }
+}
