@@ -43,7 +43,7 @@ check: test ## test, the same under address and thread sanitizers, release build
 	@echo "== address sanitizer, real programs =="
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)'
 	@echo "== thread sanitizer =="
-	$(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
 	@echo "== release build =="
 	$(SWIFT_BUILD) -c release
 	@echo "== demo =="
