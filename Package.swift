@@ -157,22 +157,25 @@ let tests: [Target] = [
     .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
-    .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "Vocabulary", "Wire"]),
+    .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
     .testTarget(
         name: "TransportTests",
         dependencies: [
             "Lab", "Secrets", "TestSupport", "Transport", "Vocabulary", "Wire", nioCore, nioEmbedded, nioPosix,
         ]
     ),
-    .testTarget(name: "EvidenceTests", dependencies: ["Evidence", "Vocabulary"]),
+    .testTarget(name: "EvidenceTests", dependencies: ["Evidence", "TestSupport", "Vocabulary"]),
     .testTarget(name: "LabTests", dependencies: ["Lab", "Evidence", "HostSystem", "Vocabulary"]),
-    .testTarget(name: "PINPolicyTests", dependencies: ["PINPolicy", "Vocabulary"]),
+    .testTarget(name: "PINPolicyTests", dependencies: ["PINPolicy", "TestSupport", "Vocabulary"]),
     .testTarget(
         name: "AttestationVerifierTests",
         dependencies: ["AttestationVerifier", "Evidence", "Lab", "TestSupport", "Vocabulary", crypto]
     ),
     .testTarget(name: "VaultTests", dependencies: ["Secrets", "HostSystem", "Vault", "Vocabulary"]),
-    .testTarget(name: "WalletStoreTests", dependencies: ["PINPolicy", "HostSystem", "Vocabulary", "WalletStore"]),
+    .testTarget(
+        name: "WalletStoreTests",
+        dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
+    ),
     .testTarget(name: "ServerSettingsTests", dependencies: ["ServerSettings", "AttestationVerifier", "Vocabulary"]),
     .testTarget(
         name: "RemotePINServerTests",
@@ -183,7 +186,10 @@ let tests: [Target] = [
             logging,
         ]
     ),
-    .testTarget(name: "WalletCoreTests", dependencies: ["Secrets", "Statements", "Vocabulary", "WalletCore"]),
+    .testTarget(
+        name: "WalletCoreTests",
+        dependencies: ["Secrets", "Statements", "TestSupport", "Vocabulary", "WalletCore"]
+    ),
     .testTarget(
         name: "DevicesTests",
         dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]

@@ -1,4 +1,5 @@
 import Evidence
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -75,22 +76,5 @@ struct CBORTests {
             guard let item = try? CBOR(decoding: bytes) else { continue }
             #expect(item.encoded == bytes, "seed \(seed)")
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        self.state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import Evidence
+import TestSupport
 import Testing
 import Vocabulary
 

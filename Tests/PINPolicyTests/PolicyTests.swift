@@ -1,4 +1,5 @@
 import PINPolicy
+import TestSupport
 import Testing
 import Vocabulary
 

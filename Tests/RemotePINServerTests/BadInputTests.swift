@@ -104,7 +104,7 @@ struct BadInputTests {
     func random() async throws {
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var options = InProcessServer.Options()
         options.limits.idleWithoutSession = .seconds(3)
         options.limits.frame = .milliseconds(200)
@@ -144,18 +144,5 @@ struct BadInputTests {
             #expect(try await idle.isEmpty)
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         }
-    }
-}
-
-/// A small generator with a seed that a failing run can be repeated with.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

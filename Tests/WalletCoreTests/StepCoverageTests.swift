@@ -1,3 +1,4 @@
+import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
 
@@ -8,7 +9,7 @@ import Vocabulary
 struct StepCoverageTests {
     @Test("a random walk reaches every step that is built, and never a screen without a way on")
     func walk() {
-        var generator = SeededGenerator(state: 0x5EED_2026)
+        var generator = SeededGenerator(seed: 0x5EED_2026)
         print("seed: 0x5EED2026")
         var reached: Set<String> = []
         for _ in 0..<6000 {
@@ -53,19 +54,6 @@ struct StepCoverageTests {
 
     private static func expand(_ flow: String, _ numbers: String) -> [String] {
         numbers.split(separator: " ").map { "\(flow)/\($0)" }
-    }
-}
-
-/// SplitMix64: the same walk for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import PINPolicy
 import Synchronization
+import TestSupport
 import Testing
 import Vocabulary
 

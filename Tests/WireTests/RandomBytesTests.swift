@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Wire
 
@@ -19,7 +20,7 @@ struct RandomBytesTests {
     @Test("random bytes are refused or read, and nothing else happens")
     func random() {
         print("seed \(self.seed)")
-        var generator = Seeded(self.seed)
+        var generator = SeededGenerator(seed: self.seed)
         for _ in 0..<3000 {
             let count = Int.random(in: 0...300, using: &generator)
             self.decodeAsEverything((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -29,7 +30,7 @@ struct RandomBytesTests {
     @Test("messages with a few bytes changed, left out or put in are refused or read, and nothing else happens")
     func mutated() throws {
         print("seed \(self.seed)")
-        var generator = Seeded(self.seed)
+        var generator = SeededGenerator(seed: self.seed)
         var messages = try Samples.calls().map { Request(id: 5, call: $0).encoded() }
         messages += try Samples.results().map { Response(id: 5, result: $0).encoded() }
         messages += try Samples.registerBodies().map { $0.encoded() } + Samples.instructBodies().map { $0.encoded() }
@@ -46,22 +47,5 @@ struct RandomBytesTests {
             }
             self.decodeAsEverything(bytes)
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        self.state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
