@@ -116,9 +116,9 @@ let server: [Target] = [
 
 let client: [Target] = [
     .target(
-        name: "WalletCore",
+        name: "WalletFlows",
         dependencies: ["Secrets", "Statements", "Vocabulary"],
-        path: "Sources/Client/WalletCore"
+        path: "Sources/Client/WalletFlows"
     ),
     .target(
         name: "Devices",
@@ -126,17 +126,17 @@ let client: [Target] = [
         path: "Sources/Client/Devices"
     ),
     .target(
-        name: "WalletClient",
+        name: "WalletCore",
         dependencies: [
-            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "WalletCore", "Wire", crypto,
+            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "WalletFlows", "Wire", crypto,
             logging, nioCore, nioPosix,
         ],
-        path: "Sources/Client/WalletClient"
+        path: "Sources/Client/WalletCore"
     ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletClient", "WalletCore",
+            "Devices", "Lab", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore", "WalletFlows",
             argumentParser, logging, yams,
         ],
         path: "Sources/Client/wallet"
@@ -187,18 +187,18 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "WalletCoreTests",
-        dependencies: ["Secrets", "Statements", "TestSupport", "Vocabulary", "WalletCore"]
+        name: "WalletFlowsTests",
+        dependencies: ["Secrets", "Statements", "TestSupport", "Vocabulary", "WalletFlows"]
     ),
     .testTarget(
         name: "DevicesTests",
         dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
     ),
     .testTarget(
-        name: "WalletClientTests",
+        name: "WalletCoreTests",
         dependencies: [
             "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "WalletClient", "WalletCore", "Wire",
+            "WalletCore", "WalletFlows", "Wire",
         ]
     ),
     .testTarget(
@@ -230,7 +230,6 @@ let package = Package(
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),
-        .library(name: "WalletClient", targets: ["WalletClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

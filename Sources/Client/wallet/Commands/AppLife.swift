@@ -3,8 +3,8 @@ internal import Devices
 internal import Lab
 internal import HostSystem
 internal import Vocabulary
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// One life of the app process: home, device, server and wallet, from launch to the last screen.
 struct AppLife {

@@ -1,6 +1,6 @@
 import ArgumentParser
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet change-pin`: the old PIN pays for the new one.
 struct ChangePINCommand: AsyncParsableCommand {

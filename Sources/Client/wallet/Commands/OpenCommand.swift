@@ -1,8 +1,8 @@
 import ArgumentParser
 internal import Devices
 internal import Vocabulary
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet open`: launches the app and shows where it begins.
 struct OpenCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet setup`: from the introduction to the deletion code.
 struct SetupCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet unlock`: one entry of the PIN.
 struct UnlockCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import HostSystem
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet wipe`: local data gone at once, and the server told.
 struct WipeCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HostSystem
-internal import WalletCore
+internal import WalletFlows
 
 /// Where a command's PINs come from: a prompt, a descriptor or a file, one a line.
 ///

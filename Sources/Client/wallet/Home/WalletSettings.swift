@@ -1,8 +1,8 @@
 internal import Lab
 internal import HostSystem
 internal import Vocabulary
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 internal import Yams
 
 /// Which server, whom to trust, which language: from a lab, or from the home's wallet.yaml.

@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import WalletCore
+internal import WalletFlows
 
 /// How a command ended; its number is the process's exit code and never changes its meaning.
 enum ExitStatus: Int32 {

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import WalletCore
+internal import WalletFlows
 
 /// One line of the machine-readable output (docs/wallet-output.schema.json).
 ///

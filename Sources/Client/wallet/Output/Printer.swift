@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import HostSystem
-internal import WalletClient
 internal import WalletCore
+internal import WalletFlows
 
 /// Writes what happens: to people the last screen, to programs everything, a line each.
 final class Printer: Sendable {

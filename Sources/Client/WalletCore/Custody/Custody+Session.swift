@@ -1,7 +1,7 @@
 internal import Devices
 internal import Statements
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 extension Custody {

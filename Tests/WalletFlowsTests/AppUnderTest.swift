@@ -1,7 +1,7 @@
 import Secrets
 import Vocabulary
 
-@testable import WalletCore
+@testable import WalletFlows
 
 /// The app's state machine with a transcript: what was done to it, and what it did.
 struct AppUnderTest {

@@ -1,9 +1,9 @@
 import Devices
 import Synchronization
 import Vocabulary
-import WalletCore
+import WalletFlows
 
-@testable import WalletClient
+@testable import WalletCore
 
 /// A phone whose proofs nobody checks: these tests are about the wallet's files and messages.
 final class TestDevice: Device {

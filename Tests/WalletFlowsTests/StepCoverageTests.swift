@@ -2,7 +2,7 @@ import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
 
-@testable import WalletCore
+@testable import WalletFlows
 
 /// Walks through the app at random, answering as a server and a person may, and notes every step.
 @Suite("Every step of the flows")

@@ -1,8 +1,8 @@
 import Testing
 import Vocabulary
-import WalletCore
+import WalletFlows
 
-@testable import WalletClient
+@testable import WalletCore
 
 @Suite("Wiping")
 struct WipeTests {

@@ -2,10 +2,10 @@ import Secrets
 import Statements
 import Synchronization
 import Vocabulary
-import WalletCore
+import WalletFlows
 import Wire
 
-@testable import WalletClient
+@testable import WalletCore
 
 /// A server in memory that judges PINs by the protocol's rules, over lines that may be cut.
 ///

@@ -1,5 +1,5 @@
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// One connection after its Hello, with the session that it may carry.

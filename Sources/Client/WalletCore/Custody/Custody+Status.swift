@@ -1,5 +1,5 @@
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// PF1.4 and UC1.2/2.4: what the server says of this version and of this wallet.

@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import WalletCore
+@testable import WalletFlows
 
 @Suite("UC2.1 Set up a remote PIN, PF2.9 Set up PIN")
 struct SetUpRemotePINTests {

@@ -1,6 +1,6 @@
 public import Devices
 public import Vocabulary
-public import WalletCore
+public import WalletFlows
 
 /// The whole wallet without a screen: what a host application embeds.
 ///

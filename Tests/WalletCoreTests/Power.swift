@@ -2,7 +2,7 @@ import Synchronization
 import HostSystem
 import Vocabulary
 
-@testable import WalletClient
+@testable import WalletCore
 
 /// The life of a process: every local write and every message is a place at which it may end.
 final class Power: Sendable {

@@ -1,6 +1,6 @@
 internal import Devices
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// How everything that can go wrong becomes one of the errors that a person is shown (flows.md, Errors).

@@ -1,6 +1,6 @@
 internal import Devices
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// UC9.4: what is on the device goes at once; wallet id and hardware key stay until the server has answered.

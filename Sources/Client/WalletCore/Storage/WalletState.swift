@@ -1,7 +1,7 @@
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 
 /// What a wallet remembers without a key: one file, replaced as a whole.
 ///

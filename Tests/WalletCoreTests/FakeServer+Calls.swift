@@ -1,7 +1,7 @@
 import Secrets
 import Statements
 import Vocabulary
-import WalletCore
+import WalletFlows
 import Wire
 
 /// What the fake server does with each call.

@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import WalletCore
+@testable import WalletFlows
 
 @Suite("UC1.2 Open the app, PF1.4 Apply update policy")
 struct OpenTheAppTests {

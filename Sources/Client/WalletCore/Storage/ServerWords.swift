@@ -1,5 +1,5 @@
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 
 /// What the server said last: it proves nothing, so nothing of the wallet's own depends on it but what is shown while
 /// the server cannot be reached.

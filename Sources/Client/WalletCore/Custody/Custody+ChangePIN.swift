@@ -1,7 +1,7 @@
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// UC2.6: one instruction replaces the PIN, and at no moment do two PINs work (docs/protocol.md, Changing the PIN).

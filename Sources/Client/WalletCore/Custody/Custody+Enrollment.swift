@@ -3,7 +3,7 @@ internal import Devices
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// PF2.9/1.5 at setup: a key in the device's hardware, its attestation, the registration, the first session.

@@ -1,7 +1,7 @@
 internal import Devices
 internal import Secrets
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// What a wallet has in its keeping: its files, its device, its connection and, while unlocked, its keys.

@@ -1,7 +1,7 @@
 internal import Secrets
 internal import Statements
 internal import Vocabulary
-internal import WalletCore
+internal import WalletFlows
 internal import Wire
 
 /// PF2.8: instructions that a PIN pays for.

@@ -1,10 +1,10 @@
 import Secrets
 import Testing
 import Vocabulary
-import WalletCore
+import WalletFlows
 import Wire
 
-@testable import WalletClient
+@testable import WalletCore
 
 @Suite("Replies that lie")
 struct ForgedRepliesTests {

@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import WalletCore
+@testable import WalletFlows
 
 @Suite("PF2.8 Validate PIN, UC2.3 Unlock the app")
 struct ValidatePINTests {
