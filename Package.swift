@@ -115,20 +115,22 @@ let server: [Target] = [
 ]
 
 let client: [Target] = [
+    .target(name: "Presence", path: "Sources/Client/Presence"),
     .target(
         name: "WalletFlows",
-        dependencies: ["Secrets", "Statements", "Vocabulary"],
+        dependencies: ["Presence", "Secrets", "Statements", "Vocabulary"],
         path: "Sources/Client/WalletFlows"
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: ["Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
         path: "Sources/Client/Devices"
     ),
     .target(
         name: "WalletCore",
         dependencies: [
-            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "WalletFlows", "Wire", crypto,
+            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Presence", "Vocabulary", "WalletFlows",
+            "Wire", crypto,
             logging, nioCore, nioPosix,
         ],
         path: "Sources/Client/WalletCore"
@@ -136,7 +138,8 @@ let client: [Target] = [
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore", "WalletFlows",
+            "Devices", "Lab", "Presence", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore",
+            "WalletFlows",
             argumentParser, logging, yams,
         ],
         path: "Sources/Client/wallet"
@@ -188,7 +191,7 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "WalletFlowsTests",
-        dependencies: ["Secrets", "Statements", "TestSupport", "Vocabulary", "WalletFlows"]
+        dependencies: ["Secrets", "Statements", "TestSupport", "Presence", "Vocabulary", "WalletFlows"]
     ),
     .testTarget(
         name: "DevicesTests",

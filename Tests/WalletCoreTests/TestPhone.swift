@@ -1,4 +1,6 @@
 import Devices
+import Presence
+import Secrets
 import Synchronization
 import Vocabulary
 import WalletFlows
@@ -20,6 +22,15 @@ final class TestDevice: Device {
     var appVersion: String { "1.0.0" }
     var hasKey: Bool { self.key.withLock { $0 != nil } }
 
+    var biometrics: BiometricSupport { .none }
+    var hasPasscode: Bool { false }
+    var answersPrompts: Bool { true }
+    var keychain: any Keychain { EmptyKeychain() }
+
+    func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
+        .unavailable
+    }
+
     func setNetwork(_ isOn: Bool) { self.network.withLock { $0 = isOn } }
 
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
@@ -35,6 +46,22 @@ final class TestDevice: Device {
     func deleteKey() async throws(DeviceError) {
         self.key.withLock { $0 = nil }
     }
+}
+
+/// Keeps nothing.
+struct EmptyKeychain: Keychain {
+    func names() throws(KeychainError) -> [String] { [] }
+
+    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
+        throw .accessImpossible
+    }
+
+    func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
+    {
+        throw .notFound
+    }
+
+    func remove(_ name: String) throws(KeychainError) {}
 }
 
 /// A phone with its storage, a server, and the life of the app's process in between.

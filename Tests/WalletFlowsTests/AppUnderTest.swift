@@ -1,3 +1,4 @@
+import Presence
 import Secrets
 import Vocabulary
 
@@ -96,6 +97,13 @@ extension Effect {
         case .showDeletionCode: "deletion code"
         case .wipe: "wipe"
         case .keepProgress(let progress): "keep \(progress.rawValue)"
+        case .prompt(let prompt, _): "prompt to \(prompt.purpose.rawValue)"
+        case .unlockWithBiometrics: "unlock with biometrics"
+        case .enableBiometrics(let method): "enable \(method.rawValue)"
+        case .disableBiometrics: "disable biometrics"
+        case .migrateBiometrics: "migrate biometrics"
+        case .obtainPID: "obtain PID"
+        case .linkRecoveryCode: "link recovery code"
         case .lock: "lock"
         }
     }

@@ -1,3 +1,4 @@
+import Presence
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
@@ -148,6 +149,10 @@ struct Walker {
                 $0.facts.setup = progress
                 return .progressKept
             }
+        case .prompt, .unlockWithBiometrics, .migrateBiometrics: self.app.answer(.prompted(.confirmed))
+        case .enableBiometrics, .disableBiometrics: self.app.answer(.biometricsChanged)
+        case .obtainPID: self.app.answer(.pid(nil))
+        case .linkRecoveryCode: self.app.answer(.recoveryCodeLinked)
         case .lock:
             self.succeed {
                 $0.facts.isLocked = true

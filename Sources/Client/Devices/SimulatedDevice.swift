@@ -2,6 +2,7 @@ internal import Evidence
 internal import Lab
 internal import Synchronization
 internal import HostSystem
+public import Presence
 public import Vocabulary
 
 /// A phone in a folder: what it is (`profile.yaml`) and its hardware key (`hardware-key`).
@@ -53,6 +54,15 @@ public final class SimulatedDevice: Device {
     public var appID: String { self.profile.appID }
     public var appVersion: String { self.profile.appVersion }
     public var hasKey: Bool { DurableFile.exists(self.keyPath) }
+
+    public var biometrics: BiometricSupport { .none }
+    public var hasPasscode: Bool { false }
+    public var answersPrompts: Bool { true }
+    public var keychain: any Keychain { NoKeychain() }
+
+    public func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
+        .unavailable
+    }
 
     public func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         try self.state.withLock { (profile) throws(DeviceError) in

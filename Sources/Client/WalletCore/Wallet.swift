@@ -1,4 +1,5 @@
 public import Devices
+public import Presence
 public import Vocabulary
 public import WalletFlows
 
@@ -51,16 +52,19 @@ public actor Wallet {
     }
 
     /// A process of the app starts (UC1.2/1.1a): always locked.
-    public func launch() async -> Screen {
+    public func launch(opening link: IncomingLink? = nil) async -> Screen {
         self.custody.lock()
-        return await self.run { app, facts in app.launch(facts) }
+        return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
     /// The app comes back from the background (UC1.2/1.1b); what fell due meanwhile happens first.
-    public func resume() async -> Screen {
+    public func resume(opening link: IncomingLink? = nil) async -> Screen {
         _ = await self.refresh()
-        return await self.run { app, facts in app.resume(facts) }
+        return await self.run { app, facts in app.resume(facts, opening: link) }
     }
+
+    /// The app leaves the foreground; what falls due meanwhile happens at the next ``resume(opening:)``.
+    public func background() async {}
 
     /// Selects one of the present screen's actions.
     public func perform(_ action: ActionID) async throws(WalletError) -> Screen {
@@ -70,6 +74,13 @@ public actor Wallet {
     /// Enters a PIN where the present screen asks for one.
     public func enter(_ input: PINInput) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.noInput) { app, facts in app.enter(input, facts) }
+    }
+
+    /// Says what is held to the phone while a prompt of the operating system is open.
+    ///
+    /// Only needed where the device does not answer prompts by itself.
+    public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {
+        try await self.runIfOffered(.noPrompt) { app, facts in app.present(presentation, facts) }
     }
 
     /// Goes to what a one-shot command is named for.
@@ -193,6 +204,8 @@ public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
     case notOffered(ActionID)
     /// The present screen asks for no PIN.
     case noInput
+    /// No prompt of the operating system is open.
+    case noPrompt
     /// Unlock first.
     case locked
 
@@ -203,6 +216,7 @@ public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy: "something else is under way"
         case .notOffered(let action): "the present screen does not offer \"\(action.rawValue)\""
         case .noInput: "the present screen asks for no PIN"
+        case .noPrompt: "no prompt of the operating system is open"
         case .locked: "the wallet is locked"
         }
     }

@@ -1,3 +1,5 @@
+public import Presence
+
 /// The whole app: the present flow on top of those that called it.
 ///
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
@@ -39,14 +41,16 @@ public struct AppStateMachine: Sendable {
     }
 
     /// A process of the app starts: always locked, whatever was there before.
-    public mutating func launch(_ facts: Facts) -> Action {
+    ///
+    /// - Parameter link: What the phone started it with, if anything; taken up once the app is unlocked (PF2.7).
+    public mutating func launch(_ facts: Facts, opening link: IncomingLink? = nil) -> Action {
         self.stack = []
         self.trace.append("LOCK/1.1")
         return self.follow(.goTo(OpenTheApp(.launch)), facts)
     }
 
     /// The app comes back from the background, with its process still there.
-    public mutating func resume(_ facts: Facts) -> Action {
+    public mutating func resume(_ facts: Facts, opening link: IncomingLink? = nil) -> Action {
         guard !self.stack.isEmpty else { return self.launch(facts) }
         if facts.isLocked, self.stack.contains(where: { !$0.flow.mayBeCovered }) { return self.follow(.stay, facts) }
         return self.follow(.call(OpenTheApp(.resume)), facts)
@@ -89,6 +93,12 @@ public struct AppStateMachine: Sendable {
         guard let top = self.stack.indices.last, let asked = self.stack[top].scene?.input else { return nil }
         self.trace.append(asked.step)
         return self.follow(self.stack[top].flow.enter(input, facts), facts)
+    }
+
+    /// Something was held to the phone; nil where the present screen is no prompt of the operating system.
+    public mutating func present(_ presentation: Presentation, _ facts: Facts) -> Action? {
+        guard let top = self.stack.indices.last, self.stack[top].scene?.prompt != nil else { return nil }
+        return self.follow(self.stack[top].flow.present(presentation, facts), facts)
     }
 
     /// The effect that was asked for is done, or failed.

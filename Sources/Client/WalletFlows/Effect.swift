@@ -1,3 +1,4 @@
+public import Presence
 public import Vocabulary
 
 /// What a flow asks of the world outside: the server, the device, the storage.
@@ -16,6 +17,23 @@ public enum Effect: Sendable {
     case changePIN(old: PINEntry, new: PINEntry)
     /// UC9.12: the deletion code, once more, from the server.
     case showDeletionCode(PINEntry)
+    /// UC2.1/1.4, UC2.2/1.3 and wherever the phone's owner is to be asked: a prompt of the operating system.
+    ///
+    /// Where the wallet uses biometrics already, a confirmed prompt also opens their keychain item for what follows until
+    /// the next lock.
+    case prompt(Prompt, Presentation)
+    /// UC2.3/1.2: the prompt, then a session, then the biometric slot.
+    case unlockWithBiometrics(Presentation)
+    /// UC2.1/1.4a and UC2.2/1.5: a new keychain item and the slot under it, in the mode that the server's flag says.
+    case enableBiometrics(UnlockMethod)
+    /// UC2.2/1.6: the PIN slot as it was without biometrics; item and slot removed. In safe mode a prompt has opened the item.
+    case disableBiometrics
+    /// safe-biometric.md, Migration: from the fallback mode to the safe one, right after a valid PIN.
+    case migrateBiometrics(Presentation)
+    /// UC3.1/1.2: the host's issuer identifies the person.
+    case obtainPID
+    /// UC3.1/1.4: links the person's recovery code to the registration; the PIN pays for it.
+    case linkRecoveryCode(PINEntry, RecoveryCode)
     /// UC9.4: local data gone at once, then the server is told.
     case wipe
     /// UC2.1: remember how far the setup came.
@@ -36,6 +54,15 @@ public enum Answer: Sendable {
     /// `serverTold` is false where a later launch will tell it.
     case wiped(serverTold: Bool)
     case progressKept
+    /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the last two
+    /// `confirmed` says that all of it is done.
+    case prompted(PromptResult)
+    /// Biometrics are on or off now, as was asked.
+    case biometricsChanged
+    /// Nil where the issuing was cancelled or failed.
+    case pid(RecoveryCode?)
+    /// The wallet has an identity, durably.
+    case recoveryCodeLinked
     case locked
     case failed(Failure)
 }

@@ -1,3 +1,4 @@
+public import Presence
 public import Vocabulary
 
 /// What the flows may know of device and storage at one event; a snapshot taken by whoever drives them.
@@ -23,6 +24,21 @@ public struct Facts: Sendable {
     public var lastUpdate: RememberedUpdate?
     /// The code that its owner has not yet confirmed as written down; readable only while unlocked.
     public var deletionCode: DeletionCode?
+    /// Which variant of a use case the phone's operating system calls for.
+    public var platform = Platform.android
+    public var biometrics = BiometricSupport.none
+    /// Whether the phone itself is guarded by a passcode.
+    public var hasPasscode = false
+    public var biometricMode = BiometricMode.off
+    /// What opens the wallet's keychain item, while biometrics are on.
+    public var unlockMethod = UnlockMethod.biometric
+    /// Whether the server's flag asks this wallet for the safe biometric mode, as it said last.
+    public var wantsSafeMode = false
+    /// What the host application is in the middle of.
+    public var hostSession: HostSession?
+    /// Links below this address are the wallet's own, as in `https://wallet.example.org/link`.
+    public var linkBase = "https://wallet.example.org/link"
+    public var lockTimes = LockTimes()
     /// Host and port of the server, as `App information` shows it.
     public var server = ""
 
@@ -30,6 +46,18 @@ public struct Facts: Sendable {
         self.now = now
         self.appVersion = appVersion
     }
+}
+
+/// When an unlocked wallet locks itself.
+public struct LockTimes: Hashable, Sendable {
+    /// In the background for this long.
+    public var background = Duration.seconds(300)
+    /// Nothing selected or entered for this long.
+    public var inactivity = Duration.seconds(300)
+    /// Nothing selected or entered for this long: the warning that comes before.
+    public var warning = Duration.seconds(240)
+
+    public init() {}
 }
 
 /// How far the use case "Set up a remote PIN" (UC2.1) has come; what is done is never asked again, also after a crash.

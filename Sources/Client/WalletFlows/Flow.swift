@@ -1,3 +1,5 @@
+internal import Presence
+
 /// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
 ///
 /// Each method is one event. It moves the state first and then says the one thing to do next. An event that a flow does
@@ -11,6 +13,9 @@ protocol Flow: Sendable {
 
     /// A PIN was entered on the present screen; never where it has no such input.
     mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn
+
+    /// Something was held to the phone, or the prompt sent away; never where the present screen is no such prompt.
+    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn
 
     /// The effect that the flow asked for is done, or failed.
     mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn
@@ -31,6 +36,7 @@ protocol Flow: Sendable {
 extension Flow {
     mutating func select(_ action: ActionID, _ facts: Facts) -> Turn { .stay }
     mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn { .stay }
+    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn { .stay }
     mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn { .stay }
     mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn { .stay }
     mutating func timerFired(_ facts: Facts) -> Turn { .stay }

@@ -55,6 +55,9 @@ final class Custody {
             case .showDeletionCode(let entry): return try await self.showDeletionCode(entry)
             case .wipe: return try await self.wipe()
             case .keepProgress(let progress): return try self.keep(progress)
+            case .prompt, .unlockWithBiometrics, .enableBiometrics, .disableBiometrics, .migrateBiometrics, .obtainPID,
+                .linkRecoveryCode:
+                throw .local
             case .lock:
                 self.lock()
                 return .locked
@@ -76,6 +79,9 @@ final class Custody {
         facts.lastUpdate = self.store.words.lastUpdate
         facts.deletionCode = self.unlocked?.accessData.deletionCode
         facts.server = self.dialer.address
+        facts.platform = self.device.platform
+        facts.biometrics = self.device.biometrics
+        facts.hasPasscode = self.device.hasPasscode
         return facts
     }
 

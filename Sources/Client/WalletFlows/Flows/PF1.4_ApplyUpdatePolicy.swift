@@ -25,7 +25,8 @@ struct ApplyUpdatePolicy: Flow {
             return self.apply(verdict)
         case .failed(let failure):
             return self.fail(failure, facts)
-        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .locked:
+        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             return .stay
         }
     }

@@ -83,7 +83,8 @@ struct OpenTheApp: Flow {
             return self.enterApp(facts)
         case .failed(let failure):
             return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
-        case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .locked:
+        case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             return .stay
         }
     }

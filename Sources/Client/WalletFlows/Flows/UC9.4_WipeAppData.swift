@@ -34,7 +34,8 @@ struct WipeAppData: Flow {
             .goTo(IntroduceTheApp(), after: "UC9.4/1.2", "UC9.4/1.2b")
         case .failed(let failure):
             .call(ErrorScreen(failure, at: "UC9.4/1.2"))
-        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .progressKept, .locked:
+        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .progressKept, .prompted,
+            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             .stay
         }
     }

@@ -1,3 +1,4 @@
+public import Presence
 public import Vocabulary
 
 /// A screen before it is put into a language: what the flows show.
@@ -10,6 +11,8 @@ public struct Scene: Sendable {
     public var banner: Text?
     public var values: [Value] = []
     public var input: Input?
+    /// The operating system asks its owner; the scene's kind is then `osPrompt`.
+    public var prompt: Prompt?
     public var choices: [Choice] = []
     public var timer: Timer?
     /// Why somebody who wanted something else is here.
@@ -67,6 +70,13 @@ public struct Scene: Sendable {
     func askingPIN(_ step: StepID) -> Scene {
         var scene = self
         scene.input = Input(step: step)
+        return scene
+    }
+
+    func prompting(_ prompt: Prompt) -> Scene {
+        var scene = self
+        scene.kind = .osPrompt
+        scene.prompt = prompt
         return scene
     }
 

@@ -37,8 +37,9 @@ public struct Screen: Hashable, Sendable {
 
     /// Something to be typed.
     public struct Input: Hashable, Sendable {
+        /// `pin` for digits, `biometric` for whatever an os-prompt takes.
         public var id: String
-        /// Digits that it takes.
+        /// Digits that it takes; 0 where it takes none.
         public var length: Int
         public var step: String
     }

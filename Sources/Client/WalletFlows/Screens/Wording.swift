@@ -27,11 +27,19 @@ public struct Wording: Hashable, Sendable {
             title: self.words(scene.title, at: now),
             message: scene.message.map { self.words($0, at: now) } ?? "",
             values: values,
-            inputs: scene.input.map { [Screen.Input(id: "pin", length: 6, step: $0.step.description)] } ?? [],
+            inputs: self.inputs(of: scene),
             actions: scene.choices.map { choice in
                 Screen.Action(id: choice.id, title: self.title(choice.id), step: choice.step.description)
             }
         )
+    }
+
+    private func inputs(of scene: Scene) -> [Screen.Input] {
+        let pin = scene.input.map { Screen.Input(id: "pin", length: 6, step: $0.step.description) }
+        let prompt = scene.prompt.map { _ in
+            Screen.Input(id: "biometric", length: 0, step: scene.step.description)
+        }
+        return [pin, prompt].compactMap(\.self)
     }
 
     /// Puts a value under the name by which programs find it.
