@@ -40,6 +40,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
     .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
@@ -92,7 +93,7 @@ let server: [Target] = [
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
@@ -107,7 +108,7 @@ let server: [Target] = [
         name: "remote-pin-server",
         dependencies: [
             "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
+            "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
@@ -134,6 +135,14 @@ let client: [Target] = [
             logging, nioCore, nioPosix,
         ],
         path: "Sources/Client/WalletCore"
+    ),
+    .target(
+        name: "Scenarios",
+        dependencies: [
+            "Devices", "HostSystem", "Lab", "Phone", "Presence", "Spelling", "Transport", "Vocabulary", "WalletCore",
+            "WalletFlows", "Wire", yams,
+        ],
+        path: "Sources/Client/Scenarios"
     ),
     .executableTarget(
         name: "wallet",
@@ -179,7 +188,10 @@ let tests: [Target] = [
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
-    .testTarget(name: "ServerSettingsTests", dependencies: ["ServerSettings", "AttestationVerifier", "Vocabulary"]),
+    .testTarget(
+        name: "ServerSettingsTests",
+        dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
+    ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
