@@ -137,6 +137,11 @@ let client: [Target] = [
         path: "Sources/Client/WalletCore"
     ),
     .target(
+        name: "Phone",
+        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        path: "Sources/Client/Phone"
+    ),
+    .target(
         name: "Scenarios",
         dependencies: [
             "Devices", "HostSystem", "Lab", "Phone", "Presence", "Spelling", "Transport", "Vocabulary", "WalletCore",
@@ -147,9 +152,8 @@ let client: [Target] = [
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Presence", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore",
-            "WalletFlows",
-            argumentParser, logging, yams,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
+            argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
