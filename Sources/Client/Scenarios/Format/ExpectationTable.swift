@@ -39,7 +39,9 @@ enum ExpectationTable {
 
     static let states = ["open", "blocked", "blocked-permanently", "unknown"]
     static let errors = ["no-internet", "server-unreachable", "device-insecure", "generic", "none"]
-    static let events = ["suspended", "closed", "store-opened", "pid-requested", "link-accepted", "none"]
+    static let events = [
+        "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "none",
+    ]
 
     static let event: [Shape.Field] = [
         .init("name", .name(what: "event", Self.events), "The event.", required: true),
