@@ -40,6 +40,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
     .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
@@ -92,7 +93,7 @@ let server: [Target] = [
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
@@ -123,7 +124,9 @@ let client: [Target] = [
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: [
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+        ],
         path: "Sources/Client/Devices"
     ),
     .target(
