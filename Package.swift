@@ -198,7 +198,10 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "DevicesTests",
-        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
+            "Vocabulary", crypto,
+        ]
     ),
     .testTarget(
         name: "WalletCoreTests",
