@@ -124,7 +124,9 @@ let client: [Target] = [
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: [
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+        ],
         path: "Sources/Client/Devices"
     ),
     .target(
@@ -211,7 +213,10 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "DevicesTests",
-        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
+            "Vocabulary", crypto,
+        ]
     ),
     .testTarget(
         name: "WalletCoreTests",
