@@ -20,7 +20,7 @@ public enum OutputLine: Sendable {
         switch event {
         case .step(let step): [.step(step.description)]
         case .screen(let screen, let obstacle): [.screen(screen)] + [self.error(screen, obstacle)].compactMap(\.self)
-        case .event(let event): [.event(event.rawValue, [:])]
+        case .event(let event): [.event(event.name, event.values)]
         case .locked(let isLocked): [.event(isLocked ? "locked" : "unlocked", [:])]
         }
     }
