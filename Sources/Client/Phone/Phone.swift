@@ -22,6 +22,7 @@ public actor Phone {
     private let clock: any WallClock
     private let dialer: TLSDialer
     private let skipsSplash: Bool
+    private let disk: @Sendable (FolderDisk) -> any LocalDisk
     private let observer: @Sendable (WalletEvent) -> Void
     private let left = LeftApp()
 
@@ -37,18 +38,21 @@ public actor Phone {
     /// - Parameters:
     ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
     ///   - skipsSplash: Whether the splash screen ends at once, as scripts and scenarios want it.
+    ///   - disk: What stands between the wallet and its folder, as a scenario puts something that cuts the power.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
         skipsSplash: Bool = false,
+        disk: @escaping @Sendable (FolderDisk) -> any LocalDisk = { $0 },
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
         self.settings = settings
         self.clock = try settings.clock()
         self.skipsSplash = skipsSplash
+        self.disk = disk
         do throws(TLSDialer.NotUsable) {
             self.dialer = try TLSDialer(settings.server)
         } catch {
@@ -250,17 +254,26 @@ extension Phone {
         }
         do throws(WalletError) {
             return try Wallet(
-                disk: disk,
+                disk: self.disk(disk),
                 device: self.device,
                 dialer: self.dialer,
                 clock: self.clock,
-                wording: self.settings.wording,
-                skipsSplash: self.skipsSplash,
+                settings: self.walletSettings,
                 observer: self.observer
             )
         } catch {
             throw .wallet(error)
         }
+    }
+
+    private var walletSettings: Wallet.Settings {
+        var settings = Wallet.Settings()
+        settings.wording = self.settings.wording
+        settings.skipsSplash = self.skipsSplash
+        settings.issuer = SimulatedIssuer(for: self.device)
+        if let linkBase = self.settings.linkBase { settings.linkBase = linkBase }
+        settings.lockTimes = self.settings.lockTimes
+        return settings
     }
 
     private func drop() async {

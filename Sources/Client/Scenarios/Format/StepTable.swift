@@ -36,6 +36,7 @@ enum StepTable {
     private static let world: [Shape.Field] = [
         .init("advance", .duration, "The lab's clock goes on; the app in sight notices."),
         .init("device", .profile, "Changes what the phone is."),
+        .init("enter passcode", .nothing, "The phone itself is unlocked with its passcode, which also frees its sensor."),
         .init(
             "restore to another device",
             .either([.nothing, .profile]),

@@ -32,6 +32,7 @@ extension Step.Action {
         case "advance": value.duration.map(Self.advance)
         case "device": .device(DeviceChange(value))
         case "restore to another device": .restore(DeviceChange(value))
+        case "enter passcode": .enterPasscode
         case "phone": .phone(value.text ?? value["name"]?.text ?? "", DeviceChange(value["device"]))
         case "stop server": .stopServer
         case "kill server": .killServer

@@ -50,6 +50,8 @@ struct Step: Sendable {
         case advance(Duration)
         case device(DeviceChange)
         case restore(DeviceChange)
+        /// The phone itself is unlocked, which also frees its sensor.
+        case enterPasscode
         case phone(String, DeviceChange)
         case stopServer
         case killServer

@@ -1,5 +1,4 @@
 internal import Devices
-internal import Foundation
 internal import Phone
 internal import Vocabulary
 internal import WalletCore
@@ -10,14 +9,12 @@ final class HeldPhone {
     let name: String
     let fate = MortalDisk.Fate()
     let ear: Ear
-    private(set) var phone: Phone
+    let phone: Phone
     /// Of the wallet that is or was on it last; a wiped one is still asked for at the server.
     private(set) var walletID: WalletID?
-    private let settings: WalletSettings
 
     init(_ name: String, folder: String, settings: WalletSettings, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
-        self.settings = settings
         self.ear = Ear(self.fate)
         self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), settings, profile, self.fate, self.ear)
     }
@@ -32,15 +29,16 @@ final class HeldPhone {
     }
 
     /// Another phone with the app's data of this one: its hardware and keychain know nothing of it.
-    func restore(to profile: DeviceProfile) async throws(PhoneError) {
+    func restore(_ change: DeviceChange) async throws(StepProblem) {
         await self.phone.endProcess()
-        let home = self.phone.home
         do {
-            try FileManager.default.removeItem(atPath: home.deviceFolder)
+            var profile = self.phone.device.profile
+            try change.apply(to: &profile)
+            let changed = profile
+            try self.phone.device.moveToAnotherPhone { $0 = changed }
         } catch {
-            throw .storage("the other phone cannot be made: \(error)")
+            throw .failed("the app cannot be restored to such a phone: \(error)")
         }
-        self.phone = try Self.phone(home, self.settings, profile, self.fate, self.ear)
     }
 
     private static func phone(

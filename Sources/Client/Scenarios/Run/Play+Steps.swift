@@ -14,7 +14,8 @@ extension Play {
         case .unlock(let pin): try await self.unlock(pin)
         case .advance(let duration): try await self.advance(by: duration)
         case .device(let change): try self.change(change)
-        case .restore(let change): try await self.restore(change)
+        case .restore(let change): try await self.present.restore(change)
+        case .enterPasscode: try self.enterPasscode()
         case .phone(let name, let device): try self.hold(name, device)
         case .stopServer: try await self.world.needLab().stop()
         case .killServer: try await self.world.needLab().kill()
@@ -108,14 +109,11 @@ extension Play {
         }
     }
 
-    /// A phone like this one in whatever is not stated.
-    private func restore(_ change: DeviceChange) async throws(StepProblem) {
-        do {
-            var profile = self.present.phone.device.profile
-            try change.apply(to: &profile)
-            try await self.present.restore(to: profile)
+    private func enterPasscode() throws(StepProblem) {
+        do throws(DeviceError) {
+            try self.present.phone.device.unlockWithPasscode()
         } catch {
-            throw .failed("the app cannot be restored to such a phone: \(error)")
+            throw .failed("the phone cannot be unlocked: \(error)")
         }
     }
 
