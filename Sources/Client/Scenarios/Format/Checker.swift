@@ -1,5 +1,6 @@
 internal import Devices
 internal import Spelling
+internal import Vocabulary
 internal import Yams
 
 /// Holds a YAML tree against a ``Shape`` and collects what does not fit.

@@ -1,4 +1,5 @@
 internal import Devices
+internal import Vocabulary
 internal import Yams
 
 /// What a scenario states of a phone; everything else stays as it is.
