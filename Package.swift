@@ -154,8 +154,8 @@ let client: [Target] = [
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
-            argumentParser,
+            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Vocabulary", "WalletCore",
+            "WalletFlows", argumentParser, unixSignals,
         ],
         path: "Sources/Client/wallet"
     ),

@@ -141,6 +141,9 @@ public actor Phone {
         try await self.inFront { wallet throws(WalletError) in try await wallet.present(presentation) }
     }
 
+    /// The host application begins or ends something that a link has to wait for (PF2.7/4); nothing where no app runs.
+    public func setHostSession(_ session: HostSession?) async { await self.wallet?.setHostSession(session) }
+
     /// Goes to what a one-shot command is named for.
     @discardableResult
     public func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {

@@ -38,7 +38,7 @@ struct WalletProgram: AsyncParsableCommand {
             """,
         subcommands: [
             OpenCommand.self, SetupCommand.self, UnlockCommand.self, StatusCommand.self, ChangePINCommand.self,
-            ShowDeletionCodeCommand.self, WipeCommand.self,
+            ShowDeletionCodeCommand.self, WipeCommand.self, RunCommand.self,
         ]
     )
 }

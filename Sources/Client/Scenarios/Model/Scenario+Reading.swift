@@ -34,7 +34,7 @@ extension Scenario {
         self.title = value["title"]?.text ?? ""
         self.server = (value["server"]?.fields ?? [:]).mapValues { ServerTable.text($0.value) }
         self.device = DeviceChange(value["device"])
-        self.wallet = WalletConfiguration(value["wallet"])
+        self.wallet = AppConfiguration(value["wallet"])
         self.steps = (value["steps"]?.list ?? []).compactMap(Step.init)
     }
 }
@@ -69,7 +69,7 @@ extension ServerTable {
     }
 }
 
-extension WalletConfiguration {
+extension AppConfiguration {
     init(_ value: Value?) {
         self.language = value?["language"]?.text
         self.product = value?["product"]?.text

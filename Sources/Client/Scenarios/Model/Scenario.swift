@@ -12,12 +12,12 @@ public struct Scenario: Sendable {
     /// The server's settings where they differ from a lab's, by their names, in the words of the settings file.
     let server: [String: String]
     let device: DeviceChange
-    let wallet: WalletConfiguration
+    let wallet: AppConfiguration
     let steps: [Step]
 }
 
 /// How a scenario's app is configured.
-struct WalletConfiguration: Hashable, Sendable {
+struct AppConfiguration: Hashable, Sendable {
     var language: String?
     var product: String?
     var linkBase: String?

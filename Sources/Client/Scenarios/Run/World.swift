@@ -131,7 +131,7 @@ struct World {
     }
 }
 
-extension WalletConfiguration {
+extension AppConfiguration {
     /// Changes what the scenario states.
     func apply(to settings: inout WalletSettings) {
         if let language = self.language.flatMap(Wording.Language.init) { settings.wording.language = language }
@@ -143,5 +143,25 @@ extension WalletConfiguration {
             settings.lockTimes.warning = time * 4 / 5
         }
         if let time = self.lockWarningAfter { settings.lockTimes.warning = time }
+    }
+}
+
+extension ExistingServer {
+    /// Whether a server answers there that its authority vouches for.
+    public func isThere() async -> Bool {
+        do {
+            let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)
+            let tls = try TLSClientContext(trust: .authority(pem: pem), serverName: self.name)
+            let connection = try await ClientConnection.connect(
+                host: self.host,
+                port: self.port,
+                tls: tls,
+                timeout: .seconds(10)
+            )
+            connection.close()
+            return true
+        } catch {
+            return false
+        }
     }
 }
