@@ -9,8 +9,8 @@ private func key(_ byte: UInt8) throws -> P256PublicKey {
     try #require(P256PublicKey([0x04] + Array(repeating: byte, count: 64)))
 }
 
-private func identity(pin: UInt8 = 1) throws -> IdentityRecord {
-    try #require(
+private func identity(pin: UInt8 = 1) throws -> OpenedIdentity {
+    let record = try #require(
         IdentityRecord(
             platform: .iOS,
             hardwareKey: key(9),
@@ -20,6 +20,7 @@ private func identity(pin: UInt8 = 1) throws -> IdentityRecord {
             pinKeyID: .random()
         )
     )
+    return OpenedIdentity(record: record, sealed: [pin])
 }
 
 /// A machine with a session that ends a minute after `start`.
@@ -149,7 +150,7 @@ struct IdentityRecordTests {
 
     @Test("bytes of another form are no record", arguments: [0, 1, 2, 67, 148, 404, 435])
     func damaged(position: Int) throws {
-        var bytes = try identity().bytes
+        var bytes = try identity().record.bytes
         bytes[position] = 0xFF
         #expect(IdentityRecord(bytes) == nil)
         #expect(IdentityRecord(Array(bytes.dropLast())) == nil)

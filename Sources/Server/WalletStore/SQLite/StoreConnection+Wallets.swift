@@ -44,6 +44,7 @@ extension StoreConnection {
         let state: WalletState
         let pinKeyID: PINKeyID
         let unlockShare: Sealed
+        let identity: Sealed
         var attempts: KeptAttempts
     }
 
@@ -59,6 +60,7 @@ extension StoreConnection {
                 state: try row.walletState(1),
                 pinKeyID: try row.identifier(2),
                 unlockShare: try row.bytes(3),
+                identity: try row.bytes(5),
                 attempts: attempts
             )
         }

@@ -94,7 +94,7 @@ struct Statements {
         self.solution = try db.makeStatement(sql: "SELECT revoked FROM solution")
         self.attempted = try db.makeStatement(
             sql: """
-                SELECT wallets.key, state, pin_key_id, unlock_share, record
+                SELECT wallets.key, state, pin_key_id, unlock_share, record, identity
                 FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
                 """
         )
