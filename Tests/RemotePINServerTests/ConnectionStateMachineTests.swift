@@ -173,30 +173,3 @@ struct UpdatePolicyTests {
         #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform) == verdict)
     }
 }
-
-@Suite("The limit of deletion codes per source")
-struct SourceLimiterTests {
-    @Test("a source waits once its tries are used up, and no other source does")
-    func limited() {
-        let limiter = SourceLimiter(burst: 2, refill: .seconds(1))
-        #expect(limiter.take(from: "a", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start) == .seconds(1))
-        #expect(limiter.take(from: "b", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start + .seconds(1)) == nil)
-        #expect(limiter.take(from: "a", at: start + .seconds(1)) == .seconds(1))
-    }
-
-    @Test("a clock set back limits nobody for longer")
-    func clockSetBack() {
-        let limiter = SourceLimiter(burst: 1, refill: .seconds(1))
-        #expect(limiter.take(from: "a", at: start + .seconds(1000)) == nil)
-        #expect(limiter.take(from: "a", at: start) == .seconds(1))
-    }
-
-    @Test("memory is bounded, and who is forgotten may only do more")
-    func bounded() {
-        let limiter = SourceLimiter(burst: 1, capacity: 100)
-        for source in 0..<10_000 { #expect(limiter.take(from: "\(source)", at: start) == nil) }
-    }
-}
