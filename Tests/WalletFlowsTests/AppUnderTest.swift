@@ -11,6 +11,8 @@ struct AppUnderTest {
     private(set) var last: AppStateMachine.Action?
     /// Every step since the beginning.
     private(set) var trace: [String] = []
+    /// Every event for the host since the beginning.
+    private(set) var events: [AppEvent] = []
 
     init(setup: SetupProgress = .notStarted) {
         self.facts = Facts(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
@@ -31,8 +33,7 @@ struct AppUnderTest {
     var state: String {
         switch self.last {
         case .some(.ask(let effect)): "ask \(effect.name)"
-        case .some(.leave(let event, _)): "left: \(event.rawValue)"
-        case .some(.tell(let event, _)): "told: \(event.rawValue)"
+        case .some(.leave(let event, _)): "left: \(event.name)"
         case .some(.show(let scene)): scene.step.description
         case .none: "nothing"
         }
@@ -42,6 +43,8 @@ struct AppUnderTest {
     mutating func note(_ action: AppStateMachine.Action?) -> String {
         if let action { self.last = action }
         self.trace += self.app.takeTrace().map(\.description)
+        self.events += self.app.takeEvents()
+        if case .some(.leave(let event, _)) = action { self.events.append(event) }
         return action == nil ? "not offered" : self.state
     }
 

@@ -79,7 +79,7 @@ struct Walker {
             switch self.app.last {
             case .some(.ask(let effect)): self.answer(effect)
             case .some(.leave): self.app.resume()
-            case .some(.show), .some(.tell), .none: self.act()
+            case .some(.show), .none: self.act()
             }
         }
     }

@@ -136,6 +136,7 @@ public actor Wallet {
         var action = first
         while true {
             for step in self.app.takeTrace() { self.observer(.step(step)) }
+            for event in self.app.takeEvents() { self.observer(.event(event)) }
             switch action {
             case .show(let scene):
                 self.shownAt = self.custody.clock.now()
@@ -149,7 +150,7 @@ public actor Wallet {
                 let answer = await self.custody.perform(effect)
                 self.noteLock()
                 action = self.app.receive(answer, self.custody.facts())
-            case .leave(let event, _), .tell(let event, _):
+            case .leave(let event, _):
                 self.observer(.event(event))
                 return self.screen
             }

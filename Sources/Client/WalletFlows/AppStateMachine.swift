@@ -17,6 +17,8 @@ public struct AppStateMachine: Sendable {
     private var banner: Text?
     /// The steps taken since ``takeTrace()``.
     private var trace: [StepID] = []
+    /// What happened for the host since ``takeEvents()``.
+    private var events: [AppEvent] = []
 
     public init() {}
 
@@ -27,8 +29,6 @@ public struct AppStateMachine: Sendable {
         case ask(Effect)
         /// The app is left; `Scene` is what the next resume shows.
         case leave(AppEvent, Scene?)
-        /// For the host; the screen stays.
-        case tell(AppEvent, Scene?)
     }
 
     /// The screen that is there now; nil while an effect is under way before the first one.
@@ -38,6 +38,14 @@ public struct AppStateMachine: Sendable {
     public mutating func takeTrace() -> [StepID] {
         defer { self.trace = [] }
         return self.trace
+    }
+
+    /// What happened for the host of the app since the last call, in order; the steps that led to it are in the trace.
+    ///
+    /// An ``Action/leave(_:_:)`` carries its own event, which is not among these.
+    public mutating func takeEvents() -> [AppEvent] {
+        defer { self.events = [] }
+        return self.events
     }
 
     /// A process of the app starts: always locked, whatever was there before.
@@ -121,6 +129,7 @@ public struct AppStateMachine: Sendable {
         var turn = first
         while true {
             self.trace += turn.steps
+            self.events += turn.events
             if let banner = turn.banner { self.banner = banner }
             switch turn.next {
             case .show(let scene):
@@ -141,8 +150,6 @@ public struct AppStateMachine: Sendable {
             case .leave(let event):
                 self.stack = before
                 return .leave(event, self.scene)
-            case .tell(let event):
-                return .tell(event, self.scene)
             case .stay:
                 guard let scene = self.scene else { return .leave(.suspended, nil) }
                 return .show(scene)

@@ -50,6 +50,8 @@ struct Turn: Sendable {
     var next: Next
     /// To be shown on the next screen.
     var banner: Text?
+    /// For the host of the app, whatever is next.
+    var events: [AppEvent]
 
     enum Next: Sendable {
         case show(Scene)
@@ -61,15 +63,14 @@ struct Turn: Sendable {
         case finish(FlowResult)
         /// The app is left; the screen stays for the next resume.
         case leave(AppEvent)
-        /// Something for the host; the screen stays.
-        case tell(AppEvent)
         case stay
     }
 
-    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil) {
+    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil, events: [AppEvent] = []) {
         self.steps = steps
         self.next = next
         self.banner = banner
+        self.events = events
     }
 
     static func show(_ scene: Scene, after steps: StepID...) -> Turn { Turn(.show(scene), steps: steps) }
@@ -78,7 +79,6 @@ struct Turn: Sendable {
     static func goTo(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.goTo(flow), steps: steps) }
     static func finish(_ result: FlowResult, after steps: StepID...) -> Turn { Turn(.finish(result), steps: steps) }
     static func leave(_ event: AppEvent, after steps: StepID...) -> Turn { Turn(.leave(event), steps: steps) }
-    static func tell(_ event: AppEvent) -> Turn { Turn(.tell(event)) }
     static var stay: Turn { Turn(.stay) }
 }
 

@@ -9,7 +9,7 @@ struct ObtainPID: Flow {
 
     mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
         switch action {
-        case .obtain: .tell(.pidRequested)
+        case .obtain: Turn(.stay, events: [.pidRequested])
         case _: .stay
         }
     }

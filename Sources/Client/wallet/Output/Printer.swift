@@ -41,7 +41,7 @@ final class Printer: Sendable {
             self.write(.screen(screen))
             if let error = Self.error(screen, obstacle) { self.write(error) }
         case .event(let event):
-            self.say(event.rawValue)
+            self.say(event.name, event.values)
         case .locked(let isLocked):
             self.say(isLocked ? "locked" : "unlocked")
         }
