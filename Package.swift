@@ -203,7 +203,7 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "WalletCore", "WalletFlows", "Wire",
+            "Presence", "WalletCore", "WalletFlows", "Wire",
         ]
     ),
     .testTarget(

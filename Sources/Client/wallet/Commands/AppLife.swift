@@ -48,14 +48,16 @@ struct AppLife {
             throw .usage("\(error)")
         }
         self.serverAddress = dialer.address
+        var walletSettings = Wallet.Settings()
+        walletSettings.wording = settings.wording
+        walletSettings.skipsSplash = true
         do {
             self.wallet = try Wallet(
                 disk: try FolderDisk(folder: home.appFolder),
                 device: self.device,
                 dialer: dialer,
                 clock: clock,
-                wording: settings.wording,
-                skipsSplash: true,
+                settings: walletSettings,
                 observer: printer.hear
             )
         } catch {
