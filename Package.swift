@@ -137,12 +137,16 @@ let client: [Target] = [
         ],
         path: "Sources/Client/WalletCore"
     ),
+    .target(
+        name: "Phone",
+        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        path: "Sources/Client/Phone"
+    ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Presence", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore",
-            "WalletFlows",
-            argumentParser, logging, yams,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
+            argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
