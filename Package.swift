@@ -41,6 +41,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
     .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
@@ -94,7 +95,7 @@ let server: [Target] = [
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
@@ -125,7 +126,9 @@ let client: [Target] = [
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: [
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+        ],
         path: "Sources/Client/Devices"
     ),
     .target(
@@ -201,7 +204,10 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "DevicesTests",
-        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
+            "Vocabulary", crypto,
+        ]
     ),
     .testTarget(
         name: "WalletCoreTests",
