@@ -248,14 +248,16 @@ extension Phone {
         } catch {
             throw .storage("\(error)")
         }
+        var walletSettings = Wallet.Settings()
+        walletSettings.wording = self.settings.wording
+        walletSettings.skipsSplash = self.skipsSplash
         do throws(WalletError) {
             return try Wallet(
                 disk: disk,
                 device: self.device,
                 dialer: self.dialer,
                 clock: self.clock,
-                wording: self.settings.wording,
-                skipsSplash: self.skipsSplash,
+                settings: walletSettings,
                 observer: self.observer
             )
         } catch {
