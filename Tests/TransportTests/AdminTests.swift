@@ -17,7 +17,7 @@ struct AdminTests {
     @Sendable private static func carryOut(_ command: AdminCommand) async -> AdminResult {
         switch command {
         case .advanceClock(let by): .clockAdvanced(now: Timestamp(milliseconds: by.milliseconds))
-        case .unknown: .failed("unknown")
+        default: .failed(AdminFailure(.unsupported, "unknown"))
         }
     }
 
@@ -33,7 +33,8 @@ struct AdminTests {
                 let connection = try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
                 let result = try await connection.call(.advanceClock(by: .seconds(61)), timeout: .seconds(20))
                 #expect(result == .clockAdvanced(now: Timestamp(milliseconds: 61_000)))
-                #expect(try await connection.call(.unknown, timeout: .seconds(20)) == .failed("unknown"))
+                let unknown = try await connection.call(.unknown, timeout: .seconds(20))
+                #expect(unknown == .failed(AdminFailure(.unsupported, "unknown")))
                 connection.close()
                 #expect(await happens { await connection.closed() })
             }

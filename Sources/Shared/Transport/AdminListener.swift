@@ -40,7 +40,8 @@ public final class AdminListener: Sendable {
                     let request = try AdminRequest(decoding: bytes)
                     response = AdminResponse(id: request.id, result: await carryOut(request.command))
                 } catch {
-                    response = AdminResponse(id: error.id ?? 0, result: .failed("The command cannot be read."))
+                    let failure = AdminFailure(.malformed, "The command cannot be read: \(error).")
+                    response = AdminResponse(id: error.id ?? 0, result: .failed(failure))
                 }
                 guard await opened.frames.send(response.encoded()) else { return }
             }
