@@ -17,6 +17,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -86,9 +87,10 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
         path: "Sources/Server/WalletStore"
     ),
     .target(
@@ -172,7 +174,7 @@ let tests: [Target] = [
         path: "Tests/TestSupport"
     ),
     .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
-    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
+    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
     .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
