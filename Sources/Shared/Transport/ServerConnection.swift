@@ -35,7 +35,7 @@ public final class ServerConnection: Sendable {
     /// The client's address for logs.
     public var peer: String { self.frames.peer }
 
-    private let frames: FrameChannel
+    let frames: FrameChannel
     private let limits: TransportLimits
 
     init(_ frames: FrameChannel, channelBinding: ChannelBinding, limits: TransportLimits) {

@@ -18,6 +18,7 @@ struct Conversation {
     let services: Services
     let connection: ServerConnection
     let live: LiveConnection
+    let turn: Turn
     let channelBinding: ChannelBinding
     /// Where the peer is, without its port.
     let source: String
@@ -32,10 +33,12 @@ struct Conversation {
         serving: while true {
             switch await self.connection.next() {
             case .request(let request):
+                self.turn.begin()
                 let (result, endsConnection) = await self.answer(request.call)
                 guard await self.connection.send(Response(id: request.id, result: result)), !endsConnection else {
                     break serving
                 }
+                self.turn.end()
             case .violation(let violation, let id):
                 let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
                 guard await self.connection.send(response), !violation.endsConnection else { break serving }
