@@ -17,6 +17,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -40,6 +41,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
     .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
@@ -85,14 +87,15 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
         path: "Sources/Server/WalletStore"
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
@@ -123,7 +126,9 @@ let client: [Target] = [
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: [
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+        ],
         path: "Sources/Client/Devices"
     ),
     .target(
@@ -135,12 +140,16 @@ let client: [Target] = [
         ],
         path: "Sources/Client/WalletCore"
     ),
+    .target(
+        name: "Phone",
+        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        path: "Sources/Client/Phone"
+    ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Presence", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore",
-            "WalletFlows",
-            argumentParser, logging, yams,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
+            argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
@@ -157,7 +166,7 @@ let tests: [Target] = [
         path: "Tests/TestSupport"
     ),
     .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
-    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
+    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
     .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
@@ -195,13 +204,16 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "DevicesTests",
-        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
+            "Vocabulary", crypto,
+        ]
     ),
     .testTarget(
         name: "WalletCoreTests",
         dependencies: [
             "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "WalletCore", "WalletFlows", "Wire",
+            "Presence", "WalletCore", "WalletFlows", "Wire",
         ]
     ),
     .testTarget(

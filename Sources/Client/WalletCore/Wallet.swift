@@ -15,8 +15,7 @@ public import WalletFlows
 public actor Wallet {
     private var app = AppStateMachine()
     private let custody: Custody
-    private let wording: Wording
-    private let skipsSplash: Bool
+    private let settings: Settings
     private let observer: @Sendable (WalletEvent) -> Void
     /// When the present screen appeared, for those that end after a while.
     private var shownAt: Timestamp
@@ -27,15 +26,13 @@ public actor Wallet {
     ///
     /// - Parameters:
     ///   - disk: The wallet's own files; no other process may use them meanwhile.
-    ///   - skipsSplash: Whether the splash screen ends at once.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         disk: any LocalDisk,
         device: any Device,
         dialer: any ServerDialer,
         clock: any WallClock,
-        wording: Wording = Wording(),
-        skipsSplash: Bool = false,
+        settings: Settings = Settings(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(WalletError) {
         let store: LocalStore
@@ -44,9 +41,8 @@ public actor Wallet {
         } catch {
             throw .storage(error)
         }
-        self.custody = try Custody(store: store, device: device, dialer: dialer, clock: clock)
-        self.wording = wording
-        self.skipsSplash = skipsSplash
+        self.custody = try Custody(store: store, device: device, dialer: dialer, clock: clock, settings: settings)
+        self.settings = settings
         self.observer = observer
         self.shownAt = clock.now()
     }
@@ -98,7 +94,7 @@ public actor Wallet {
     /// The present screen, with countdowns as of now.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
-        return self.wording.screen(scene, at: self.custody.clock.now())
+        return self.settings.wording.screen(scene, at: self.custody.clock.now())
     }
 
     /// What keeps the person from where they wanted to go, if anything does.
@@ -159,9 +155,9 @@ public actor Wallet {
 
     /// Tells the observer of a screen; nil for a splash that is skipped, which it is told of all the same.
     private func present(_ scene: Scene) -> Screen? {
-        let screen = self.wording.screen(scene, at: self.custody.clock.now())
+        let screen = self.settings.wording.screen(scene, at: self.custody.clock.now())
         self.observer(.screen(screen, scene.obstacle))
-        if self.skipsSplash, case .some(.after) = scene.timer?.end { return nil }
+        if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return nil }
         return screen
     }
 

@@ -77,16 +77,10 @@ public final class RemotePINServer: Sendable {
                 closed: { await connection.closed() }
             ),
             channelBinding: connection.channelBinding,
-            source: Self.source(connection.peer),
+            source: connection.source,
             log: log
         )
         await conversation.run()
-    }
-
-    /// The peer's address without its port, which differs for each of its connections.
-    private static func source(_ peer: String) -> String {
-        guard let colon = peer.lastIndex(of: ":") else { return peer }
-        return String(peer[..<colon])
     }
 }
 

@@ -103,7 +103,7 @@ struct ServerOptions: ParsableArguments {
         } catch {
             throw StartFailure(.unavailable, "the server did not answer; whether the command was done is not known")
         }
-        if case .failed(let sentence) = result { throw StartFailure(.unavailable, sentence) }
+        if case .failed(let failure) = result { throw StartFailure(.unavailable, failure.sentence) }
         return result
     }
 }

@@ -10,6 +10,7 @@ internal import UnixSignals
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
+internal import Wire
 
 /// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
 /// runs it until it is told to stop.
@@ -107,11 +108,11 @@ enum RunningServer {
     }
 
     private static func advance(_ clock: LabClock) -> AdminCommands.Advance {
-        { duration throws(AdminFault) in
+        { duration throws(AdminFailure) in
             do throws(LabError) {
                 return try clock.advance(by: duration)
             } catch {
-                throw AdminFault("the clock was not moved: \(error)")
+                throw AdminFailure(.unavailable, "The clock was not moved: \(error).")
             }
         }
     }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// The terminal that a person sits at.
 public enum Terminal {
@@ -7,10 +6,15 @@ public enum Terminal {
     public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// How wide the terminal of the output is; nil where it is none.
-    public static func columns(of descriptor: Int32 = 1) -> Int? {
+    public static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
+
+    /// How large a terminal is; nil where it does not say.
+    public static func size(of descriptor: Int32) -> TerminalSize? {
         var size = winsize()
-        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return nil
+        }
+        return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
     /// Asks for a line that does not appear on the screen, and lends it to `body` without its end.
@@ -39,21 +43,11 @@ public enum Terminal {
             case .signal(let number):
                 line.removeAll()
                 StandardStreams.writeError("\n")
-                self.raiseHere(number)
+                CaughtSignals.raiseHere(number)
                 // Only a process that was stopped and continued, or that has a handler of its own, gets here.
                 if number != SIGTSTP { throw .interrupted(signal: number) }
             }
         }
-    }
-
-    /// Raises a signal and returns once it was delivered: threads of libdispatch's pool block all of them.
-    private static func raiseHere(_ number: Int32) {
-        var (wanted, previous) = (sigset_t(), sigset_t())
-        unsafe sigemptyset(&wanted)
-        unsafe sigaddset(&wanted, number)
-        unsafe pthread_sigmask(SIG_UNBLOCK, &wanted, &previous)
-        raise(number)
-        unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
     }
 
     private enum Event {
@@ -77,7 +71,7 @@ public enum Terminal {
                 if code == EINTR { continue }
                 throw .failed(errno: code)
             }
-            if ready[1].revents != 0, let number = signals.next() { return .signal(number) }
+            if ready[1].revents != 0, let number = CaughtSignals.next(from: signals.readEnd) { return .signal(number) }
             if ready[0].revents == 0 { continue }
             var byte: UInt8 = 0
             let count = unsafe read(descriptor, &byte, 1)
@@ -93,6 +87,17 @@ public enum Terminal {
                 throw .tooLong
             }
         }
+    }
+}
+
+/// Columns and rows of characters.
+public struct TerminalSize: Hashable, Sendable {
+    public var columns: Int
+    public var rows: Int
+
+    public init(columns: Int, rows: Int) {
+        self.columns = columns
+        self.rows = rows
     }
 }
 
@@ -117,59 +122,4 @@ private struct EchoOff: ~Copyable {
     }
 
     consuming func restore() {}
-}
-
-/// The signals that end or stop a process, turned into bytes of a pipe until the value goes.
-///
-/// A handler may do next to nothing (signal-safety(7)) and runs on any thread, so it only writes the signal's number;
-/// whoever reads the line restores the terminal and then raises the signal again.
-private struct CaughtSignals: ~Copyable {
-    let readEnd: Int32
-    private let writeEnd: Int32
-    private var previous: [(number: Int32, action: sigaction)] = []
-
-    private static let caught = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP]
-    /// Where the handler writes; −1 while nobody reads.
-    private static let target = Atomic<Int32>(-1)
-
-    init() throws(InputError) {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { throw .failed(errno: errno) }
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
-        self.readEnd = ends[0]
-        self.writeEnd = ends[1]
-        Self.target.store(ends[1], ordering: .sequentiallyConsistent)
-        for number in Self.caught {
-            var action = sigaction()
-            unsafe action.__sigaction_handler.sa_handler = { number in
-                var byte = UInt8(truncatingIfNeeded: number)
-                let code = errno
-                unsafe _ = write(CaughtSignals.target.load(ordering: .sequentiallyConsistent), &byte, 1)
-                errno = code
-            }
-            var old = sigaction()
-            if unsafe sigaction(number, &action, &old) == 0 { self.previous.append((number, old)) }
-        }
-    }
-
-    deinit {
-        for (number, action) in self.previous {
-            var action = action
-            unsafe sigaction(number, &action, nil)
-        }
-        Self.target.store(-1, ordering: .sequentiallyConsistent)
-        close(self.readEnd)
-        close(self.writeEnd)
-    }
-
-    /// The first signal that came and was not asked for yet.
-    borrowing func next() -> Int32? {
-        var byte: UInt8 = 0
-        return unsafe read(self.readEnd, &byte, 1) == 1 ? Int32(byte) : nil
-    }
-
-    consuming func release() {}
 }

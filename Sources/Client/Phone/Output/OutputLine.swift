@@ -1,10 +1,11 @@
 internal import FoundationEssentials
-internal import WalletFlows
+public import WalletCore
+public import WalletFlows
 
 /// One line of the machine-readable output (docs/wallet-output.schema.json).
 ///
 /// Names never change their meaning within version 1; new ones may come. Times are integers whose name ends in `Ms`.
-enum OutputLine {
+public enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
@@ -12,10 +13,41 @@ enum OutputLine {
     case result(ExitStatus)
 
     /// The version of the format; stands in the first line of a run.
-    static let version = 1
+    public static let version = 1
+
+    /// What an event of the wallet is in this output: one line, and one more where a screen says that something failed.
+    public static func lines(_ event: WalletEvent) -> [OutputLine] {
+        switch event {
+        case .step(let step): [.step(step.description)]
+        case .screen(let screen, let obstacle): [.screen(screen)] + [self.error(screen, obstacle)].compactMap(\.self)
+        case .event(let event): [.event(event.name, event.values)]
+        case .locked(let isLocked): [.event(isLocked ? "locked" : "unlocked", [:])]
+        }
+    }
+
+    private static func error(_ screen: Screen, _ obstacle: Obstacle?) -> OutputLine? {
+        let id: String
+        switch obstacle {
+        case .some(.deviceInsecure): id = "device-insecure"
+        case .some(.noInternet): id = "no-internet"
+        case .some(.serverUnreachable): id = "server-unreachable"
+        case .some(.other): id = "generic"
+        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
+            .some(.pinNotAccepted), .none:
+            return nil
+        }
+        var correlationID: String?
+        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
+        return .error(
+            id: id,
+            correlationID: correlationID,
+            retry: screen.actions.contains { $0.id == .retry },
+            message: nil
+        )
+    }
 
     /// The line as JSON, without its end.
-    func json(isFirst: Bool) -> String {
+    public func json(isFirst: Bool) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let fields = Fields(line: self, version: isFirst ? Self.version : nil)

@@ -1,8 +1,7 @@
-import ArgumentParser
-internal import WalletFlows
+public import WalletFlows
 
 /// How a command ended; its number is the process's exit code and never changes its meaning.
-enum ExitStatus: Int32 {
+public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10
     case blocked = 11
@@ -18,7 +17,7 @@ enum ExitStatus: Int32 {
     case homeInUse = 75
 
     /// What keeps the person from where they wanted to go; `done` where nothing does.
-    init(_ obstacle: Obstacle?) {
+    public init(_ obstacle: Obstacle?) {
         switch obstacle {
         case .none: self = .done
         case .some(.wrongPIN): self = .wrongPIN
@@ -35,7 +34,7 @@ enum ExitStatus: Int32 {
     }
 
     /// Its name in the machine-readable output.
-    var outcome: String {
+    public var outcome: String {
         switch self {
         case .done: "done"
         case .wrongPIN: "wrong-pin"
@@ -52,15 +51,4 @@ enum ExitStatus: Int32 {
         case .homeInUse: "home-in-use"
         }
     }
-
-    var exitCode: ExitCode { ExitCode(self.rawValue) }
-}
-
-/// A command cannot go on: one sentence for the person, and how it ends.
-struct CommandFailure: Error {
-    var status: ExitStatus
-    var message: String
-
-    static func usage(_ message: String) -> CommandFailure { CommandFailure(status: .usage, message: message) }
-    static func failed(_ message: String) -> CommandFailure { CommandFailure(status: .failed, message: message) }
 }

@@ -48,37 +48,3 @@ public enum LineInput {
         }
     }
 }
-
-/// Bytes in one allocation of fixed size, wiped when they go out of scope.
-@safe struct WipedBuffer: ~Copyable {
-    private let storage: UnsafeMutableRawBufferPointer
-    private var count = 0
-
-    init(capacity: Int) {
-        unsafe self.storage = .allocate(byteCount: capacity, alignment: 1)
-    }
-
-    deinit {
-        // The optimizer may not remove this one (explicit_bzero(3)).
-        if let start = unsafe self.storage.baseAddress { unsafe explicit_bzero(start, self.storage.count) }
-        unsafe self.storage.deallocate()
-    }
-
-    var isEmpty: Bool { self.count == 0 }
-
-    /// Forgets what was appended; the bytes are wiped with the buffer.
-    mutating func removeAll() { self.count = 0 }
-
-    /// False when it is full.
-    mutating func append(_ byte: UInt8) -> Bool {
-        guard unsafe self.count < self.storage.count else { return false }
-        unsafe self.storage[self.count] = byte
-        self.count += 1
-        return true
-    }
-
-    /// Lends what was appended.
-    borrowing func withBytes<Result: ~Copyable>(_ body: (RawSpan) -> Result) -> Result {
-        body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[..<self.count]).bytes)
-    }
-}
