@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Lab
 internal import ServerSettings
+internal import Spelling
 internal import HostSystem
 internal import Transport
 internal import Vocabulary
