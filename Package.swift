@@ -143,8 +143,15 @@ let client: [Target] = [
     ),
     .target(
         name: "Phone",
-        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        dependencies: [
+            "Devices", "HostSystem", "Lab", "Presence", "Spelling", "Vocabulary", "WalletCore", "WalletFlows", yams,
+        ],
         path: "Sources/Client/Phone"
+    ),
+    .target(
+        name: "TerminalApp",
+        dependencies: ["HostSystem", "Phone", "Presence", "Vocabulary", "WalletCore", "WalletFlows"],
+        path: "Sources/Client/TerminalApp"
     ),
     .target(
         name: "Scenarios",
@@ -157,8 +164,8 @@ let client: [Target] = [
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Vocabulary", "WalletCore",
-            "WalletFlows", argumentParser, unixSignals,
+            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
+            "WalletCore", "WalletFlows", argumentParser, unixSignals,
         ],
         path: "Sources/Client/wallet"
     ),

@@ -52,7 +52,7 @@ final class HeldPhone {
             home,
             settings,
             new: profile,
-            skipsSplash: true,
+            Phone.Behavior(skipsSplash: true),
             disk: { MortalDisk($0, fate) },
             observer: { ear.hear($0) }
         )
