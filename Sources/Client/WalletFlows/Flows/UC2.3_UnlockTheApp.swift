@@ -49,7 +49,15 @@ struct UnlockTheApp: Flow {
         self.purpose = purpose
     }
 
-    var place: Place { .atLock }
+    var place: Place {
+        switch self.state {
+        case .prompting, .unlocking, .failed, .notRecognized, .tooManyAttempts, .noFallback, .entering, .validating,
+            .forgot:
+            .atLock
+        case .askingToMigrate, .migrating, .resolvingLink: .behindLock
+        }
+    }
+
     var endsWithLock: Bool { true }
 
     mutating func start(_ facts: Facts) -> Turn {
