@@ -109,8 +109,9 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
+            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "HostSystem", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging,
+            nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
