@@ -118,6 +118,9 @@ struct UnlockTheApp: Flow {
         switch (self.state, answer) {
         case (.unlocking, .prompted(let result)):
             return self.judge(result, facts)
+        case (.unlocking, .verdict(let verdict)):
+            // A wallet that is blocked for good gets no presence share.
+            return .call(ValidatePIN(showing: verdict))
         case (.unlocking, .failed(let failure)):
             self.state = .failed
             return Self.fail(failure)
