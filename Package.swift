@@ -17,6 +17,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -40,6 +41,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
+    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
     .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
@@ -85,14 +87,15 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
         path: "Sources/Server/WalletStore"
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Vocabulary", yams],
+        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
@@ -116,29 +119,38 @@ let server: [Target] = [
 ]
 
 let client: [Target] = [
+    .target(name: "Presence", path: "Sources/Client/Presence"),
     .target(
-        name: "WalletCore",
-        dependencies: ["Secrets", "Statements", "Vocabulary"],
-        path: "Sources/Client/WalletCore"
+        name: "WalletFlows",
+        dependencies: ["Presence", "Secrets", "Statements", "Vocabulary"],
+        path: "Sources/Client/WalletFlows"
     ),
     .target(
         name: "Devices",
-        dependencies: ["Evidence", "Lab", "Secrets", "HostSystem", "Vocabulary", crypto, yams],
+        dependencies: [
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+        ],
         path: "Sources/Client/Devices"
     ),
     .target(
-        name: "WalletClient",
+        name: "WalletCore",
         dependencies: [
-            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "WalletCore", "Wire", crypto,
+            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Presence", "Vocabulary", "WalletFlows",
+            "Wire", crypto,
             logging, nioCore, nioPosix,
         ],
-        path: "Sources/Client/WalletClient"
+        path: "Sources/Client/WalletCore"
+    ),
+    .target(
+        name: "Phone",
+        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        path: "Sources/Client/Phone"
     ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletClient", "WalletCore",
-            argumentParser, logging, yams,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
+            argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
@@ -188,18 +200,21 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "WalletCoreTests",
-        dependencies: ["Secrets", "Statements", "TestSupport", "Vocabulary", "WalletCore"]
+        name: "WalletFlowsTests",
+        dependencies: ["Secrets", "Statements", "TestSupport", "Presence", "Vocabulary", "WalletFlows"]
     ),
     .testTarget(
         name: "DevicesTests",
-        dependencies: ["AttestationVerifier", "Devices", "Evidence", "Lab", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
+            "Vocabulary", crypto,
+        ]
     ),
     .testTarget(
-        name: "WalletClientTests",
+        name: "WalletCoreTests",
         dependencies: [
             "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "WalletClient", "WalletCore", "Wire",
+            "Presence", "WalletCore", "WalletFlows", "Wire",
         ]
     ),
     .testTarget(
@@ -231,7 +246,6 @@ let package = Package(
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),
-        .library(name: "WalletClient", targets: ["WalletClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

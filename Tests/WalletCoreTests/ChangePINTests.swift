@@ -1,99 +1,111 @@
 import Testing
 import Vocabulary
+import WalletFlows
+import Wire
 
 @testable import WalletCore
 
-@Suite("UC2.6 Change PIN, PF2.4 Confirm a protected action, UC9.12, UC7.1")
+@Suite("Changing the PIN, cut anywhere")
 struct ChangePINTests {
-    static func atSettings() -> AppUnderTest {
-        var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
-        app.launchToPIN()
-        app.unlock()
-        app.tap(.menu)
-        app.tap(.settings)
-        return app
+    @Test("a change makes the new PIN work and the old one not, and its first unlock removes the old pair")
+    func change() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        #expect(try await TestPhone.change(to: TestPhone.newPIN, in: wallet).step == "UC2.6/1.3")
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
+        #expect(try await !phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 1)
     }
 
-    /// Through PF2.4: the right PIN, active, allowed.
-    static func confirm(_ app: inout AppUnderTest) {
-        app.enter("024791")
-        app.answer(.verdict(.valid))
-        app.answer(.status(.active))
-        app.answer(.updatePolicy(.ok, solutionRevoked: false))
+    @Test("cut at every message and every local write, exactly one PIN works, and the wallet knows which")
+    func cutEverywhere() async throws {
+        let uncut = TestPhone()
+        let wallet = try await uncut.setUp()
+        uncut.power.arm(nil)
+        _ = try await TestPhone.change(to: TestPhone.newPIN, in: wallet)
+        let places = uncut.power.places
+        #expect(uncut.power.log.contains("write state.json"))
+        var survivors: Set<String> = []
+        for cut in (0..<places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+            for arrivesLate in [false, true] {
+                let phone = TestPhone()
+                let wallet = try await phone.setUp()
+                phone.server.withState { $0.keepsLate = arrivesLate }
+                phone.power.arm(cut)
+                _ = try? await TestPhone.change(to: TestPhone.newPIN, in: wallet)
+                phone.power.arm(nil)
+                if arrivesLate { phone.server.deliverLate() }
+                let old = try await phone.unlocks(with: TestPhone.oldPIN)
+                let new = try await phone.unlocks(with: TestPhone.newPIN)
+                #expect(old != new, "cut \(cut), late \(arrivesLate): old \(old), new \(new)")
+                #expect(phone.server.onlyRecord?.wrongAttempts == (new ? 0 : 1))
+                survivors.insert(new ? "new" : "old")
+            }
+        }
+        #expect(survivors == ["old", "new"])
     }
 
-    @Test("the old PIN is confirmed, the new one chosen twice, and one instruction carries both")
-    func change() {
-        var app = Self.atSettings()
-        #expect(app.tap(.changePIN) == "PF2.4/1.1")
-        Self.confirm(&app)
-        #expect(app.state == "PF2.9/1.1")
-        app.enter("135790")
-        #expect(app.enter("135790") == "ask change PIN")
-        guard case .some(.ask(.changePIN(let old, let new))) = app.last else { return }
-        #expect(!old.isEqual(to: new))
-        #expect(app.answer(.pinChanged) == "UC2.6/1.3")
-        #expect(app.screen?.title == "PIN change success")
-        #expect(app.tap(.settings) == "UC7.1/1.3")
+    @Test("a change that arrives after another one was tried leaves the one that the server took")
+    func lateChange() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        phone.server.withState { $0.keepsLate = true }
+        // The first change is sent and held back on its way.
+        phone.power.arm(nil)
+        _ = try await wallet.open(.changePIN)
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        phone.power.arm(.before(1))
+        _ = try? await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        phone.power.arm(nil)
+        #expect(phone.server.withState(\.late).count == 1)
+        // Another life unlocks with the old PIN and prepares another change, which is lost as well.
+        let next = try phone.wallet()
+        _ = await next.launch()
+        _ = try await next.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
+        // Now the first one arrives.
+        phone.server.deliverLate()
+        #expect(try await !phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("Back out of a change asks, and stopping returns to the settings")
-    func stop() {
-        var app = Self.atSettings()
-        app.tap(.changePIN)
-        Self.confirm(&app)
-        #expect(app.tap(.back) == "PF2.9/5.1")
-        #expect(app.tap(.no) == "PF2.9/1.1")
-        app.tap(.back)
-        #expect(app.tap(.yesStop) == "PF2.9/5.2")
-        #expect(app.tap(.ok) == "UC7.1/1.3")
+    @Test("a disk that takes nothing more keeps nobody out: the old pair is removed at a later unlock")
+    func tidyingLater() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        _ = try await TestPhone.change(to: TestPhone.newPIN, in: wallet)
+        let next = try phone.wallet()
+        _ = await next.launch()
+        // The instruction, its answer, then the write.
+        phone.power.arm(.before(2))
+        _ = try await next.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        #expect(await !next.isLocked)
+        phone.power.arm(nil)
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 1)
     }
 
-    @Test("Back and Cancel at the old PIN return to the settings", arguments: [ActionID.back, .cancel])
-    func cancel(action: ActionID) {
-        var app = Self.atSettings()
-        app.tap(.changePIN)
-        #expect(app.tap(action) == "UC7.1/1.3")
-    }
-
-    @Test("attempts that somebody else spent meanwhile are shown, and the change stops")
-    func blockedMeanwhile() {
-        var app = Self.atSettings()
-        app.tap(.changePIN)
-        Self.confirm(&app)
-        app.enter("135790")
-        app.enter("135790")
-        #expect(app.answer(.verdict(.blocked(remaining: .seconds(60)))) == "PF2.8/5.1")
-        #expect(app.tap(.back) == "UC7.1/1.3")
-    }
-
-    @Test("a protected action is stopped by a revocation that came meanwhile")
-    func revokedMeanwhile() {
-        var app = Self.atSettings()
-        app.tap(.changePIN)
-        app.enter("024791")
-        app.answer(.verdict(.valid))
-        #expect(app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true)))) == "UC1.2/5.1")
-    }
-
-    @Test("the deletion code is shown again only after the PIN")
-    func deletionCode() throws {
-        var app = Self.atSettings()
-        app.tap(.deletionCode)
-        Self.confirm(&app)
-        #expect(app.state == "ask deletion code")
-        #expect(app.answer(.deletionCode(try #require(DeletionCode("0123456789ABCDEFGH")))) == "UC9.12/1.2")
-        #expect(app.tap(.back) == "UC7.1/1.3")
-    }
-
-    @Test("Log out locks first, then asks for the PIN")
-    func logOut() {
-        var app = Self.atSettings()
-        app.tap(.back)
-        #expect(app.tap(.logOut) == "ask lock")
-        app.facts.isLocked = true
-        #expect(app.answer(.locked) == "UC2.3/1.3")
-        #expect(app.trace.contains("LOCK/1.2"))
+    @Test("Retry after a lost answer is the same change, and succeeds whichever side lost it")
+    func retry() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        phone.power.arm(nil)
+        _ = try await wallet.open(.changePIN)
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        phone.server.withState { state in
+            state.forge = { result in
+                guard case .instruct = result else { return result }
+                return .refused(Refusal(.unavailable(retryAfter: .seconds(1))))
+            }
+        }
+        #expect(try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8)).step == "PF2.9/1.5d")
+        phone.server.withState { $0.forge = nil }
+        #expect(try await wallet.perform(.retry).step == "UC2.6/1.3")
+        #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 }

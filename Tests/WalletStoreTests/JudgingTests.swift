@@ -51,6 +51,23 @@ struct JudgingTests {
         try await #expect(self.store.identity(of: old.id)?.identity == new.identity)
     }
 
+    @Test("a session that knows an identity of before is sent away also where the id of its PIN key is current again")
+    func reusedKeyID() async throws {
+        let first = try await TestWallet(in: self.store)
+        var (second, third) = (first, first)
+        second.keyID = .random()
+        second.identity = TestWallet.bytes(300)
+        second.pinKey = try TestWallet.publicKey()
+        third.identity = TestWallet.bytes(300)
+        third.pinKey = try TestWallet.publicKey()
+        for (old, new) in [(first, second), (second, third)] {
+            let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
+            try await #expect(self.store.judge(old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        }
+        try await #expect(self.store.judge(first.attempt(right: true)) == .identityChanged(third.identity))
+        try await #expect(self.store.judge(third.attempt(right: false)) == self.threeLeft, "nothing was counted")
+    }
+
     @Test("a wrong PIN changes no PIN key, links no recovery code and reads no deletion code")
     func effectsOfWrongPINs() async throws {
         let wallet = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
@@ -103,7 +120,7 @@ struct JudgingTests {
         )
         repeated.now = TestWallet.start
         try await #expect(self.store.judge(repeated) == .notValid(.blocked(remaining: .seconds(60))))
-        repeated.knownKeyID = .random()
+        repeated.identity = TestWallet.bytes(300)
         try await #expect(self.store.judge(repeated) == .identityChanged(wallet.identity))
         repeated.namedKeyID = .random()
         try await #expect(self.store.judge(repeated) == .pinKeyChanged(current: wallet.keyID))

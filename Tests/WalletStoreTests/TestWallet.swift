@@ -85,7 +85,7 @@ struct TestWallet {
             walletID: self.id,
             attemptID: id,
             namedKeyID: self.keyID,
-            knownKeyID: self.keyID,
+            identity: self.identity,
             pinKey: self.pinKey,
             candidate: right ? self.pinKey : try Self.publicKey(),
             effect: effect,

@@ -1,3 +1,4 @@
+public import Presence
 public import Vocabulary
 
 /// The phone that a wallet runs on, as far as the wallet sees it.
@@ -20,6 +21,17 @@ public protocol Device: Sendable {
     var appVersion: String { get }
     /// Whether there is a hardware key from an earlier ``createKey(challenge:)``.
     var hasKey: Bool { get }
+
+    var biometrics: BiometricSupport { get }
+    /// Whether the phone itself is guarded by a passcode.
+    var hasPasscode: Bool { get }
+    /// Whether a prompt is answered without anybody at this program: by the sensor as the profile sets it, or by a real
+    /// phone. If not, the wallet's host says what is presented.
+    var answersPrompts: Bool { get }
+    var keychain: any Keychain { get }
+
+    /// Asks the phone's owner, where no item is to be opened.
+    func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
     /// Makes a new hardware key in place of the present one and returns the vendor's evidence for it.
     ///

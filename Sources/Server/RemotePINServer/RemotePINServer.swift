@@ -91,7 +91,7 @@ public final class RemotePINServer: Sendable {
             ),
             turn: turn,
             channelBinding: connection.channelBinding,
-            source: Self.source(connection.peer),
+            source: connection.source,
             log: log
         )
         await conversation.run()
@@ -109,12 +109,6 @@ public final class RemotePINServer: Sendable {
             try? await Task.sleep(for: Self.lookInterval)
         }
         return false
-    }
-
-    /// The peer's address without its port, which differs for each of its connections.
-    private static func source(_ peer: String) -> String {
-        guard let colon = peer.lastIndex(of: ":") else { return peer }
-        return String(peer[..<colon])
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Spelling
 internal import Yams
 
 /// One source's word on one setting.

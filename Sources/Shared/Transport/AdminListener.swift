@@ -21,7 +21,7 @@ public final class AdminListener: Sendable {
         limits: TransportLimits = TransportLimits()
     ) async throws(ListenError) -> AdminListener {
         let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in })
+        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
         let socket = try UnixSocket(boundTo: path)
         do {
             listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get())

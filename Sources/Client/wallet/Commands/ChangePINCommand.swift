@@ -1,6 +1,7 @@
 import ArgumentParser
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet change-pin`: the old PIN pays for the new one.
 struct ChangePINCommand: AsyncParsableCommand {
@@ -61,14 +62,14 @@ enum Protected {
         _ life: AppLife,
         _ pins: PINSource
     ) async throws(CommandFailure) -> Screen? {
-        let screen = await life.wallet.launch()
+        let screen = try await life.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }
         guard screen.step == "UC2.3/1.3" else { return nil }
         let pin = try AppLife.sixDigits(try pins.next("PIN: "))
         _ = try await life.enter(pin)
-        guard await !life.wallet.isLocked else { return nil }
+        guard await !life.phone.isLocked else { return nil }
         _ = try await life.open(destination)
         return try await life.enter(pin.enteredAgain())
     }

@@ -1,8 +1,9 @@
 import ArgumentParser
 internal import Devices
 internal import Vocabulary
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet open`: launches the app and shows where it begins.
 struct OpenCommand: AsyncParsableCommand {
@@ -15,7 +16,7 @@ struct OpenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
+            _ = try await life.launch()
             return await life.status(reached: true)
         }
     }
@@ -33,15 +34,15 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
-            let setup = await life.wallet.setup
-            let walletID = await life.wallet.walletID?.description
-            var rows = [("setup", setup.rawValue)]
+            _ = try await life.launch()
+            let setup = await life.phone.setup
+            let walletID = await life.phone.walletID?.description
+            var rows = [("setup", (setup ?? .notStarted).rawValue)]
             if let walletID { rows.append(("walletID", walletID)) }
             rows += [
-                ("server", life.serverAddress),
-                ("platform", life.device.platform.rawValue),
-                ("appVersion", life.device.appVersion),
+                ("server", life.phone.serverAddress),
+                ("platform", life.phone.device.platform.rawValue),
+                ("appVersion", life.phone.device.appVersion),
             ]
             life.printer.tell(rows)
             life.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))

@@ -1,6 +1,7 @@
 import ArgumentParser
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet setup`: from the introduction to the deletion code.
 struct SetupCommand: AsyncParsableCommand {
@@ -26,12 +27,12 @@ struct SetupCommand: AsyncParsableCommand {
     func run() async throws {
         try await AppLife.run(self.options) { life throws(CommandFailure) in
             let pins = try self.pins.source()
-            var screen = await life.wallet.launch()
+            var screen = try await life.launch()
             switch screen.step {
             case "UC1.1/1.1":
                 screen = try await self.choosePIN(life, pins)
             case "UC2.3/1.3":
-                guard await life.wallet.setup != .done else {
+                guard await life.phone.setup != .done else {
                     throw .usage("this wallet is set up already; `wallet wipe` deletes it")
                 }
                 let input = try AppLife.sixDigits(try pins.next("PIN: "))
@@ -40,7 +41,7 @@ struct SetupCommand: AsyncParsableCommand {
                 return await life.status(reached: false)
             }
             screen = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
-            let isUnlocked = await !life.wallet.isLocked
+            let isUnlocked = await !life.phone.isLocked
             return await life.status(reached: isUnlocked)
         }
     }

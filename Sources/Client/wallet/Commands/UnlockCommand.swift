@@ -1,6 +1,7 @@
 import ArgumentParser
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet unlock`: one entry of the PIN.
 struct UnlockCommand: AsyncParsableCommand {
@@ -23,7 +24,7 @@ struct UnlockCommand: AsyncParsableCommand {
                 return await life.status(reached: false)
             }
             _ = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
-            let isUnlocked = await !life.wallet.isLocked
+            let isUnlocked = await !life.phone.isLocked
             return await life.status(reached: isUnlocked)
         }
     }
@@ -33,7 +34,7 @@ struct UnlockCommand: AsyncParsableCommand {
 enum Unlocking {
     /// Nil where the app does not come to ask for the PIN.
     static func launchAndEnter(_ life: AppLife, _ pins: PINSource) async throws(CommandFailure) -> Screen? {
-        let screen = await life.wallet.launch()
+        let screen = try await life.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }

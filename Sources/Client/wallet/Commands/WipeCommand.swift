@@ -1,7 +1,8 @@
 import ArgumentParser
 internal import HostSystem
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// `wallet wipe`: local data gone at once, and the server told.
 struct WipeCommand: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct WipeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
+            _ = try await life.launch()
             _ = try await life.open(.wipe)
             let action: ActionID = self.isConfirmed ? .yesDelete : .cancel
             let screen = try await life.perform(action)

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HostSystem
-internal import WalletCore
+internal import Phone
+internal import WalletFlows
 
 /// Where a command's PINs come from: a prompt, a descriptor or a file, one a line.
 ///

@@ -1,7 +1,8 @@
 internal import Synchronization
 internal import HostSystem
-internal import WalletClient
+internal import Phone
 internal import WalletCore
+internal import WalletFlows
 
 /// Writes what happens: to people the last screen, to programs everything, a line each.
 final class Printer: Sendable {
@@ -23,27 +24,22 @@ final class Printer: Sendable {
 
     /// What the wallet says while it works.
     func hear(_ event: WalletEvent) {
+        if self.isJSON {
+            for line in OutputLine.lines(event) { self.write(line) }
+            return
+        }
         switch event {
         case .step(let step):
-            if self.isJSON {
-                self.write(.step(step.description))
-            } else if self.showsSteps {
-                StandardStreams.writeOutput(self.palette.dim(step.description) + "\n")
-            }
-        case .screen(let screen, let obstacle):
+            if self.showsSteps { StandardStreams.writeOutput(self.palette.dim(step.description) + "\n") }
+        case .screen(let screen, _):
             let passed = self.state.withLock { state in
                 defer { state.last = screen }
                 return state.last
             }
             // A code is shown once: also where a command goes on to the next screen.
-            if let passed, !self.isJSON, passed.values["deletionCode"] != nil { self.draw(passed) }
-            guard self.isJSON else { return }
-            self.write(.screen(screen))
-            if let error = Self.error(screen, obstacle) { self.write(error) }
-        case .event(let event):
-            self.say(event.rawValue)
-        case .locked(let isLocked):
-            self.say(isLocked ? "locked" : "unlocked")
+            if let passed, passed.values["deletionCode"] != nil { self.draw(passed) }
+        case .event, .locked:
+            return
         }
     }
 
@@ -100,27 +96,6 @@ final class Printer: Sendable {
         let actions = screen.actions.map { "[\($0.title)]" }
         if !actions.isEmpty { text += self.palette.dim(actions.joined(separator: " ")) + "\n" }
         StandardStreams.writeOutput(text)
-    }
-
-    private static func error(_ screen: Screen, _ obstacle: Obstacle?) -> OutputLine? {
-        let id: String
-        switch obstacle {
-        case .some(.deviceInsecure): id = "device-insecure"
-        case .some(.noInternet): id = "no-internet"
-        case .some(.serverUnreachable): id = "server-unreachable"
-        case .some(.other): id = "generic"
-        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
-            .some(.pinNotAccepted), .none:
-            return nil
-        }
-        var correlationID: String?
-        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
-        return .error(
-            id: id,
-            correlationID: correlationID,
-            retry: screen.actions.contains { $0.id == .retry },
-            message: nil
-        )
     }
 }
 

@@ -1,0 +1,67 @@
+/// Something that the network does once.
+public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
+    /// The call arrives and is done; its answer is lost and the connection with it. Nil: whichever call is next.
+    case loseReply(to: CallName?)
+    /// The next call is held up for so many milliseconds.
+    case delay(milliseconds: Int)
+    /// The connection ends after so many more bytes, those of both directions together.
+    case cut(afterByteCount: Int)
+
+    /// A call to the server, by its name in the protocol.
+    public enum CallName: String, Hashable, Sendable, CaseIterable {
+        case hello
+        case beginEnrollment = "begin-enrollment"
+        case register
+        case openSession = "open-session"
+        case instruct
+        case revokeWithCode = "revoke-with-code"
+        case reportWipe = "report-wipe"
+    }
+
+    /// How a profile writes it.
+    public var description: String {
+        switch self {
+        case .loseReply(to: nil): "lose-next-reply"
+        case .loseReply(to: .some(let call)): "lose-next-reply:\(call.rawValue)"
+        case .delay(let milliseconds): "delay:\(milliseconds)"
+        case .cut(let byteCount): "cut-after:\(byteCount)"
+        }
+    }
+
+    /// Reads what a profile writes; nil for anything else.
+    public init?(_ text: String) {
+        if text == "lose-next-reply" {
+            self = .loseReply(to: nil)
+        } else if let name = ProfileText.argument(of: "lose-next-reply", in: text), let call = CallName(rawValue: name)
+        {
+            self = .loseReply(to: call)
+        } else if let number = ProfileText.number(after: "delay", in: text, within: 1...600_000) {
+            self = .delay(milliseconds: number)
+        } else if let number = ProfileText.number(after: "cut-after", in: text, within: 0...1_000_000_000) {
+            self = .cut(afterByteCount: number)
+        } else {
+            return nil
+        }
+    }
+
+    /// What there is to choose from, for messages and help.
+    public static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
+}
+
+/// How profiles write a name with an argument: `reject:2`.
+enum ProfileText {
+    /// What stands behind the name and its colon; nil where another name stands there.
+    static func argument(of name: String, in text: String) -> String? {
+        guard text.hasPrefix(name + ":") else { return nil }
+        let argument = text.dropFirst(name.count + 1).drop { $0 == " " }
+        return argument.isEmpty ? nil : String(argument)
+    }
+
+    /// The same where it must be a number of this range.
+    static func number(after name: String, in text: String, within range: ClosedRange<Int>) -> Int? {
+        guard let argument = self.argument(of: name, in: text), argument.allSatisfy(\.isNumber),
+            let number = Int(argument), range.contains(number)
+        else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,47 @@
+internal import Vocabulary
+internal import WalletFlows
+internal import Wire
+
+/// PF1.4 and UC1.2/2.4: what the server says of this version and of this wallet.
+extension Custody {
+    /// The update verdict of a Hello that nobody has asked for yet, or of a new one.
+    func askUpdatePolicy() async throws(Failure) -> Answer {
+        if let terms = self.link?.takeTerms() { return Self.answer(terms) }
+        await self.hangUp()
+        let link = try await self.greetedLink()
+        let terms = link.takeTerms() ?? link.terms
+        await self.reportWipeIfOwed()
+        return Self.answer(terms)
+    }
+
+    /// The status that a session's opening gives, in a new session unless nobody was told of the present one.
+    func askStatus() async throws(Failure) -> Answer {
+        guard let registration = self.store.state.registration else { return .status(.active) }
+        if let link = self.link, link.session != nil, !link.takeSessionNews() { await self.hangUp() }
+        switch try await self.ownSession() {
+        case .active(let link):
+            _ = link.takeSessionNews()
+            let isOurs = link.session.map { registration.pair($0.pinKeyID) != nil } ?? false
+            if !registration.hadSession, !isOurs { return try self.abandonEnrollment() }
+            return .status(.active)
+        case .revoked(let revocation):
+            return .status(.revoked(revocation))
+        case .notKnown(let refusal):
+            // Without a session within a day the server has removed the registration.
+            if !registration.hadSession { return try self.abandonEnrollment() }
+            throw Failure(refusal)
+        }
+    }
+
+    /// The next enrollment begins with a new token.
+    ///
+    /// Nothing else is touched: the new registration replaces the old one only when the server has answered it.
+    private func abandonEnrollment() throws(Failure) -> Answer {
+        try self.change { $0.enrollment = nil }
+        return .status(.mustEnrollAnew)
+    }
+
+    private static func answer(_ terms: ServerTerms) -> Answer {
+        .updatePolicy(terms.update, solutionRevoked: terms.solutionRevoked)
+    }
+}

@@ -1,0 +1,60 @@
+internal import Devices
+internal import Vocabulary
+internal import WalletFlows
+internal import Wire
+
+/// UC9.4: what is on the device goes at once; wallet id and hardware key stay until the server has answered.
+extension Custody {
+    func wipe() async throws(Failure) -> Answer {
+        self.forgetKeys()
+        let owed = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
+        // One write makes everything unreadable: with the slots gone nothing opens the access data.
+        try self.storing { store throws(StorageError) in
+            try store.save(WalletState(unreportedWipe: owed))
+        }
+        // Only now: as long as the state stands, the item may be all that opens it.
+        try? self.removeItems(except: nil)
+        try self.storing { store throws(StorageError) in
+            try store.removeAccessData()
+            store.forgetServerWords()
+        }
+        guard owed != nil else {
+            try? await self.device.deleteKey()
+            return .wiped(serverTold: true)
+        }
+        do throws(Failure) {
+            try await self.settleOwedWipe()
+            return .wiped(serverTold: true)
+        } catch {
+            return .wiped(serverTold: false)
+        }
+    }
+
+    /// At a launch: tells the server of a wipe that it could not be told of, if it can be told now.
+    func reportWipeIfOwed() async {
+        guard self.store.state.unreportedWipe != nil else { return }
+        // Whatever stands in the way now, the next launch tries again.
+        try? await self.settleOwedWipe()
+    }
+
+    /// Tells the server of a wipe that is still owed, and forgets the hardware key; a new enrollment needs its place.
+    func settleOwedWipe() async throws(Failure) {
+        guard let owed = self.store.state.unreportedWipe?.value else { return }
+        switch try await self.openSession(for: owed) {
+        case .active(let link):
+            let result: CallResult
+            do throws(LineError) {
+                result = try await self.call(.reportWipe, on: link)
+            } catch {
+                throw Failure(error, notCounted: true)
+            }
+            await self.hangUp()
+            if case .refused(let refusal) = result { throw Failure(refusal) }
+        case .revoked, .notKnown:
+            // There is nothing left at the server that this key could end.
+            await self.hangUp()
+        }
+        try self.change { $0.unreportedWipe = nil }
+        try? await self.device.deleteKey()
+    }
+}

@@ -1,0 +1,105 @@
+internal import Presence
+
+/// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
+///
+/// Each method is one event. It moves the state first and then says the one thing to do next. An event that a flow does
+/// not take in any state leaves everything as it is; the defaults below say so once for all flows.
+protocol Flow: Sendable {
+    /// The flow becomes the present one.
+    mutating func start(_ facts: Facts) -> Turn
+
+    /// One of the present screen's actions was selected; never one that the screen did not offer.
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn
+
+    /// A PIN was entered on the present screen; never where it has no such input.
+    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn
+
+    /// Something was held to the phone, or the prompt sent away; never where the present screen is no such prompt.
+    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn
+
+    /// The effect that the flow asked for is done, or failed.
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn
+
+    /// The flow that this one called has ended.
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn
+
+    /// The present screen's time is over.
+    mutating func timerFired(_ facts: Facts) -> Turn
+
+    /// Whether a resume of the locked app puts the PIN screen on top of this flow.
+    ///
+    /// Not on top of what stands before the PIN: asking for it there would lead past a rooted device, a blocked version
+    /// or a revocation.
+    var mayBeCovered: Bool { get }
+}
+
+extension Flow {
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn { .stay }
+    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn { .stay }
+    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn { .stay }
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn { .stay }
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn { .stay }
+    mutating func timerFired(_ facts: Facts) -> Turn { .stay }
+    var mayBeCovered: Bool { true }
+}
+
+/// What one event led to: the decisions taken on the way, and the one thing to do next.
+struct Turn: Sendable {
+    /// For the trace; screens and selected actions are added where they happen.
+    var steps: [StepID]
+    var next: Next
+    /// To be shown on the next screen.
+    var banner: Text?
+    /// For the host of the app, whatever is next.
+    var events: [AppEvent]
+
+    enum Next: Sendable {
+        case show(Scene)
+        case ask(Effect)
+        /// Another flow begins on top of this one, and returns to it.
+        case call(any Flow)
+        /// "Go to": another flow takes the place of everything.
+        case goTo(any Flow)
+        case finish(FlowResult)
+        /// The app is left; the screen stays for the next resume.
+        case leave(AppEvent)
+        case stay
+    }
+
+    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil, events: [AppEvent] = []) {
+        self.steps = steps
+        self.next = next
+        self.banner = banner
+        self.events = events
+    }
+
+    static func show(_ scene: Scene, after steps: StepID...) -> Turn { Turn(.show(scene), steps: steps) }
+    static func ask(_ effect: Effect, after steps: StepID...) -> Turn { Turn(.ask(effect), steps: steps) }
+    static func call(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.call(flow), steps: steps) }
+    static func goTo(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.goTo(flow), steps: steps) }
+    static func finish(_ result: FlowResult, after steps: StepID...) -> Turn { Turn(.finish(result), steps: steps) }
+    static func leave(_ event: AppEvent, after steps: StepID...) -> Turn { Turn(.leave(event), steps: steps) }
+    static var stay: Turn { Turn(.stay) }
+}
+
+/// How a called flow ends: the "possible results" of its page.
+enum FlowResult: Sendable {
+    /// Nothing happened: the caller's screen is shown again.
+    case returned
+    /// PF1.4: this version may be used.
+    case allowed
+    /// PF2.8 and PF2.4: the right PIN, kept for what it is to pay for.
+    case confirmed(PINEntry)
+    /// PF2.8: enter a PIN again.
+    case retry
+    /// The screen before, in the calling flow. From `Temporarily Blocked` there is nothing to enter there.
+    case back(whileBlocked: Bool)
+    /// PF2.9: the new PIN counts.
+    case succeeded
+    /// UC2.3: unlocked, and what was there before goes on.
+    case unlocked
+    /// An error screen: once more.
+    case tryAgain
+    /// An error screen: not again.
+    case closed
+}

@@ -1,0 +1,90 @@
+internal import Vocabulary
+
+/// PF1.4 Apply update policy: whether this version of the app may be used.
+///
+///     asking ──ok, notify, recommend, warn──▶ allowed (with a banner)
+///       ▲ └──block──▶ blocked, for good
+///       └──Try again── failed ──Close──▶ (leaves the app)
+struct ApplyUpdatePolicy: Flow {
+    private enum State {
+        case asking
+        case failed
+        case blocked
+    }
+
+    private var state = State.asking
+
+    mutating func start(_ facts: Facts) -> Turn {
+        self.state = .asking
+        return .ask(.askUpdatePolicy)
+    }
+
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+        switch answer {
+        case .updatePolicy(let verdict, solutionRevoked: _):
+            return self.apply(verdict)
+        case .failed(let failure):
+            return self.fail(failure, facts)
+        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
+            return .stay
+        }
+    }
+
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+        switch result {
+        case .tryAgain: self.start(facts)
+        case .closed: .leave(.closed)
+        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked: .stay
+        }
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        switch action {
+        case .close: .leave(.closed)
+        case .toStore: .leave(.storeOpened)
+        case _: .stay
+        }
+    }
+
+    private mutating func apply(_ verdict: UpdateVerdict) -> Turn {
+        switch verdict {
+        case .ok:
+            return .finish(.allowed, after: "PF1.4/1.1a")
+        case .notify:
+            return Turn(.finish(.allowed), steps: ["PF1.4/1.1b"], banner: .updateExists)
+        case .recommend:
+            return Turn(.finish(.allowed), steps: ["PF1.4/1.1c"], banner: .updateRecommended)
+        case .warn(let blockedIn):
+            return Turn(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(blockedIn))
+        case .block(updateAvailable: true):
+            self.state = .blocked
+            let scene = Scene("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
+                .offering((.close, "PF1.4/2.1a"), (.toStore, "PF1.4/2.1b"))
+            return .show(scene.because(.updateNeeded), after: "PF1.4/1.1e")
+        case .block(updateAvailable: false):
+            self.state = .blocked
+            let scene = Scene("PF1.4/3.1", .screen, .appIsBlocked, .versionBlocked)
+                .offering((.help, "PF1.4/3.1a"), (.toStore, "PF1.4/3.1b"))
+            return .show(scene.because(.updateNeeded), after: "PF1.4/1.1f")
+        }
+    }
+
+    /// Serves with the stored answer where the server cannot be reached, as long as it holds.
+    private mutating func fail(_ failure: Failure, _ facts: Facts) -> Turn {
+        self.state = .failed
+        let stored = facts.lastUpdate?.verdict(at: facts.now, for: facts.appVersion)
+        switch failure {
+        case .noInternet:
+            if let stored { return self.apply(stored) }
+            return .call(ErrorScreen(failure, at: "PF1.4/1.1g"), after: "PF1.4/1.1g")
+        case .serverUnreachable:
+            if let stored { return self.apply(stored) }
+            return .call(ErrorScreen(failure, at: "PF1.4/1.1h"), after: "PF1.4/1.1h")
+        case .revoked(let revocation):
+            return RevokedWallet.turn(to: revocation)
+        case .deviceInsecure, .generic:
+            return .call(ErrorScreen(failure, at: "PF1.4/1.1"))
+        }
+    }
+}

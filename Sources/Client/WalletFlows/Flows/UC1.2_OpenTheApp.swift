@@ -1,0 +1,122 @@
+internal import Vocabulary
+
+/// UC1.2 Open the app: from the start of the app to the first thing to do in it.
+///
+///     launch:  splash ──1 s──▶ PF1.4 ──allowed──▶ asking the status ──active──▶ UC2.3 or UC1.1
+///                │ rooted                             └──revoked──▶ RevokedWallet (4 to 7)
+///                └──▶ error device-insecure
+///
+///     resume:  locked ──▶ UC2.3 ──unlocked──▶ the screen that was there
+///              else ────────────────────────▶ the screen that was there
+struct OpenTheApp: Flow {
+    /// What started the app.
+    enum Startup: Sendable {
+        /// No process of the app was running.
+        case launch
+        /// It was, with a screen to return to.
+        case resume
+    }
+
+    private enum State {
+        case starting(Startup)
+        case splash
+        case updating
+        case askingStatus
+        case unlocking
+    }
+
+    private var state: State
+
+    init(_ startup: Startup) {
+        self.state = .starting(startup)
+    }
+
+    var mayBeCovered: Bool { false }
+
+    mutating func start(_ facts: Facts) -> Turn {
+        switch self.state {
+        case .starting(.launch):
+            self.state = .splash
+            let scene = Scene("UC1.2/2.1", .screen, .splash).ending(.after(.seconds(1)), "UC1.2/2.1a")
+            return .show(scene, after: "UC1.2/1.1a")
+        case .starting(.resume):
+            return self.resumeApp(facts)
+        case .splash, .updating, .askingStatus, .unlocking:
+            return .stay
+        }
+    }
+
+    mutating func timerFired(_ facts: Facts) -> Turn {
+        self.state = .updating
+        guard !facts.isRooted else {
+            return .call(ErrorScreen(.deviceInsecure, at: "UC1.2/2.2b"), after: "UC1.2/2.2b")
+        }
+        return .call(ApplyUpdatePolicy(), after: "UC1.2/2.2a")
+    }
+
+    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+        switch (self.state, result) {
+        case (.updating, .allowed):
+            return self.askStatus(facts)
+        case (.askingStatus, .tryAgain):
+            return .ask(.askStatus)
+        case (.unlocking, .unlocked):
+            return .finish(.returned)
+        case (_, .closed):
+            return .leave(.closed)
+        case (_, _):
+            return .stay
+        }
+    }
+
+    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+        switch answer {
+        case .status(.active):
+            return self.enterApp(facts)
+        case .status(.mustEnrollAnew):
+            return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
+        case .status(.revoked(let revocation)), .failed(.revoked(let revocation)):
+            return RevokedWallet.turn(to: revocation)
+        case .failed(.noInternet), .failed(.serverUnreachable):
+            // A revocation is final as far as this wallet knows; without one the PIN screen will find out.
+            if let revocation = facts.lastRevocation { return RevokedWallet.turn(to: revocation) }
+            return self.enterApp(facts)
+        case .failed(let failure):
+            return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
+        case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
+            return .stay
+        }
+    }
+
+    private mutating func askStatus(_ facts: Facts) -> Turn {
+        self.state = .askingStatus
+        guard facts.setup == .notStarted else { return Turn(.ask(.askStatus), steps: ["UC1.2/2.3a"]) }
+        // Never registered: active, unless the whole solution is revoked, which Hello told.
+        var turn = self.enterApp(facts)
+        if let revocation = facts.lastRevocation, revocation.reason == .solution {
+            turn = RevokedWallet.turn(to: revocation)
+        }
+        turn.steps.insert("UC1.2/2.3a", at: 0)
+        return turn
+    }
+
+    private func enterApp(_ facts: Facts) -> Turn {
+        guard facts.setup != .notStarted else {
+            return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
+        }
+        return .goTo(UnlockTheApp(then: .enter), after: "UC1.2/2.4a", "UC1.2/2.5a")
+    }
+
+    private mutating func resumeApp(_ facts: Facts) -> Turn {
+        guard facts.setup != .notStarted else { return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b") }
+        guard !facts.isLocked else {
+            self.state = .unlocking
+            return .call(UnlockTheApp(then: .resume), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
+        }
+        guard facts.hasPID else {
+            return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b")
+        }
+        return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3a", "UC1.2/3.4a")
+    }
+}

@@ -1,0 +1,71 @@
+public import Vocabulary
+
+/// Puts scenes into the words of one language, under one product name.
+public struct Wording: Hashable, Sendable {
+    /// The languages there are; a new one is a case and its file of texts.
+    public enum Language: String, Hashable, Sendable, CaseIterable {
+        case english = "en"
+    }
+
+    public var language: Language
+    /// What the app is called in its texts.
+    public var product: String
+
+    public init(language: Language = .english, product: String = "NL Wallet") {
+        self.language = language
+        self.product = product
+    }
+
+    /// The screen as it is at `now`; countdowns are computed anew each time.
+    public func screen(_ scene: Scene, at now: Timestamp) -> Screen {
+        var values: [String: Screen.Value] = [:]
+        for value in scene.values { self.add(value, to: &values, at: now) }
+        if let banner = scene.banner { values["banner"] = .text(self.words(banner, at: now)) }
+        return Screen(
+            step: scene.step.description,
+            kind: scene.kind,
+            title: self.words(scene.title, at: now),
+            message: scene.message.map { self.words($0, at: now) } ?? "",
+            values: values,
+            inputs: self.inputs(of: scene),
+            actions: scene.choices.map { choice in
+                Screen.Action(id: choice.id, title: self.title(choice.id), step: choice.step.description)
+            }
+        )
+    }
+
+    private func inputs(of scene: Scene) -> [Screen.Input] {
+        let pin = scene.input.map { Screen.Input(id: "pin", length: 6, step: $0.step.description) }
+        let prompt = scene.prompt.map { _ in
+            Screen.Input(id: "biometric", length: 0, step: scene.step.description)
+        }
+        return [pin, prompt].compactMap(\.self)
+    }
+
+    /// Puts a value under the name by which programs find it.
+    private func add(_ value: Scene.Value, to values: inout [String: Screen.Value], at now: Timestamp) {
+        switch value {
+        case .deletionCode(let code): values["deletionCode"] = .text(code.grouped)
+        case .attemptsLeft(let count): values["attemptsLeft"] = .number(Int64(count))
+        case .finalRound(let isFinal): values["finalRound"] = .truth(isFinal)
+        case .blockedUntil(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
+        case .brokenRule(let rule): values["rule"] = .text(rule.rawValue)
+        case .correlationID(let id): values["correlationID"] = .text(id)
+        case .product: values["product"] = .text(self.product)
+        case .version(let version): values["version"] = .text(version.description)
+        case .server(let address): values["server"] = .text(address)
+        }
+    }
+
+    private func words(_ text: Text, at now: Timestamp) -> String {
+        switch self.language {
+        case .english: English(product: self.product, now: now).words(text)
+        }
+    }
+
+    private func title(_ action: ActionID) -> String {
+        switch self.language {
+        case .english: English(product: self.product, now: .init(milliseconds: 0)).title(action)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Secrets
+import Statements
+import Vocabulary
+import WalletFlows
+import Wire
+
+/// What the fake server does with each call.
+extension FakeServer {
+    func terms() -> ServerTerms {
+        ServerTerms(
+            serverTime: Timestamp(milliseconds: 1_700_000_000_000),
+            update: self.withState(\.verdict),
+            policy: .standard,
+            features: Features(deletionCode: true, safeBiometricUnlock: self.withState(\.wantsSafeMode)),
+            solutionRevoked: false,
+            limits: ServerTerms.Limits(
+                maxInFlight: 16,
+                sessionLifetime: .seconds(900),
+                tokenLifetime: .seconds(300)
+            )
+        )
+    }
+
+    func begin() -> Enrollment {
+        let token = SecretBytes.random(count: 64).exposedBytes()
+        let walletID = WalletID.random()
+        self.withState { $0.tokens[token] = walletID }
+        return Enrollment(
+            token: token,
+            walletID: walletID,
+            expiresAt: Timestamp(milliseconds: 1_700_000_300_000)
+        )
+    }
+
+    func register(_ request: Register, on binding: ChannelBinding) -> CallResult {
+        self.withState { state in
+            guard let walletID = state.tokens[request.token], state.records[walletID]?.hadSession != true else {
+                return .refused(Refusal(.challengeInvalid))
+            }
+            guard let body = try? RegisterBody(decoding: request.body),
+                let key = VerifyingKey(body.pinPublicKey),
+                key.isValid(
+                    request.pinSignature,
+                    for: Statement(.registerPIN, channelBinding: binding, walletID: walletID, body: request.body)
+                )
+            else { return .refused(Refusal(.authenticationFailed)) }
+            let record = Record(
+                pinKey: body.pinPublicKey,
+                pinKeyID: body.pinKeyID,
+                unlockShare: .random(),
+                deletionCode: .random()
+            )
+            state.records[walletID] = record
+            return .register(Registration(unlockShare: record.unlockShare, deletionCode: record.deletionCode))
+        }
+    }
+
+    func open(_ request: OpenSession) -> CallResult {
+        self.withState { state in
+            guard let record = state.records[request.walletID] else {
+                return .refused(Refusal(.authenticationFailed))
+            }
+            if let revocation = record.revocation { return .openSession(.revoked(revocation)) }
+            state.records[request.walletID]?.hadSession = true
+            return .openSession(
+                .active(
+                    ActiveWallet(
+                        pinKeyID: record.pinKeyID,
+                        pinState: .open(attemptsLeft: 4, finalRound: false),
+                        features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
+                        presenceShare: record.isBlockedForGood ? nil : record.presenceShare
+                    )
+                )
+            )
+        }
+    }
+
+    func instruct(_ request: Instruct, of walletID: WalletID, on binding: ChannelBinding) -> CallResult {
+        guard let body = try? InstructBody(decoding: request.body), let key = VerifyingKey(body.candidate) else {
+            return .refused(Refusal(.malformed))
+        }
+        func statement(_ purpose: Purpose) -> Statement {
+            Statement(
+                purpose,
+                channelBinding: binding,
+                walletID: walletID,
+                counter: request.counter,
+                body: request.body
+            )
+        }
+        guard key.isValid(request.pinSignature, for: statement(.instructPIN)) else {
+            return .refused(Refusal(.authenticationFailed))
+        }
+        if case .changePIN(let newKey, _) = body.instruction {
+            guard let signature = request.newPINSignature, let new = VerifyingKey(newKey),
+                new.isValid(signature, for: statement(.newPIN))
+            else { return .refused(Refusal(.authenticationFailed)) }
+        }
+        return self.judge(body, of: walletID)
+    }
+
+    private func judge(_ body: InstructBody, of walletID: WalletID) -> CallResult {
+        self.withState { state in
+            guard var record = state.records[walletID] else { return .refused(Refusal(.authenticationFailed)) }
+            if let revocation = record.revocation { return .refused(Refusal(.revoked(revocation))) }
+            guard body.pinKeyID == record.pinKeyID else {
+                return .refused(Refusal(.pinKeyChanged(current: record.pinKeyID)))
+            }
+            guard body.candidate == record.pinKey else {
+                if record.lastWrong != body.attemptID { record.wrongAttempts += 1 }
+                record.lastWrong = body.attemptID
+                state.records[walletID] = record
+                return .instruct(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+            }
+            record.wrongAttempts = 0
+            record.lastWrong = nil
+            defer { state.records[walletID] = record }
+            switch body.instruction {
+            case .checkPIN: return .instruct(.pinValid(unlockShare: record.unlockShare))
+            case .changePIN(let newKey, let newKeyID):
+                record.pinKey = newKey
+                record.pinKeyID = newKeyID
+                return .instruct(.pinChanged)
+            case .linkRecoveryCode(let code):
+                record.recoveryCode = record.recoveryCode ?? code
+                return .instruct(.recoveryCodeLinked)
+            case .showDeletionCode: return .instruct(.deletionCode(record.deletionCode))
+            }
+        }
+    }
+}

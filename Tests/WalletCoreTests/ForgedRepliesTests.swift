@@ -1,0 +1,100 @@
+import Secrets
+import Testing
+import Vocabulary
+import WalletFlows
+import Wire
+
+@testable import WalletCore
+
+@Suite("Replies that lie")
+struct ForgedRepliesTests {
+    /// What a proxy that the wallet trusts may answer.
+    static let lies: [(String, @Sendable (CallResult) -> CallResult)] = [
+        ("valid with another share", Self.insteadOfInstruct(.instruct(.pinValid(unlockShare: .random())))),
+        ("PIN changed", Self.insteadOfInstruct(.instruct(.pinChanged))),
+        ("a deletion code", Self.insteadOfInstruct(.instruct(.deletionCode(.random())))),
+        ("blocked for good", Self.insteadOfInstruct(.instruct(.blockedPermanently))),
+        ("another PIN key", Self.insteadOfInstruct(.refused(Refusal(.pinKeyChanged(current: .random()))))),
+        (
+            "revoked",
+            Self.insteadOfInstruct(.refused(Refusal(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))))
+        ),
+        ("challenge invalid", Self.insteadOfInstruct(.refused(Refusal(.challengeInvalid)))),
+        ("unknown wallet", Self.insteadOfSession(.refused(Refusal(.authenticationFailed)))),
+        (
+            "a revoked wallet",
+            Self.insteadOfSession(.openSession(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true))))
+        ),
+        ("another answer altogether", Self.insteadOfSession(.reportWipe)),
+    ]
+
+    private static func insteadOfInstruct(_ lie: CallResult) -> @Sendable (CallResult) -> CallResult {
+        { result in
+            if case .instruct = result { return lie }
+            return result
+        }
+    }
+
+    private static func insteadOfSession(_ lie: CallResult) -> @Sendable (CallResult) -> CallResult {
+        { result in
+            if case .openSession = result { return lie }
+            return result
+        }
+    }
+
+    @Test("no reply without the right share makes the wallet delete or rewrite its data", arguments: 0..<10)
+    func nothingChanges(index: Int) async throws {
+        let (name, lie) = Self.lies[index]
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        let before = phone.disk.contents
+        phone.server.withState { $0.forge = lie }
+        #expect(try await !phone.unlocks(with: TestPhone.oldPIN), "\(name)")
+        for file in [LocalFile.state, .accessData] {
+            #expect(phone.disk.contents[file] == before[file], "\(name): \(file)")
+        }
+        phone.server.withState { $0.forge = nil }
+        #expect(try await phone.unlocks(with: TestPhone.oldPIN), "\(name)")
+    }
+
+    @Test("a stored revocation holds while the server cannot be reached, and is asked again at the next launch")
+    func revocationIsAskedAgain() async throws {
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        let liar = Revocation(reason: .wallet, mayRegisterAnew: true)
+        phone.server.withState { state in
+            state.forge = { result in
+                if case .openSession = result { return .openSession(.revoked(liar)) }
+                return result
+            }
+        }
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+        phone.server.withState {
+            $0.forge = nil
+            $0.reachable = false
+        }
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+        phone.server.withState { $0.reachable = true }
+        #expect(await (try phone.wallet()).launch().step == "UC2.3/1.3")
+    }
+
+    @Test("a lost reply to a wrong PIN costs one attempt, however often it is sent again")
+    func lostReply() async throws {
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        let wallet = try phone.wallet()
+        _ = await wallet.launch()
+        // The request of the instruction is the first place, its answer the second.
+        phone.power.arm(nil)
+        phone.server.withState { state in
+            state.forge = { result in
+                guard case .instruct = result else { return result }
+                return .refused(Refusal(.sessionRequired))
+            }
+        }
+        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        phone.server.withState { $0.forge = nil }
+        _ = try? await wallet.perform(.retry)
+        #expect(phone.server.onlyRecord?.wrongAttempts == 1)
+    }
+}

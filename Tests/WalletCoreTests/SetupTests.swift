@@ -1,0 +1,122 @@
+import Secrets
+import Testing
+import Vocabulary
+import WalletFlows
+import Wire
+
+@testable import WalletCore
+
+@Suite("Setup and what a crash leaves of it")
+struct SetupTests {
+    @Test("a setup ends with one registration, its session, and the deletion code on the screen")
+    func setup() async throws {
+        let phone = TestPhone()
+        let wallet = try phone.wallet()
+        #expect(try await phone.choose(TestPhone.oldPIN, in: wallet).step == "UC2.1/1.5")
+        let screen = try await wallet.perform(.next)
+        #expect(screen.step == "UC2.1/1.6")
+        #expect(screen.values["deletionCode"] == .text(try #require(phone.server.onlyRecord).deletionCode.grouped))
+        #expect(try await wallet.perform(.writtenDown).step == "UC3.1/1.1")
+        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await !phone.unlocks(with: TestPhone.newPIN))
+    }
+
+    @Test("the deletion code is shown after a crash until it was confirmed, and kept by nobody but the server after")
+    func codeAfterCrash() async throws {
+        let phone = TestPhone()
+        let first = try phone.wallet()
+        _ = try await phone.choose(TestPhone.oldPIN, in: first)
+        let code = try #require(phone.server.onlyRecord).deletionCode.grouped
+        for _ in 0..<2 {
+            let wallet = try phone.wallet()
+            _ = await wallet.launch()
+            var screen = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            if screen.step == "UC2.1/1.5" { screen = try await wallet.perform(.next) }
+            #expect(screen.values["deletionCode"] == .text(code))
+        }
+        let wallet = try phone.wallet()
+        _ = await wallet.launch()
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        #expect(try await wallet.perform(.writtenDown).step == "UC3.1/1.1")
+        let last = try phone.wallet()
+        _ = await last.launch()
+        #expect(try await last.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC3.1/1.1")
+        let withoutCode = AccessData(shareCheck: Array(repeating: 0, count: 32), deletionCode: nil)
+            .sealed(under: .random(count: 32), walletID: .random())
+        #expect(phone.disk.contents[.accessData]?.count == withoutCode.count)
+    }
+
+    @Test("a setup cut at any write and any message is finished by the next launch, with the PIN that is chosen then")
+    func cutEverywhere() async throws {
+        let uncut = TestPhone()
+        _ = try await uncut.setUp()
+        let places = uncut.power.places
+        #expect(places >= 10)
+        for cut in (0..<places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+            let phone = TestPhone()
+            phone.power.arm(cut)
+            _ = try? await phone.setUp()
+            phone.power.arm(nil)
+            try await Self.finish(phone, "cut \(cut)")
+        }
+    }
+
+    /// The next life of the app finishes the setup: with the old PIN where it counts already, else with another.
+    private static func finish(_ phone: TestPhone, _ name: String) async throws {
+        let wallet = try phone.wallet()
+        var screen = await wallet.launch()
+        if screen.step == "UC1.1/1.1" {
+            screen = try await phone.choose(TestPhone.newPIN, in: wallet)
+            #expect(screen.step == "UC2.1/1.5", "\(name)")
+            #expect(try await phone.unlocks(with: TestPhone.newPIN), "\(name)")
+        } else {
+            screen = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            #expect(await !wallet.isLocked, "\(name): \(screen.step)")
+        }
+        #expect(phone.server.withState(\.records).values.filter { $0.hadSession }.count == 1, "\(name)")
+    }
+
+    @Test("a registration that a late duplicate replaced is made anew in its first session")
+    func lateDuplicate() async throws {
+        let phone = TestPhone()
+        let wallet = try phone.wallet()
+        phone.server.withState { state in
+            state.forge = { result in
+                guard case .openSession(.active(let opened)) = result else { return result }
+                var active = opened
+                active.pinKeyID = .random()
+                return .openSession(.active(active))
+            }
+        }
+        let screen = try await phone.choose(TestPhone.oldPIN, in: wallet)
+        #expect(screen.step == "PF2.9/1.5")
+        #expect(phone.server.withState { $0.calls.filter { $0 == "begin enrollment" }.count } == 2)
+        phone.server.withState { $0.forge = nil }
+        #expect(try await wallet.perform(.retry).step == "UC2.1/1.5")
+    }
+
+    @Test("a token that was refused is replaced once")
+    func refusedToken() async throws {
+        let phone = TestPhone()
+        let wallet = try phone.wallet()
+        phone.power.arm(.before(7))
+        _ = try? await phone.choose(TestPhone.oldPIN, in: wallet)
+        phone.power.arm(nil)
+        phone.server.withState { $0.tokens = [:] }
+        let next = try phone.wallet()
+        #expect(try await phone.choose(TestPhone.oldPIN, in: next).step == "UC2.1/1.5")
+    }
+
+    @Test("a copy of the storage holds no PIN, no key and no code in the clear")
+    func storage() async throws {
+        let phone = TestPhone()
+        let wallet = try phone.wallet()
+        _ = try await phone.choose(TestPhone.oldPIN, in: wallet)
+        let record = try #require(phone.server.onlyRecord)
+        let all = phone.disk.contents.values.map { String(decoding: $0, as: UTF8.self) }.joined()
+        #expect(!all.contains(TestPhone.oldPIN))
+        #expect(!all.contains(record.pinKey.bytes.hex))
+        #expect(!all.contains(record.unlockShare.exposedBytes().hex))
+        #expect(!all.contains(record.deletionCode.characters))
+    }
+}

@@ -1,0 +1,123 @@
+import Devices
+import Presence
+import Secrets
+import Synchronization
+import Vocabulary
+import WalletFlows
+
+@testable import WalletCore
+
+/// A phone whose proofs nobody checks: these tests are about the wallet's files and messages.
+final class TestDevice: Device {
+    private let key = Mutex<UInt8?>(nil)
+    private let rooted = Mutex(false)
+    private let network = Mutex(true)
+    let testKeychain: TestKeychain
+
+    init(power: Power) {
+        self.testKeychain = TestKeychain(power: power)
+    }
+
+    var platform: Platform { .android }
+    var osVersion: String { "16" }
+    var model: String { "Test One" }
+    var isRooted: Bool { self.rooted.withLock { $0 } }
+    var hasNetwork: Bool { self.network.withLock { $0 } }
+    var appID: String { "org.example.wallet" }
+    var appVersion: String { "1.0.0" }
+    var hasKey: Bool { self.key.withLock { $0 != nil } }
+
+    var biometrics: BiometricSupport { self.testKeychain.withState(\.biometrics) }
+    var hasPasscode: Bool { true }
+    var answersPrompts: Bool { self.testKeychain.withState(\.answersPrompts) }
+    var keychain: any Keychain { self.testKeychain }
+
+    func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
+        self.testKeychain.answer(presentation, for: prompt.accepts)
+    }
+
+    func setNetwork(_ isOn: Bool) { self.network.withLock { $0 = isOn } }
+
+    func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
+        self.key.withLock { $0 = ($0 ?? 0) &+ 1 }
+        return .android([[1, 2, 3], [4, 5, 6]])
+    }
+
+    func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
+        guard self.hasKey else { throw .noKey }
+        return Array(repeating: 7, count: 64)
+    }
+
+    func deleteKey() async throws(DeviceError) {
+        self.key.withLock { $0 = nil }
+    }
+}
+
+/// A phone with its storage, a server, and the life of the app's process in between.
+struct TestPhone {
+    let power = Power()
+    let disk: TestDisk
+    let server: FakeServer
+    let device: TestDevice
+    let clock = ManualClock()
+
+    init() {
+        self.device = TestDevice(power: self.power)
+        self.disk = TestDisk(power: self.power)
+        self.server = FakeServer(power: self.power)
+    }
+
+    /// A new process of the app.
+    func wallet() throws -> Wallet {
+        var settings = Wallet.Settings()
+        settings.skipsSplash = true
+        return try Wallet(
+            disk: self.disk,
+            device: self.device,
+            dialer: self.server,
+            clock: self.clock,
+            settings: settings
+        )
+    }
+
+    var keychain: TestKeychain { self.device.testKeychain }
+
+    /// A wallet that is set up, its code written down, unlocked.
+    func setUp(pin: String = TestPhone.oldPIN) async throws -> Wallet {
+        let wallet = try self.wallet()
+        _ = try await self.choose(pin, in: wallet)
+        _ = try await wallet.perform(.next)
+        _ = try await wallet.perform(.writtenDown)
+        return wallet
+    }
+
+    /// From the launch to the end of PF2.9.
+    func choose(_ pin: String, in wallet: Wallet) async throws -> Screen {
+        _ = await wallet.launch()
+        _ = try await wallet.perform(.skip)
+        _ = try await wallet.perform(.next)
+        _ = try await wallet.enter(PINInput(typed: pin.utf8))
+        return try await wallet.enter(PINInput(typed: pin.utf8))
+    }
+
+    /// A new process tries a PIN; whether it unlocked, or shows what only an unlocked wallet may show.
+    func unlocks(with pin: String) async throws -> Bool {
+        let wallet = try self.wallet()
+        let screen = await wallet.launch()
+        guard screen.step == "UC2.3/1.3" else { return false }
+        let next = try await wallet.enter(PINInput(typed: pin.utf8))
+        return await !wallet.isLocked || next.step.hasPrefix("UC3.1") || next.step.hasPrefix("UC7.1")
+    }
+
+    /// From the unlocked wallet to the end of a change.
+    static func change(to pin: String, in wallet: Wallet) async throws -> Screen {
+        _ = try await wallet.open(.changePIN)
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: pin.utf8))
+        return try await wallet.enter(PINInput(typed: pin.utf8))
+    }
+
+    static let oldPIN = "024791"
+    static let newPIN = "135790"
+    static let otherPIN = "864209"
+}

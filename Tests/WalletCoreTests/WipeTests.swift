@@ -1,0 +1,75 @@
+import Testing
+import Vocabulary
+import WalletFlows
+
+@testable import WalletCore
+
+@Suite("Wiping")
+struct WipeTests {
+    @Test("a wipe removes everything and tells the server")
+    func wipe() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        _ = try await wallet.open(.wipe)
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(phone.disk.contents.isEmpty)
+        #expect(phone.server.onlyRecord == nil)
+        #expect(!phone.device.hasKey)
+    }
+
+    @Test("where the server cannot be reached, only wallet id and hardware key stay until a later launch has told it")
+    func later() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        let walletID = try #require(await wallet.walletID)
+        phone.server.withState { $0.reachable = false }
+        _ = try await wallet.open(.wipe)
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(try LocalStore(phone.disk).state == WalletState(unreportedWipe: StoredID(walletID)))
+        #expect(phone.disk.contents[.accessData] == nil)
+        #expect(phone.device.hasKey)
+        phone.server.withState { $0.reachable = true }
+        _ = await (try phone.wallet()).launch()
+        #expect(phone.server.onlyRecord == nil)
+        #expect(phone.disk.contents[.state] == nil)
+        #expect(!phone.device.hasKey)
+    }
+
+    @Test("cut anywhere, a wipe either has not begun or leaves nothing that opens")
+    func cutEverywhere() async throws {
+        let uncut = TestPhone()
+        let wallet = try await uncut.setUp()
+        uncut.power.arm(nil)
+        _ = try await wallet.open(.wipe)
+        _ = try await wallet.perform(.yesDelete)
+        for cut in (0..<uncut.power.places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+            let phone = TestPhone()
+            let wallet = try await phone.setUp()
+            phone.power.arm(cut)
+            _ = try await wallet.open(.wipe)
+            _ = try? await wallet.perform(.yesDelete)
+            phone.power.arm(nil)
+            let state = try LocalStore(phone.disk).state
+            if state.registration == nil {
+                #expect(phone.disk.contents[.accessData] == nil, "cut \(cut)")
+                let next = try phone.wallet()
+                #expect(await next.launch().step == "UC1.1/1.1", "cut \(cut)")
+                #expect(phone.server.onlyRecord == nil, "cut \(cut)")
+            } else {
+                #expect(try await phone.unlocks(with: TestPhone.oldPIN), "cut \(cut)")
+            }
+        }
+    }
+
+    @Test("a wiped wallet can be set up anew, also where the wipe is still owed")
+    func anew() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        phone.server.withState { $0.reachable = false }
+        _ = try await wallet.open(.wipe)
+        _ = try await wallet.perform(.yesDelete)
+        phone.server.withState { $0.reachable = true }
+        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+    }
+}

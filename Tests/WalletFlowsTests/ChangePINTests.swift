@@ -1,0 +1,99 @@
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("UC2.6 Change PIN, PF2.4 Confirm a protected action, UC9.12, UC7.1")
+struct ChangePINTests {
+    static func atSettings() -> AppUnderTest {
+        var app = AppUnderTest(setup: .done)
+        app.facts.hasPID = true
+        app.launchToPIN()
+        app.unlock()
+        app.tap(.menu)
+        app.tap(.settings)
+        return app
+    }
+
+    /// Through PF2.4: the right PIN, active, allowed.
+    static func confirm(_ app: inout AppUnderTest) {
+        app.enter("024791")
+        app.answer(.verdict(.valid))
+        app.answer(.status(.active))
+        app.answer(.updatePolicy(.ok, solutionRevoked: false))
+    }
+
+    @Test("the old PIN is confirmed, the new one chosen twice, and one instruction carries both")
+    func change() {
+        var app = Self.atSettings()
+        #expect(app.tap(.changePIN) == "PF2.4/1.1")
+        Self.confirm(&app)
+        #expect(app.state == "PF2.9/1.1")
+        app.enter("135790")
+        #expect(app.enter("135790") == "ask change PIN")
+        guard case .some(.ask(.changePIN(let old, let new))) = app.last else { return }
+        #expect(!old.isEqual(to: new))
+        #expect(app.answer(.pinChanged) == "UC2.6/1.3")
+        #expect(app.screen?.title == "PIN change success")
+        #expect(app.tap(.settings) == "UC7.1/1.3")
+    }
+
+    @Test("Back out of a change asks, and stopping returns to the settings")
+    func stop() {
+        var app = Self.atSettings()
+        app.tap(.changePIN)
+        Self.confirm(&app)
+        #expect(app.tap(.back) == "PF2.9/5.1")
+        #expect(app.tap(.no) == "PF2.9/1.1")
+        app.tap(.back)
+        #expect(app.tap(.yesStop) == "PF2.9/5.2")
+        #expect(app.tap(.ok) == "UC7.1/1.3")
+    }
+
+    @Test("Back and Cancel at the old PIN return to the settings", arguments: [ActionID.back, .cancel])
+    func cancel(action: ActionID) {
+        var app = Self.atSettings()
+        app.tap(.changePIN)
+        #expect(app.tap(action) == "UC7.1/1.3")
+    }
+
+    @Test("attempts that somebody else spent meanwhile are shown, and the change stops")
+    func blockedMeanwhile() {
+        var app = Self.atSettings()
+        app.tap(.changePIN)
+        Self.confirm(&app)
+        app.enter("135790")
+        app.enter("135790")
+        #expect(app.answer(.verdict(.blocked(remaining: .seconds(60)))) == "PF2.8/5.1")
+        #expect(app.tap(.back) == "UC7.1/1.3")
+    }
+
+    @Test("a protected action is stopped by a revocation that came meanwhile")
+    func revokedMeanwhile() {
+        var app = Self.atSettings()
+        app.tap(.changePIN)
+        app.enter("024791")
+        app.answer(.verdict(.valid))
+        #expect(app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true)))) == "UC1.2/5.1")
+    }
+
+    @Test("the deletion code is shown again only after the PIN")
+    func deletionCode() throws {
+        var app = Self.atSettings()
+        app.tap(.deletionCode)
+        Self.confirm(&app)
+        #expect(app.state == "ask deletion code")
+        #expect(app.answer(.deletionCode(try #require(DeletionCode("0123456789ABCDEFGH")))) == "UC9.12/1.2")
+        #expect(app.tap(.back) == "UC7.1/1.3")
+    }
+
+    @Test("Log out locks first, then asks for the PIN")
+    func logOut() {
+        var app = Self.atSettings()
+        app.tap(.back)
+        #expect(app.tap(.logOut) == "ask lock")
+        app.facts.isLocked = true
+        #expect(app.answer(.locked) == "UC2.3/1.3")
+        #expect(app.trace.contains("LOCK/1.2"))
+    }
+}

@@ -1,0 +1,162 @@
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("PF2.8 Validate PIN, UC2.3 Unlock the app")
+struct ValidatePINTests {
+    static func locked() -> AppUnderTest {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        app.enter("111222")
+        return app
+    }
+
+    @Test(
+        "each verdict of four rounds of four has its prompt and its message",
+        arguments: [
+            (3, false, "PF2.8/1.1d", "PF2.8/2.1", "wrong PIN, try again."),
+            (2, false, "PF2.8/1.1e", "PF2.8/3.1", "wrong PIN, you have 2 more attempts."),
+            (
+                1, false, "PF2.8/1.1f", "PF2.8/4.1",
+                "wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily."
+            ),
+            (
+                3, true, "PF2.8/1.1h", "PF2.8/6.1",
+                "wrong PIN, you have 3 more attempts. Then your app will be blocked permanently."
+            ),
+            (
+                2, true, "PF2.8/1.1i", "PF2.8/7.1",
+                "wrong PIN, you have 2 more attempts. Then your app will be blocked permanently."
+            ),
+            (
+                1, true, "PF2.8/1.1j", "PF2.8/8.1",
+                "wrong PIN, you have 1 more attempt. Then your app will be blocked permanently."
+            ),
+        ]
+    )
+    func prompts(_ expected: (Int, Bool, String, String, String)) {
+        var app = Self.locked()
+        #expect(app.answer(.verdict(.wrong(.open(attemptsLeft: expected.0, finalRound: expected.1)))) == expected.3)
+        #expect(app.trace.contains(expected.2))
+        #expect(app.screen?.title == "Wrong PIN, retry")
+        #expect(app.screen?.message == expected.4)
+        #expect(app.screen?.kind == .prompt)
+        #expect(app.tap(.close) == "UC2.3/1.3")
+    }
+
+    @Test("with two attempts a round the first wrong PIN warns of the block", arguments: [false, true])
+    func twoAttempts(finalRound: Bool) throws {
+        var app = Self.locked()
+        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
+        let state = app.answer(.verdict(.wrong(.open(attemptsLeft: 1, finalRound: finalRound))))
+        #expect(state == (finalRound ? "PF2.8/8.1" : "PF2.8/4.1"))
+    }
+
+    @Test("with six attempts a round those between share a prompt with their number", arguments: [(5, "2"), (4, "3")])
+    func sixAttempts(_ expected: (Int, String)) throws {
+        var app = Self.locked()
+        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
+        let state = app.answer(.verdict(.wrong(.open(attemptsLeft: expected.0, finalRound: false))))
+        #expect(state == "PF2.8/\(expected.1).1")
+    }
+
+    @Test(
+        "a countdown is in seconds under a minute, else in minutes rounded up",
+        arguments: [
+            (60_000, "1 more minute"), (60_001, "2 more minutes"), (59_000, "59 more seconds"),
+            (1_000, "1 more second"), (500, "1 more second"), (300_000, "5 more minutes"),
+            (3_600_000, "60 more minutes"), (241_000, "5 more minutes"),
+        ]
+    )
+    func countdown(_ expected: (Int64, String)) {
+        var app = Self.locked()
+        #expect(app.answer(.verdict(.wrong(.blocked(remaining: .milliseconds(expected.0))))) == "PF2.8/5.1")
+        #expect(app.trace.contains("PF2.8/1.1g"))
+        #expect(app.screen?.message == "app is blocked for \(expected.1).")
+        #expect(app.screen?.values["remainingMs"] == .number(expected.0))
+    }
+
+    @Test("a block counts down on its own and ends in a new entry")
+    func blockEnds() {
+        var app = Self.locked()
+        app.answer(.verdict(.blocked(remaining: .seconds(60))))
+        #expect(app.trace.contains("PF2.8/1.1b"))
+        app.facts.now = app.facts.now + .seconds(45)
+        #expect(app.screen?.message == "app is blocked for 15 more seconds.")
+        #expect(app.timer() == "UC2.3/1.3")
+        #expect(app.trace.suffix(3) == ["PF2.8/5.1e", "UC2.3/1.4b", "UC2.3/1.3"])
+    }
+
+    @Test("Back from a block leaves the app, and the next resume shows the block with its time")
+    func backFromBlock() {
+        var app = Self.locked()
+        app.answer(.verdict(.blocked(remaining: .seconds(60))))
+        #expect(app.tap(.back) == "left: suspended")
+        app.facts.now = app.facts.now + .seconds(10)
+        #expect(app.resume() == "PF2.8/5.1")
+        #expect(app.screen?.message == "app is blocked for 50 more seconds.")
+    }
+
+    @Test("a permanent block leaves only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])
+    func permanent(_ expected: (Bool, String)) {
+        var app = Self.locked()
+        app.answer(.verdict(expected.0 ? .wrong(.blockedPermanently) : .blockedPermanently))
+        #expect(app.state == "PF2.8/9.1")
+        #expect(app.trace.contains(expected.1))
+        #expect(app.screen?.actions.map(\.id) == [.deleteWallet, .help])
+        #expect(app.tap(.deleteWallet) == "UC9.4/1.1")
+        #expect(app.tap(.cancel) == "PF2.8/9.1")
+        app.tap(.deleteWallet)
+        #expect(app.tap(.yesDelete) == "ask wipe")
+        #expect(app.answer(.wiped(serverTold: false)) == "UC1.1/1.1")
+        #expect(app.trace.contains("UC9.4/1.2b"))
+    }
+
+    @Test("trying again after a lost reply is the same attempt; a new entry is another")
+    func sameAttempt() throws {
+        var app = Self.locked()
+        guard case .some(.ask(.checkPIN(let first))) = app.last else { return }
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == "PF2.8/1.1m")
+        #expect(app.tap(.retry) == "ask check PIN")
+        guard case .some(.ask(.checkPIN(let second))) = app.last else { return }
+        #expect(first.attemptID == second.attemptID)
+        app.answer(.failed(.noInternet))
+        #expect(app.tap(.close) == "UC2.3/1.3")
+        app.enter("111222")
+        guard case .some(.ask(.checkPIN(let third))) = app.last else { return }
+        #expect(first.attemptID != third.attemptID)
+    }
+
+    @Test("an error says that no attempt was counted where that is known", arguments: [true, false])
+    func notCounted(isKnown: Bool) {
+        var app = Self.locked()
+        app.answer(.failed(.serverUnreachable(notCounted: isKnown)))
+        #expect(app.screen?.message.hasSuffix("No attempt was counted against you.") == isKnown)
+    }
+
+    @Test("fewer than six digits are never sent")
+    func malformed() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        #expect(app.enter("11122") == "UC2.3/1.3")
+    }
+
+    @Test("Forgot PIN offers deleting, and Back returns to the PIN")
+    func forgot() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        #expect(app.tap(.forgotPIN) == "PF2.8/10.1")
+        #expect(app.tap(.back) == "UC2.3/1.3")
+        app.enter("111222")
+        app.answer(.verdict(.wrong(.open(attemptsLeft: 3, finalRound: false))))
+        #expect(app.tap(.forgotPIN) == "PF2.8/10.1")
+        #expect(app.tap(.back) == "UC2.3/1.3")
+    }
+
+    @Test("a revocation found while unlocking is shown as such")
+    func revoked() {
+        var app = Self.locked()
+        #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == "UC1.2/4.1")
+    }
+}
