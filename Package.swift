@@ -110,8 +110,9 @@ let server: [Target] = [
         name: "remote-pin-server",
         dependencies: [
             "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
-            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle,
-            logging, nioCore,
+            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            lifecycle, logging,
+            nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"

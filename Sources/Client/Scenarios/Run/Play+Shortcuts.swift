@@ -31,7 +31,7 @@ extension Play {
         case "UC3.1/1.1":
             guard setUp.obtainsPID else { return false }
             try await self.tap(.obtain)
-        case "PF2.4/1.1": try await self.enter(setUp.pin)
+        case "UC2.3/1.3", "PF2.4/1.1": try await self.enter(setUp.pin)
         case "UC7.1/1.1": return false
         default: throw .failed("the setup stopped at \(screen.step) \(screen.title)")
         }

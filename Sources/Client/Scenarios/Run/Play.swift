@@ -128,7 +128,7 @@ final class Play {
         let lines = log.split(separator: "\n").map(String.init).filter { line in
             id.map(line.contains) ?? false || line.contains(" warning ") || line.contains(" error ")
         }
-        return Array(lines.suffix(20))
+        return lines.suffix(20).map { $0.count <= 240 ? $0 : "\($0.prefix(239))…" }
     }
 }
 

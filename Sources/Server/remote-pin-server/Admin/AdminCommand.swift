@@ -9,10 +9,10 @@ struct AdminCommand: AsyncParsableCommand {
             The server is named by its folder with --lab, its configuration with --config or its socket with --socket; \
             only its own user may open the socket. What a command changes holds at once and after a restart.
 
-              remote-pin-server admin wallet show 3f9c… --config /srv/remote-pin/server.yaml
-              remote-pin-server admin revoke wallet 3f9c… 71aa… --config /srv/remote-pin/server.yaml
-              remote-pin-server admin flags set safe-biometric-unlock percent 10 --lab /tmp/lab
-              remote-pin-server admin update-policy set android ..1.4=block 1.4..2.0=warn@+14d --lab /tmp/lab
+              remote-pin-server admin wallet show 3f9c01… --lab /tmp/lab
+              remote-pin-server admin revoke wallet 3f9c01… --config server.yaml
+              remote-pin-server admin flags --json --socket /run/remote-pin/admin.sock
+              remote-pin-server admin update-policy set ios ..1.4=block --lab /tmp/lab
               remote-pin-server admin clock advance 61s --lab /tmp/lab
 
             Every command prints a table, or with --json one JSON object in a line. Exit status: 0 done, 1 not done and \

@@ -41,7 +41,7 @@ struct AdminFlags: AsyncParsableCommand {
                 A wallet sees it at its next session. With a percentage the same wallets stay in as it grows. A list \
                 replaces the one before.
 
-                  remote-pin-server admin flags set safe-biometric-unlock list 3f9c01… 71aa20… --lab /tmp/lab
+                  remote-pin-server admin flags set safe-biometric-unlock list 3f9c01… --lab /tmp/lab
                   remote-pin-server admin flags set safe-biometric-unlock percent 10 --lab /tmp/lab
                   remote-pin-server admin flags set safe-biometric-unlock on --lab /tmp/lab
                   remote-pin-server admin flags set safe-biometric-unlock off --lab /tmp/lab

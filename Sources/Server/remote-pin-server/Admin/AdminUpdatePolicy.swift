@@ -48,9 +48,9 @@ struct AdminUpdatePolicy: AsyncParsableCommand {
                 server's clock. Versions see it at their next connection. A blocked version is served nothing but \
                 Hello, RevokeWithCode and ReportWipe.
 
-                  remote-pin-server admin update-policy set android ..1.2=block 1.2..1.4=warn@+14d --lab /tmp/lab
-                  remote-pin-server admin update-policy set ios ..2.0=recommend 2.0..2.1=notify --lab /tmp/lab
-                  remote-pin-server admin update-policy set all all=ok --lab /tmp/lab
+                  remote-pin-server admin update-policy set android ..1.2=block 1.2..1.4=warn@+14d --lab DIR
+                  remote-pin-server admin update-policy set ios ..2.0=recommend ..2.1=notify --lab DIR
+                  remote-pin-server admin update-policy set all all=ok --lab DIR
                 """
         )
 
