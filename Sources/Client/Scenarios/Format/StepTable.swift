@@ -30,7 +30,7 @@ enum StepTable {
 
     private static let shortcuts: [Shape.Field] = [
         .init("set up", .fields(Self.setUp), "From the introduction to a wallet that is set up and unlocked."),
-        .init("unlock", Self.pin, "Launches the app where it is not running, and enters the PIN."),
+        .init("unlock", Self.pin, "Opens the app where it is not in sight, and gives what it asks for: this PIN, the owner's finger, or both."),
     ]
 
     private static let world: [Shape.Field] = [

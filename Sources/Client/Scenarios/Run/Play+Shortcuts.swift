@@ -6,11 +6,11 @@ internal import WalletFlows
 extension Play {
     /// From the introduction to a wallet that is set up and unlocked.
     func setUp(_ setUp: SetUp) async throws(StepProblem) {
-        if await !self.present.phone.isInFront {
-            try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
-        }
         // The longest way has thirteen screens; one that stays is met again.
         for _ in 0..<20 {
+            if await !self.present.phone.isInFront {
+                try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
+            }
             let screen = await self.present.phone.screen
             guard try await self.goOn(setUp, from: screen) else { return self.present.ear.forgetTrace() }
         }
@@ -38,16 +38,18 @@ extension Play {
         return true
     }
 
-    /// Launches or resumes the app where it is not in sight, and enters the PIN.
+    /// Launches or resumes the app where it is not in sight, and gives what it asks for: the PIN, the owner, or both.
     func unlock(_ pin: String) async throws(StepProblem) {
         if await !self.present.phone.isInFront {
             try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
         }
-        let screen = await self.present.phone.screen
-        guard screen.step == "UC2.3/1.3" else {
-            throw .failed("the app asks for no PIN to be opened with: it shows \(screen.step) \(screen.title)")
+        for _ in 0..<3 {
+            switch await self.present.phone.screen.step {
+            case "UC2.3/1.3": try await self.enter(pin)
+            case "UC2.3/1.2", "UC2.2/1.3": try await self.present(.match)
+            default: break
+            }
         }
-        try await self.enter(pin)
         guard await !self.present.phone.isLocked else {
             let screen = await self.present.phone.screen
             throw .failed("the app was not unlocked: it shows \(screen.step) \(screen.title)")
