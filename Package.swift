@@ -167,7 +167,7 @@ let tests: [Target] = [
         path: "Tests/TestSupport"
     ),
     .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
-    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
+    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
     .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),

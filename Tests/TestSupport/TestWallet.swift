@@ -182,7 +182,7 @@ public final class TestWallet: Sendable {
         on connection: ClientConnection,
         evidence: DeviceEvidence? = nil
     ) async throws -> Register {
-        let challenge = try Vocabulary.SHA256Digest(SHA256.hash(data: enrollment.token)).orThrow()
+        let challenge = Vocabulary.SHA256Digest.of(enrollment.token)
         let attestation: Attestation
         let made: DeviceEvidence
         if let evidence { made = evidence } else { made = try await device.createKey(challenge: challenge) }

@@ -14,7 +14,7 @@ struct CrashTests {
 
     @Test("whatever was answered is counted, no allowance grows and no right PIN is left counted")
     func killed() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed of the store's crash test: \(seed)")
         try await Self.registerAll(in: folder.path)

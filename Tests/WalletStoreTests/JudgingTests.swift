@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -9,7 +10,7 @@ struct JudgingTests {
     private let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 

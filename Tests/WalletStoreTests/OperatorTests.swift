@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import PINPolicy
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -14,7 +15,7 @@ struct OperatorTests {
     private let byOperator = Revocation(reason: .wallet, mayRegisterAnew: true)
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 
@@ -191,7 +192,7 @@ struct OperatorTests {
 
     @Test("a store of the first version is opened with all that it holds, and can then do everything")
     func migration() async throws {
-        let old = try TemporaryFolder()
+        let old = TemporaryFolder()
         try Self.makeFirstVersion(old.path + "/wallets.db")
         let store = try SQLiteWalletStore.open(folder: old.path)
         try await #expect(store.denied(after: nil, limit: 5).entries.map(\.deniedAt.milliseconds) == [5])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -10,7 +11,7 @@ struct RevocationTests {
     private let later = TestWallet.start + .seconds(10)
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 

@@ -49,7 +49,7 @@ extension Custody {
         case .refused(let refusal): throw Failure(refusal)
         case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw .local
         }
-        guard let challenge = Vocabulary.SHA256Digest(SHA256.hash(data: begun.token)) else { throw .local }
+        let challenge = Vocabulary.SHA256Digest.of(begun.token)
         let evidence: DeviceEvidence
         do throws(DeviceError) {
             evidence = try await self.device.createKey(challenge: challenge)

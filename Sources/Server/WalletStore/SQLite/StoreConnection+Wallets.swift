@@ -28,12 +28,12 @@ struct KeptAttempts {
             let record = AttemptRecord(decoding: [UInt8](bytes[..<AttemptRecord.byteCount]))
         else { return nil }
         self.record = record
-        self.writes = bytes[AttemptRecord.byteCount...].bigEndianNumber
+        self.writes = bytes[AttemptRecord.byteCount...].bigEndian
     }
 
     func encoded() -> [UInt8] {
         var bytes = self.record.encoded()
-        bytes.append(bigEndianNumber: self.writes, byteCount: 8)
+        bytes.append(bigEndian: self.writes, byteCount: 8)
         return bytes
     }
 }
