@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import ServerSettings
+internal import Spelling
 internal import Vocabulary
 internal import Wire
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import ServerSettings
+internal import Spelling
 internal import Vocabulary
 
 /// A rule of the update policy as an operator types it: `..1.4=block`.
