@@ -109,8 +109,10 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
+            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            lifecycle, logging,
+            nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
@@ -142,14 +144,21 @@ let client: [Target] = [
     ),
     .target(
         name: "Phone",
-        dependencies: ["Devices", "HostSystem", "Lab", "Presence", "Vocabulary", "WalletCore", "WalletFlows", yams],
+        dependencies: [
+            "Devices", "HostSystem", "Lab", "Presence", "Spelling", "Vocabulary", "WalletCore", "WalletFlows", yams,
+        ],
         path: "Sources/Client/Phone"
+    ),
+    .target(
+        name: "TerminalApp",
+        dependencies: ["HostSystem", "Phone", "Presence", "Vocabulary", "WalletCore", "WalletFlows"],
+        path: "Sources/Client/TerminalApp"
     ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Vocabulary", "WalletCore", "WalletFlows",
-            argumentParser,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
+            "WalletCore", "WalletFlows", argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
@@ -188,7 +197,10 @@ let tests: [Target] = [
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
-    .testTarget(name: "ServerSettingsTests", dependencies: ["ServerSettings", "AttestationVerifier", "Vocabulary"]),
+    .testTarget(
+        name: "ServerSettingsTests",
+        dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
+    ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [

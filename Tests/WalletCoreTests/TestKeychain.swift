@@ -14,7 +14,7 @@ final class TestKeychain: Keychain {
 
     struct State {
         var items: [String: Item] = [:]
-        var biometrics = BiometricSupport.fingerprint
+        var biometrics = BiometricSupport.none
         var answersPrompts = true
         /// What is held to the phone where nobody says.
         var presented = Presentation.match

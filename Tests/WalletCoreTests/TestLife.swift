@@ -26,6 +26,7 @@ struct TestLife {
 
     /// A wallet that is set up, and unlocked still.
     static func setUp(_ phone: TestPhone) async throws -> TestLife {
+        phone.keychain.withState { $0.biometrics = .fingerprint }
         let life = try TestLife(phone)
         _ = await life.custody.perform(.enroll(Self.entry(TestPhone.oldPIN)))
         _ = await life.custody.perform(.keepProgress(.done))

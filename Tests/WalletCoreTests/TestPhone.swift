@@ -68,15 +68,20 @@ struct TestPhone {
     }
 
     /// A new process of the app.
-    func wallet() throws -> Wallet {
+    func wallet(
+        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
+        _ change: (inout Wallet.Settings) -> Void = { _ in }
+    ) throws -> Wallet {
         var settings = Wallet.Settings()
         settings.skipsSplash = true
+        change(&settings)
         return try Wallet(
             disk: self.disk,
             device: self.device,
             dialer: self.server,
             clock: self.clock,
-            settings: settings
+            settings: settings,
+            observer: observer
         )
     }
 

@@ -21,7 +21,7 @@ public actor Phone {
     private let settings: WalletSettings
     private let clock: any WallClock
     private let dialer: TLSDialer
-    private let skipsSplash: Bool
+    private let behavior: Behavior
     private let observer: @Sendable (WalletEvent) -> Void
     private let left = LeftApp()
 
@@ -32,23 +32,35 @@ public actor Phone {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
+    /// How those who hold the phone want it.
+    public struct Behavior: Hashable, Sendable {
+        /// Whether the splash screen ends at once, as scripts and scenarios want it.
+        public var skipsSplash: Bool
+        /// Whether a prompt that a healthy sensor would answer waits for somebody to ``Phone/present(_:)`` something.
+        public var asksPerson: Bool
+
+        public init(skipsSplash: Bool = false, asksPerson: Bool = false) {
+            self.skipsSplash = skipsSplash
+            self.asksPerson = asksPerson
+        }
+    }
+
     /// Takes up what the home holds; no process of the app runs yet.
     ///
     /// - Parameters:
     ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
-    ///   - skipsSplash: Whether the splash screen ends at once, as scripts and scenarios want it.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
-        skipsSplash: Bool = false,
+        _ behavior: Behavior = Behavior(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
         self.settings = settings
         self.clock = try settings.clock()
-        self.skipsSplash = skipsSplash
+        self.behavior = behavior
         do throws(TLSDialer.NotUsable) {
             self.dialer = try TLSDialer(settings.server)
         } catch {
@@ -250,11 +262,14 @@ extension Phone {
         }
         var walletSettings = Wallet.Settings()
         walletSettings.wording = self.settings.wording
-        walletSettings.skipsSplash = self.skipsSplash
+        walletSettings.skipsSplash = self.behavior.skipsSplash
+        walletSettings.issuer = SimulatedIssuer(for: self.device)
+        walletSettings.lockTimes = self.settings.lockTimes
+        if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do throws(WalletError) {
             return try Wallet(
                 disk: disk,
-                device: self.device,
+                device: self.behavior.asksPerson ? HeldDevice(self.device) : self.device,
                 dialer: self.dialer,
                 clock: self.clock,
                 settings: walletSettings,

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import Spelling
 internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
@@ -14,9 +15,9 @@ internal import Yams
 ///     language: en                    # or nl
 ///     product: NL Wallet              # what the app is called in its texts
 ///     link_base: https://wallet.example.org/link    # links below it are the wallet's own
-///     lock_after_background: 300      # seconds out of sight until it locks
-///     lock_after_inactivity: 300      # seconds without a touch until it locks
-///     lock_warning_after: 240         # seconds without a touch until it warns; less than the one before
+///     lock_after_background: 5m       # so long out of sight, and it locks
+///     lock_after_inactivity: 5m       # so long without a touch, and it locks
+///     lock_warning_after: 4m          # so long without a touch, and it warns; less than the one before
 struct SettingsFile {
     private let path: String
     private let values: [String: Node]
@@ -65,22 +66,22 @@ struct SettingsFile {
 
     func lockTimes() throws(PhoneError) -> LockTimes {
         var times = LockTimes()
-        if let time = try self.seconds("lock_after_background") { times.background = time }
-        if let time = try self.seconds("lock_after_inactivity") { times.inactivity = time }
+        if let time = try self.duration("lock_after_background") { times.background = time }
+        if let time = try self.duration("lock_after_inactivity") { times.inactivity = time }
         // Where only the end is named, the warning keeps its share of the time.
-        times.warning = try self.seconds("lock_warning_after") ?? times.inactivity * 4 / 5
+        times.warning = try self.duration("lock_warning_after") ?? times.inactivity * 4 / 5
         guard times.warning < times.inactivity else {
             throw .usage("\(self.path): `lock_warning_after` must be less than `lock_after_inactivity`")
         }
         return times
     }
 
-    private func seconds(_ key: String) throws(PhoneError) -> Duration? {
+    private func duration(_ key: String) throws(PhoneError) -> Duration? {
         guard let value = self.values[key] else { return nil }
-        guard let number = value.scalar.flatMap({ Int64($0.string) }), (1...86_400).contains(number) else {
-            throw .usage("\(self.path): `\(key)` must be a number of seconds from 1 to 86400")
-        }
-        return .seconds(number)
+        guard let duration = value.scalar.flatMap({ DurationText.read($0.string) }), duration > .zero,
+            duration <= .seconds(86_400)
+        else { throw .usage("\(self.path): `\(key)` must be a time such as 30s or 5m, and at most a day") }
+        return duration
     }
 
     private func trust() throws(PhoneError) -> TLSDialer.Server.Trust {

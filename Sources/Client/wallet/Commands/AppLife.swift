@@ -1,8 +1,6 @@
 import ArgumentParser
-internal import Devices
 internal import HostSystem
 internal import Phone
-internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
@@ -14,13 +12,14 @@ struct AppLife {
     /// Runs a command from launch to end, prints how it ended, and ends the process with its exit code.
     static func run(
         _ options: WalletOptions,
+        _ output: OutputOptions,
         _ body: (AppLife) async throws(CommandFailure) -> ExitStatus
     ) async throws {
         StandardStreams.ignoreBrokenPipes()
-        let printer = Printer(isJSON: options.json, showsSteps: options.trace)
+        let printer = Printer(isJSON: output.json, showsSteps: output.trace)
         let status: ExitStatus
         do throws(CommandFailure) {
-            let phone = try options.phone(skipsSplash: true, observer: printer.hear)
+            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.hear)
             status = try await body(AppLife(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {
@@ -77,41 +76,6 @@ struct AppLife {
         switch input {
         case .complete: return input
         case .malformed: throw .usage("a PIN has exactly six digits")
-        }
-    }
-}
-
-extension WalletOptions {
-    /// The phone that the options name, with the device changed as they say.
-    func phone(
-        skipsSplash: Bool,
-        observer: @escaping @Sendable (WalletEvent) -> Void
-    ) throws(CommandFailure) -> Phone {
-        do throws(PhoneError) {
-            let home = try PhoneHome(self.home)
-            let settings = try WalletSettings(home: home, lab: self.lab)
-            var profile = DeviceProfile(self.device.platform?.platform ?? .android)
-            self.device.apply(to: &profile)
-            let phone = try Phone(home, settings, new: profile, skipsSplash: skipsSplash, observer: observer)
-            try self.device.change(phone.device)
-            return phone
-        } catch {
-            throw CommandFailure(error)
-        }
-    }
-}
-
-extension DeviceOptions {
-    /// Makes the device what the options say; its platform is decided already.
-    fileprivate func change(_ device: SimulatedDevice) throws(PhoneError) {
-        if let platform = self.platform?.platform, platform != device.platform {
-            throw .usage("this phone is \(device.platform.rawValue), and stays so")
-        }
-        guard !self.isEmpty else { return }
-        do throws(DeviceError) {
-            try device.update(self.apply)
-        } catch {
-            throw .device(error)
         }
     }
 }

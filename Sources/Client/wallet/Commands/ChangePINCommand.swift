@@ -15,10 +15,11 @@ struct ChangePINCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             guard let old = try await Protected.open(.changePIN, life, pins) else {
                 return await life.status(reached: false)
@@ -43,10 +44,11 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             let screen = try await Protected.open(.deletionCode, life, pins)
             return await life.status(reached: screen?.step == "UC9.12/1.2")

@@ -13,9 +13,10 @@ struct OpenCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             _ = try await life.launch()
             return await life.status(reached: true)
         }
@@ -31,9 +32,10 @@ struct StatusCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             _ = try await life.launch()
             let setup = await life.phone.setup
             let walletID = await life.phone.walletID?.description

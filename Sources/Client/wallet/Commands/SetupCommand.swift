@@ -19,13 +19,14 @@ struct SetupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, once it was shown.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             var screen = try await life.launch()
             switch screen.step {

@@ -12,13 +12,14 @@ struct UnlockCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, where the setup was left before.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             guard let screen = try await Unlocking.launchAndEnter(life, pins) else {
                 return await life.status(reached: false)

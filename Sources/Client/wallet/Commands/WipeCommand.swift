@@ -16,12 +16,13 @@ struct WipeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     @Flag(help: "Do not ask.")
     var yes = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             _ = try await life.launch()
             _ = try await life.open(.wipe)
             let action: ActionID = self.isConfirmed ? .yesDelete : .cancel

@@ -13,13 +13,13 @@ final class Printer: Sendable {
 
     private let isJSON: Bool
     private let showsSteps: Bool
-    private let palette: Palette
+    private let ink: Ink
     private let state = Mutex(State())
 
     init(isJSON: Bool, showsSteps: Bool) {
         self.isJSON = isJSON
         self.showsSteps = showsSteps
-        self.palette = Palette(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
+        self.ink = Ink(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
     }
 
     /// What the wallet says while it works.
@@ -30,7 +30,7 @@ final class Printer: Sendable {
         }
         switch event {
         case .step(let step):
-            if self.showsSteps { StandardStreams.writeOutput(self.palette.dim(step.description) + "\n") }
+            if self.showsSteps { StandardStreams.writeOutput(self.ink.dim(step.description) + "\n") }
         case .screen(let screen, _):
             let passed = self.state.withLock { state in
                 defer { state.last = screen }
@@ -54,7 +54,7 @@ final class Printer: Sendable {
         let width = rows.map(\.0.count).max() ?? 0
         for (name, value) in rows {
             let padding = String(repeating: " ", count: width - name.count)
-            StandardStreams.writeOutput("\(self.palette.dim(name + ":"))\(padding) \(value)\n")
+            StandardStreams.writeOutput("\(self.ink.dim(name + ":"))\(padding) \(value)\n")
         }
     }
 
@@ -86,21 +86,21 @@ final class Printer: Sendable {
     }
 
     private func draw(_ screen: Screen) {
-        var text = self.palette.bold(screen.title) + "\n"
+        var text = self.ink.bold(screen.title) + "\n"
         if !screen.message.isEmpty { text += screen.message + "\n" }
-        if case .text(let banner) = screen.values["banner"] { text += self.palette.highlight(banner) + "\n" }
-        if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.palette.bold(code))\n\n" }
+        if case .text(let banner) = screen.values["banner"] { text += self.ink.highlight(banner) + "\n" }
+        if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.ink.bold(code))\n\n" }
         for name in ["product", "version", "server"] {
             if case .text(let value) = screen.values[name] { text += "\(name): \(value)\n" }
         }
         let actions = screen.actions.map { "[\($0.title)]" }
-        if !actions.isEmpty { text += self.palette.dim(actions.joined(separator: " ")) + "\n" }
+        if !actions.isEmpty { text += self.ink.dim(actions.joined(separator: " ")) + "\n" }
         StandardStreams.writeOutput(text)
     }
 }
 
 /// Colors, where they are wanted.
-struct Palette {
+struct Ink {
     let isOn: Bool
 
     func bold(_ text: String) -> String { self.paint(text, "1") }
