@@ -23,6 +23,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -109,8 +110,9 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
-            "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging,
+            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            lifecycle, logging,
             nioCore,
             nioPosix, unixSignals, crypto,
         ],
@@ -128,7 +130,7 @@ let client: [Target] = [
     .target(
         name: "Devices",
         dependencies: [
-            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, subprocess, yams,
         ],
         path: "Sources/Client/Devices"
     ),
@@ -269,6 +271,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: shared + server + client + tests + benchmarks,

@@ -170,6 +170,6 @@ struct UpdatePolicyTests {
         let policy = UpdatePolicy(
             android: UpdatePolicy.Versions(minimum: AppVersion("2"), notify: AppVersion("2.5"))
         )
-        #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform) == verdict)
+        #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform, at: start) == verdict)
     }
 }

@@ -198,12 +198,12 @@ struct EnrollmentTests {
     func solution() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
-            try await server.store.revokeSolution()
+            _ = try await server.store.setSolutionRevoked(true)
             let connection = try await server.endpoint.greet()
             let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
             #expect(await connection.answer(.beginEnrollment) == .refused(.revoked(revocation)))
             #expect(try await draft.answer() == .refused(.revoked(revocation)))
-            try await server.store.restoreSolution()
+            _ = try await server.store.setSolutionRevoked(false)
             #expect(try await draft.answer() == .other("register"))
         }
     }

@@ -120,7 +120,7 @@ struct SessionTests {
     @Test("a version that is blocked gets Hello's verdict, no share and nothing done but its wipe")
     func blockedVersion() async throws {
         var options = InProcessServer.Options()
-        options.rules.updates.android.minimum = AppVersion("2.0")
+        options.rules.updates = UpdatePolicy(android: UpdatePolicy.Versions(minimum: AppVersion("2.0")))
         try await InProcessServer.run(options) { server in
             var profile = DeviceProfile(.android)
             profile.appVersion = "2.0"

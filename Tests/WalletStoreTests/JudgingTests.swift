@@ -82,7 +82,7 @@ struct JudgingTests {
             try await #expect(self.store.judge(wallet.attempt(right: false, effect: effect)) == .notValid(left))
         }
         try await #expect(self.store.identity(of: wallet.id)?.identity == wallet.identity)
-        try await #expect(self.store.deny(recoveryCode: mac, at: TestWallet.start) == 0)
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start).ended == 0)
         guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
             Issue.record("the key on file is not the old one")
             return
@@ -125,7 +125,7 @@ struct JudgingTests {
         try await #expect(self.store.judge(repeated) == .identityChanged(wallet.identity))
         repeated.namedKeyID = .random()
         try await #expect(self.store.judge(repeated) == .pinKeyChanged(current: wallet.keyID))
-        try await self.store.revokeSolution()
+        try await #expect(self.store.setSolutionRevoked(true))
         let solution = Revocation(reason: .solution, mayRegisterAnew: false)
         try await #expect(self.store.judge(repeated) == .revoked(solution))
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)

@@ -102,6 +102,9 @@ struct TestWallet {
         try #require(P256PublicKey([0x04] + self.bytes(64)))
     }
 
+    /// A recovery code's MAC of these bytes.
+    static func mac(_ bytes: [UInt8]) throws -> RecoveryCodeMAC { try #require(RecoveryCodeMAC(bytes)) }
+
     static func digest() throws -> SHA256Digest {
         try #require(SHA256Digest(self.bytes(32)))
     }

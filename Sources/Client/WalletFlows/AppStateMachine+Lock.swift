@@ -35,8 +35,11 @@ extension AppStateMachine {
             guard case .show = action else { return action }
         }
         if self.stack.isBeforeLock { return self.follow(Turn(.stay, steps: ["UC1.2/1.1b"]), facts) }
-        if facts.isLocked, self.stack.isAtLock {
-            return self.follow(Turn(.stay, steps: ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b"]), facts)
+        if facts.isLocked {
+            if self.stack.isAtLock {
+                return self.follow(Turn(.stay, steps: ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b"]), facts)
+            }
+            self.stack.endConfirmations()
         }
         return self.follow(.call(OpenTheApp(.resume)), facts)
     }

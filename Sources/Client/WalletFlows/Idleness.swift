@@ -23,7 +23,9 @@ struct Idleness: Sendable {
         self.hiddenSince = self.hiddenSince ?? now
     }
 
-    /// Whether it was out of sight for too long. A clock that was set back meanwhile locks as well: nobody knows how long.
+    /// Whether it was out of sight for too long.
+    ///
+    /// A clock that was set back meanwhile locks as well: nobody knows how long it was.
     func wasHiddenTooLong(_ facts: Facts) -> Bool {
         guard let hiddenSince = self.hiddenSince else { return false }
         let time = facts.now - hiddenSince

@@ -45,17 +45,7 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await RemotePINServer(
-            RemotePINServer.Parts(
-                rules: Self.rules(files.settings),
-                clock: clock,
-                store: store,
-                vault: files.vault,
-                attestations: files.attestations,
-                statusList: files.statusList,
-                log: log
-            )
-        )
+        let server = try await Self.server(of: files, clock: clock, store: store, log: log)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let commands = AdminCommands(of: server, advance: (clock as? LabClock).map(Self.advance))
@@ -78,6 +68,33 @@ enum RunningServer {
         )
         configuration.maximumGracefulShutdownDuration = Self.patience
         try await ServiceGroup(configuration: configuration).run()
+    }
+
+    private static func server(
+        of files: ServerFiles,
+        clock: any WallClock,
+        store: SQLiteWalletStore,
+        log: Logger
+    ) async throws -> RemotePINServer {
+        let parts = RemotePINServer.Parts(
+            rules: Self.rules(files.settings),
+            clock: clock,
+            store: store,
+            vault: files.vault,
+            attestations: files.attestations,
+            statusList: files.statusList,
+            log: log
+        )
+        do throws(ServerStartError) {
+            return try await RemotePINServer(parts)
+        } catch {
+            switch error {
+            case .vault: throw StartFailure(.configuration, "the vault does not work; is `vault.key-file` its own?")
+            case .store(.unavailable): throw StartFailure(.files, "the store cannot be read; is its disk full?")
+            case .store(.corrupt):
+                throw StartFailure(.files, "what operators have set cannot be read from the store")
+            }
+        }
     }
 
     private static func output(_ settings: ServerSettings) throws -> LogOutput {

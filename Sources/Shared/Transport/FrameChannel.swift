@@ -16,7 +16,7 @@ final class FrameChannel: FrameReceiver {
     }
 
     private let state = Mutex(State())
-    private let channel: any Channel
+    let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
     private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void

@@ -38,7 +38,7 @@ public final class ServerConnection: Sendable {
     /// What limits for each source count the client under.
     public var source: PeerSource { self.frames.source }
 
-    private let frames: FrameChannel
+    let frames: FrameChannel
     private let limits: TransportLimits
 
     init(_ frames: FrameChannel, channelBinding: ChannelBinding, limits: TransportLimits) {

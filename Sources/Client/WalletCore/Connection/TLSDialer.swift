@@ -28,7 +28,7 @@ public final class TLSDialer: ServerDialer {
         }
     }
 
-    private let server: Server
+    let server: Server
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
@@ -64,10 +64,15 @@ public final class TLSDialer: ServerDialer {
     }
 
     public func dial() async throws(DialError) -> any ServerLine {
+        try await self.dial(host: self.server.host, port: self.server.port)
+    }
+
+    /// Dials the server where a relay stands for it; trust and name are the server's all the same.
+    func dial(host: String, port: Int) async throws(DialError) -> any ServerLine {
         do throws(ConnectError) {
             let connection = try await ClientConnection.connect(
-                host: self.server.host,
-                port: self.server.port,
+                host: host,
+                port: port,
                 tls: self.tls,
                 timeout: self.limits.connect
             )

@@ -8,6 +8,7 @@ internal import Vocabulary
 ///     no identity yet ──▶ not ready (3) ──OK──▶ rejected
 ///     else ──event link-accepted──▶ accepted
 struct ResolveUniversalLink: Flow {
+    var place: Place { .behindLock }
     var takesLink: Bool { true }
 
     mutating func start(_ facts: Facts) -> Turn {

@@ -78,7 +78,7 @@ extension Conversation {
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,
-                features: services.features,
+                features: services.features(of: walletID),
                 presenceShare: share
             )
             return .openSession(.active(wallet))
@@ -97,6 +97,7 @@ extension Conversation {
         self.machine.sessionOpened(ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end))
         self.services.registry.sessionOpened(on: self.live.id, until: end)
         self.connection.sessionOpened()
+        self.services.lastSessions.note(walletID, at: now)
         self.log[metadataKey: "wallet"] = "\(walletID)"
         self.log.debug("session opened")
     }
