@@ -17,6 +17,7 @@ let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -87,9 +88,10 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
         path: "Sources/Server/WalletStore"
     ),
     .target(
@@ -108,8 +110,10 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "ServerSettings", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser, lifecycle, logging, nioCore,
+            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            lifecycle, logging,
+            nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
@@ -139,12 +143,23 @@ let client: [Target] = [
         ],
         path: "Sources/Client/WalletCore"
     ),
+    .target(
+        name: "Phone",
+        dependencies: [
+            "Devices", "HostSystem", "Lab", "Presence", "Spelling", "Vocabulary", "WalletCore", "WalletFlows", yams,
+        ],
+        path: "Sources/Client/Phone"
+    ),
+    .target(
+        name: "TerminalApp",
+        dependencies: ["HostSystem", "Phone", "Presence", "Vocabulary", "WalletCore", "WalletFlows"],
+        path: "Sources/Client/TerminalApp"
+    ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "Lab", "Presence", "Secrets", "HostSystem", "Transport", "Vocabulary", "WalletCore",
-            "WalletFlows",
-            argumentParser, logging, yams,
+            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
+            "WalletCore", "WalletFlows", argumentParser,
         ],
         path: "Sources/Client/wallet"
     ),
@@ -161,7 +176,7 @@ let tests: [Target] = [
         path: "Tests/TestSupport"
     ),
     .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
-    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "Vocabulary"]),
+    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
     .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
@@ -183,7 +198,10 @@ let tests: [Target] = [
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
-    .testTarget(name: "ServerSettingsTests", dependencies: ["ServerSettings", "AttestationVerifier", "Vocabulary"]),
+    .testTarget(
+        name: "ServerSettingsTests",
+        dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
+    ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
@@ -208,7 +226,7 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "WalletCore", "WalletFlows", "Wire",
+            "Presence", "WalletCore", "WalletFlows", "Wire",
         ]
     ),
     .testTarget(

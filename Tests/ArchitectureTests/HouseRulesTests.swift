@@ -6,7 +6,7 @@ struct HouseRulesTests {
     let tree = SourceTree()
 
     /// The only targets that may touch memory by address: thin wrappers around C.
-    static let wrappers: Set<String> = ["Secrets", "HostSystem", "Transport", "Wire"]
+    static let wrappers: Set<String> = ["Secrets", "HostSystem", "PreparedSQL", "Transport", "Wire"]
 
     @Test("unsafe code stands only in the wrappers around C")
     func unsafeCode() throws {
@@ -49,7 +49,7 @@ struct HouseRulesTests {
     func libraries() throws {
         let owners = [
             "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"], "COpenSSL": ["Secrets", "Statements", "Transport"],
-            "GRDB": ["WalletStore"],
+            "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"],
         ]
         for file in try self.tree.files(below: "Sources") {
             for (library, targets) in owners where Self.imports(of: file).contains(library) {

@@ -1,21 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HostSystem
-
-/// A folder of its own for one test, removed with the value.
-final class TemporaryFolder {
-    let path: String
-
-    init() throws {
-        self.path = FileManager.default.temporaryDirectory.appending(path: "system-tests-\(UUID().uuidString)").path()
-        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: self.path) }
-
-    func file(_ name: String) -> String { "\(self.path)/\(name)" }
-}
 
 @Suite("Durable files")
 struct DurableFileTests {
@@ -23,7 +10,7 @@ struct DurableFileTests {
     let path: String
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.path = self.folder.file("state")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -7,7 +8,7 @@ import Vocabulary
 struct FileLockTests {
     @Test("one holder at a time, by name, until it goes")
     func exclusive() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("lock")
         var lock: FileLock? = try FileLock(path)
         #expect(throws: LockError.heldBy(pid: ProcessInfo.processInfo.processIdentifier)) { try FileLock(path) }
@@ -20,7 +21,7 @@ struct FileLockTests {
 
     @Test("the lock of a process that was killed is free")
     func killedHolder() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("lock")
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let lock = try FileLock(path)
@@ -34,7 +35,7 @@ struct FileLockTests {
 
     @Test("a lock in a folder that is not there names the file")
     func missingFolder() throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let path = folder.file("missing/lock")
         #expect(throws: LockError.file(.notFound(path))) { try FileLock(path) }
     }

@@ -9,8 +9,8 @@ private func key(_ byte: UInt8) throws -> P256PublicKey {
     try #require(P256PublicKey([0x04] + Array(repeating: byte, count: 64)))
 }
 
-private func identity(pin: UInt8 = 1) throws -> IdentityRecord {
-    try #require(
+private func identity(pin: UInt8 = 1) throws -> OpenedIdentity {
+    let record = try #require(
         IdentityRecord(
             platform: .iOS,
             hardwareKey: key(9),
@@ -20,6 +20,7 @@ private func identity(pin: UInt8 = 1) throws -> IdentityRecord {
             pinKeyID: .random()
         )
     )
+    return OpenedIdentity(record: record, sealed: [pin])
 }
 
 /// A machine with a session that ends a minute after `start`.
@@ -149,7 +150,7 @@ struct IdentityRecordTests {
 
     @Test("bytes of another form are no record", arguments: [0, 1, 2, 67, 148, 404, 435])
     func damaged(position: Int) throws {
-        var bytes = try identity().bytes
+        var bytes = try identity().record.bytes
         bytes[position] = 0xFF
         #expect(IdentityRecord(bytes) == nil)
         #expect(IdentityRecord(Array(bytes.dropLast())) == nil)
@@ -169,33 +170,6 @@ struct UpdatePolicyTests {
         let policy = UpdatePolicy(
             android: UpdatePolicy.Versions(minimum: AppVersion("2"), notify: AppVersion("2.5"))
         )
-        #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform) == verdict)
-    }
-}
-
-@Suite("The limit of deletion codes per source")
-struct SourceLimiterTests {
-    @Test("a source waits once its tries are used up, and no other source does")
-    func limited() {
-        let limiter = SourceLimiter(burst: 2, refill: .seconds(1))
-        #expect(limiter.take(from: "a", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start) == .seconds(1))
-        #expect(limiter.take(from: "b", at: start) == nil)
-        #expect(limiter.take(from: "a", at: start + .seconds(1)) == nil)
-        #expect(limiter.take(from: "a", at: start + .seconds(1)) == .seconds(1))
-    }
-
-    @Test("a clock set back limits nobody for longer")
-    func clockSetBack() {
-        let limiter = SourceLimiter(burst: 1, refill: .seconds(1))
-        #expect(limiter.take(from: "a", at: start + .seconds(1000)) == nil)
-        #expect(limiter.take(from: "a", at: start) == .seconds(1))
-    }
-
-    @Test("memory is bounded, and who is forgotten may only do more")
-    func bounded() {
-        let limiter = SourceLimiter(burst: 1, capacity: 100)
-        for source in 0..<10_000 { #expect(limiter.take(from: "\(source)", at: start) == nil) }
+        #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform, at: start) == verdict)
     }
 }

@@ -3,6 +3,7 @@ import Devices
 import RemotePINServer
 import Secrets
 import HostSystem
+import Statements
 import TestSupport
 import Testing
 import Transport
@@ -27,7 +28,7 @@ private struct Draft {
         let answer = try await connection.call(.beginEnrollment, timeout: TestWallet.patience)
         guard case .beginEnrollment(let enrollment) = answer else { throw UnexpectedAnswer(answer) }
         self.enrollment = enrollment
-        self.evidence = try await self.device.createKey(challenge: .sha256(of: enrollment.token))
+        self.evidence = try await self.device.createKey(challenge: .of(enrollment.token))
     }
 
     /// The call on a new connection, changed as the test wants it.
@@ -120,8 +121,8 @@ struct EnrollmentTests {
             #expect(try await draft.answer() == .other("register"))
             // The same device makes another key for the same challenge: genuine, and not the one that registered.
             let other = try Draft(server, device: server.device(DeviceProfile(.android)), sharing: draft)
-            _ = try await other.device.createKey(challenge: .sha256(of: draft.enrollment.token))
-            let evidence = try await other.device.createKey(challenge: .sha256(of: draft.enrollment.token))
+            _ = try await other.device.createKey(challenge: .of(draft.enrollment.token))
+            let evidence = try await other.device.createKey(challenge: .of(draft.enrollment.token))
             let answer = try await Draft(other, evidence: evidence).answer()
             #expect(answer == .refused(.challengeInvalid))
         }
@@ -197,12 +198,12 @@ struct EnrollmentTests {
     func solution() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
-            try await server.store.revokeSolution()
+            _ = try await server.store.setSolutionRevoked(true)
             let connection = try await server.endpoint.greet()
             let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
             #expect(await connection.answer(.beginEnrollment) == .refused(.revoked(revocation)))
             #expect(try await draft.answer() == .refused(.revoked(revocation)))
-            try await server.store.restoreSolution()
+            _ = try await server.store.setSolutionRevoked(false)
             #expect(try await draft.answer() == .other("register"))
         }
     }

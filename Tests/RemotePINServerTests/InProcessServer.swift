@@ -113,6 +113,14 @@ final class InProcessServer: Sendable {
         await server.store.close()
     }
 
+    /// What an operator can have it do; time moves with the test's clock.
+    var commands: AdminCommands {
+        AdminCommands(of: self.server) { duration in
+            self.clock.advance(by: duration)
+            return self.clock.now()
+        }
+    }
+
     /// A new phone.
     func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
         try SimulatedDevice(

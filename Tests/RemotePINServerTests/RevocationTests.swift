@@ -1,9 +1,7 @@
 import RemotePINServer
-import Synchronization
 import TestSupport
 import Testing
 import Transport
-import Vault
 import Vocabulary
 import WalletStore
 import Wire
@@ -21,8 +19,8 @@ struct RevocationTests {
             let done = try await portal.call(.revokeWithCode(typed), timeout: TestWallet.patience)
             guard case .revokeWithCode(.revoked(let revokedAt)) = done else { throw UnexpectedAnswer(done) }
             #expect(revokedAt == server.clock.now())
-            await first.connection.closed()
-            await second.connection.closed()
+            #expect(await happens { await first.connection.closed() })
+            #expect(await happens { await second.connection.closed() })
             server.clock.advance(by: .seconds(60))
             let again = try await portal.call(.revokeWithCode(code.characters), timeout: TestWallet.patience)
             guard case .revokeWithCode(.revoked(let first)) = again else { throw UnexpectedAnswer(again) }
@@ -97,11 +95,14 @@ struct RevocationTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
-            let mac = try await KeyFileVault("\(server.folder.path)/vault.key").mac([1, 2, 3], for: .recoveryCodeIndex)
-            #expect(try await server.store.deny(recoveryCode: mac, at: server.clock.now()) == 0)
+            let code = try RecoveryCode([1, 2, 3]).orThrow()
+            guard case .recoveryCodeRevoked(let done) = await server.commands.carryOut(.revokeRecoveryCode(code)) else {
+                throw UnexpectedAnswer()
+            }
+            #expect(done.revoked == 0)
             let denied = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
             #expect(try await first.answer(.linkRecoveryCode([1, 2, 3]), pin: "135790") == .refused(.revoked(denied)))
-            await second.connection.closed()
+            #expect(await happens { await second.connection.closed() })
             #expect(try await first.check("135790") == .refused(.revoked(denied)))
         }
     }
@@ -124,7 +125,7 @@ struct RevocationTests {
             let wallet = try await server.wallet()
             let (mine, other) = (try await wallet.openSession(), try await wallet.openSession())
             #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
-            await other.connection.closed()
+            #expect(await happens { await other.connection.closed() })
             #expect(await mine.connection.answer(.reportWipe) == .other("reportWipe"))
             let byUser = Revocation(reason: .user, mayRegisterAnew: true)
             #expect(try await mine.check("135790") == .refused(.revoked(byUser)))
@@ -159,135 +160,15 @@ struct RevocationTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
-            try await server.store.revokeSolution()
+            _ = try await server.store.setSolutionRevoked(true)
             let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
             #expect(try await session.check("135790") == .refused(.revoked(revocation)))
             guard case .revoked(revocation) = try await wallet.openSession().opening else {
                 Issue.record("not revoked")
                 return
             }
-            try await server.store.restoreSolution()
+            _ = try await server.store.setSolutionRevoked(false)
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         }
-    }
-}
-
-@Suite("Admin commands")
-struct AdminCommandsTests {
-    @Test("a lab's clock is moved, and what is then due has happened before the answer")
-    func advance() async throws {
-        try await InProcessServer.run { server in
-            let session = try await server.wallet().openSession()
-            let clock = server.clock
-            let commands = AdminCommands(of: server.server) { duration in
-                clock.advance(by: duration)
-                return clock.now()
-            }
-            let expected = clock.now() + .seconds(900)
-            #expect(await commands.carryOut(.advanceClock(by: .seconds(900))) == .clockAdvanced(now: expected))
-            await session.connection.closed()
-        }
-    }
-
-    @Test("outside a lab no command moves time, and an unknown one says so")
-    func production() async throws {
-        try await InProcessServer.run { server in
-            let commands = AdminCommands(of: server.server, advance: nil)
-            for command in [AdminCommand.advanceClock(by: .seconds(1)), .unknown] {
-                guard case .failed = await commands.carryOut(command) else {
-                    Issue.record("\(command) was done")
-                    continue
-                }
-            }
-        }
-    }
-}
-
-/// Holds answers of the store back while it is closed.
-final class Gate: Sendable {
-    private struct State {
-        var isClosed = false
-        var held: [CheckedContinuation<Void, Never>] = []
-        var watching: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    func close() { self.state.withLock { $0.isClosed = true } }
-
-    func open() {
-        let held = self.state.withLock { state in
-            state.isClosed = false
-            defer { state.held = [] }
-            return state.held
-        }
-        for continuation in held { continuation.resume() }
-    }
-
-    /// Returns once something is held back.
-    func isReached() async {
-        await withCheckedContinuation { continuation in
-            let isReached = self.state.withLock { state in
-                if state.held.isEmpty { state.watching.append(continuation) }
-                return !state.held.isEmpty
-            }
-            if isReached { continuation.resume() }
-        }
-    }
-
-    func pass() async {
-        await withCheckedContinuation { continuation in
-            let (isOpen, watching): (Bool, [CheckedContinuation<Void, Never>]) = self.state.withLock { state in
-                guard state.isClosed else { return (true, []) }
-                state.held.append(continuation)
-                defer { state.watching = [] }
-                return (false, state.watching)
-            }
-            if isOpen { continuation.resume() }
-            for watcher in watching { watcher.resume() }
-        }
-    }
-}
-
-/// A store whose verdicts and sessions pass a gate on their way back; revocations do not.
-struct GatedStore: WalletStore {
-    let store: any WalletStore
-    let gate: Gate
-
-    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        let outcome = try await self.store.judge(attempt)
-        await self.gate.pass()
-        return outcome
-    }
-
-    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
-        let outcome = try await self.store.beginSession(session)
-        await self.gate.pass()
-        return outcome
-    }
-
-    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
-        try await self.store.register(registration)
-    }
-
-    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
-        try await self.store.identity(of: wallet)
-    }
-
-    func revoke(
-        byDeletionCode digest: SHA256Digest,
-        at now: Timestamp
-    ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.store.revoke(byDeletionCode: digest, at: now)
-    }
-
-    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        try await self.store.recordWipe(of: wallet, at: now)
-    }
-
-    func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
-
-    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
-        try await self.store.sweep(unopenedSince: limit)
     }
 }

@@ -21,7 +21,7 @@ struct SessionTests {
                 let connection = try await server.endpoint.greet(platform)
                 let call = try await TestWallet.sessionCall(of: wallet.device, walletID, on: connection)
                 #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
-                await connection.closed()
+                #expect(await happens { await connection.closed() })
             }
         }
     }
@@ -89,7 +89,7 @@ struct SessionTests {
             server.clock.advance(by: .milliseconds(1))
             #expect(try await session.check("135790") == .refused(.sessionRequired))
             await server.server.runDueTimers()
-            await session.connection.closed()
+            #expect(await happens { await session.connection.closed() })
         }
     }
 
@@ -120,7 +120,7 @@ struct SessionTests {
     @Test("a version that is blocked gets Hello's verdict, no share and nothing done but its wipe")
     func blockedVersion() async throws {
         var options = InProcessServer.Options()
-        options.rules.updates.android.minimum = AppVersion("2.0")
+        options.rules.updates = UpdatePolicy(android: UpdatePolicy.Versions(minimum: AppVersion("2.0")))
         try await InProcessServer.run(options) { server in
             var profile = DeviceProfile(.android)
             profile.appVersion = "2.0"

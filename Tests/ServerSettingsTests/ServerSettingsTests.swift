@@ -1,5 +1,6 @@
 import Foundation
 import ServerSettings
+import Spelling
 import Testing
 import Vocabulary
 

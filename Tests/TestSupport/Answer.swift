@@ -85,13 +85,3 @@ extension Share {
     /// The answer that a wallet with this share as its unlock share gets for its PIN.
     public var asValid: Answer { .valid(share: self.exposedBytes().hex) }
 }
-
-extension Vocabulary.SHA256Digest {
-    /// SHA-256 of the bytes.
-    public static func sha256(of bytes: [UInt8]) -> Vocabulary.SHA256Digest {
-        guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
-            preconditionFailure("SHA-256 has 32 bytes")
-        }
-        return digest
-    }
-}

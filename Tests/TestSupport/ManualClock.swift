@@ -19,17 +19,3 @@ public final class ManualClock: WallClock {
         self.time.withLock { $0 = $0 + duration }
     }
 }
-
-/// A folder of a test's own, removed with the value.
-public final class TemporaryFolder: Sendable {
-    public let path: String
-
-    public init() {
-        self.path = "/tmp/remote-pin-test-\(UInt64.random(in: .min ... .max))"
-        guard (try? DurableFile.makeFolder(self.path)) != nil else { preconditionFailure("/tmp can be written") }
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: self.path)
-    }
-}

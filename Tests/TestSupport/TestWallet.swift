@@ -111,8 +111,8 @@ public final class TestWallet: Sendable {
         public let id: PINKeyID
         let salt: [UInt8]
 
-        public init() {
-            self.id = .random()
+        public init(id: PINKeyID = .random()) {
+            self.id = id
             self.salt = SecretBytes.random(count: PINKey.saltByteCount).exposedBytes()
         }
 
@@ -182,7 +182,7 @@ public final class TestWallet: Sendable {
         on connection: ClientConnection,
         evidence: DeviceEvidence? = nil
     ) async throws -> Register {
-        let challenge = try Vocabulary.SHA256Digest(SHA256.hash(data: enrollment.token)).orThrow()
+        let challenge = Vocabulary.SHA256Digest.of(enrollment.token)
         let attestation: Attestation
         let made: DeviceEvidence
         if let evidence { made = evidence } else { made = try await device.createKey(challenge: challenge) }
@@ -348,8 +348,10 @@ public final class TestSession: Sendable {
     }
 
     /// Changes the PIN; the wallet uses the new one from then on if the server did it.
-    public func changePIN(from old: String, to new: String) async throws -> CallResult {
-        let pair = TestWallet.PINPair()
+    ///
+    /// - Parameter id: of the new pair; a new one unless the test reuses another.
+    public func changePIN(from old: String, to new: String, id: PINKeyID = .random()) async throws -> CallResult {
+        let pair = TestWallet.PINPair(id: id)
         let key = try pair.key(for: new).publicKey
         let call = try self.instructCall(
             .changePIN(newKey: key, newKeyID: pair.id),

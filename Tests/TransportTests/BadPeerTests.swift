@@ -214,10 +214,10 @@ struct BadPeerTests {
         }
     }
 
-    @Test("connections beyond the limit are closed, those within are served")
-    func tooMany() async throws {
+    @Test("connections beyond the limit are closed, those within are served", arguments: [false, true])
+    func tooMany(perSource: Bool) async throws {
         var limits = TransportLimits()
-        limits.connections = 2
+        if perSource { limits.connectionsPerSource = 2 } else { limits.connections = 2 }
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, limits: limits) { port, _, _ in
             let first = try await connect(port, context)

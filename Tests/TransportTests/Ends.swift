@@ -2,31 +2,11 @@ import Foundation
 import Lab
 import Secrets
 import Synchronization
+import TestSupport
 import Testing
 import Transport
 import Vocabulary
 import Wire
-
-/// A folder that goes with the test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        self.path = FileManager.default.temporaryDirectory.appendingPathComponent("t-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: self.path)
-    }
-
-    /// Writes a text and returns its path.
-    func write(_ text: String, to name: String) throws -> String {
-        let path = "\(self.path)/\(name)"
-        try text.write(toFile: path, atomically: true, encoding: .utf8)
-        return path
-    }
-}
 
 /// A certificate authority with a server's certificate for `localhost` and 127.0.0.1, in files.
 final class TestCertificates: Sendable {
@@ -37,7 +17,7 @@ final class TestCertificates: Sendable {
     let keyPath: String
 
     init(names: [String] = ["localhost", "127.0.0.1"]) throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.authority = LabAuthority()
         let (chain, key) = self.authority.issueTLSServerCertificate(names: names)
         self.authorityPath = try self.folder.write(self.authority.tlsAuthorityPEM, to: "ca.pem")

@@ -88,19 +88,50 @@ final class FrameHandlerTests {
             try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1]))
             self.advance(9)
             try self.channel.writeInbound(ByteBuffer(bytes: [7]))
+            self.handler.send([8])
         }
         #expect(self.channel.isActive)
         #expect(self.receiver.told.withLock { $0.frames.count } == 10)
     }
 
-    @Test("a minute without a call ends a connection without a session")
+    @Test("a minute without a useful answer ends a connection without a session")
     func idle() throws {
         self.advance(59)
-        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1, 7]))
+        try self.call(isUse: true)
         self.advance(59)
         #expect(self.channel.isActive)
         self.advance(1)
         #expect(!self.channel.isActive)
+    }
+
+    @Test("calls that are of no use keep no connection, however many there are")
+    func useless() throws {
+        for _ in 0..<59 {
+            self.advance(1)
+            try self.call(isUse: false)
+            try self.call(isUse: false)
+        }
+        #expect(self.channel.isActive)
+        self.advance(1)
+        #expect(!self.channel.isActive)
+    }
+
+    @Test("a call that is being answered when the time is over has ten seconds more, once", arguments: [true, false])
+    func underWay(isUse: Bool) throws {
+        self.advance(59)
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1, 7]))
+        self.advance(10)
+        #expect(self.channel.isActive)
+        self.handler.send([8], isUse: isUse)
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1, 7]))
+        self.advance(1)
+        #expect(self.channel.isActive == isUse)
+    }
+
+    /// One call and its answer.
+    private func call(isUse: Bool) throws {
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1, 7]))
+        self.handler.send([8], isUse: isUse)
     }
 
     @Test("half an hour without a call ends a connection with a session")

@@ -11,7 +11,7 @@ extension FakeServer {
             serverTime: Timestamp(milliseconds: 1_700_000_000_000),
             update: self.withState(\.verdict),
             policy: .standard,
-            features: Features(deletionCode: true, safeBiometricUnlock: false),
+            features: Features(deletionCode: true, safeBiometricUnlock: self.withState(\.wantsSafeMode)),
             solutionRevoked: false,
             limits: ServerTerms.Limits(
                 maxInFlight: 16,
@@ -67,8 +67,8 @@ extension FakeServer {
                     ActiveWallet(
                         pinKeyID: record.pinKeyID,
                         pinState: .open(attemptsLeft: 4, finalRound: false),
-                        features: Features(deletionCode: true, safeBiometricUnlock: false),
-                        presenceShare: .random()
+                        features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
+                        presenceShare: record.isBlockedForGood ? nil : record.presenceShare
                     )
                 )
             )
@@ -121,7 +121,9 @@ extension FakeServer {
                 record.pinKey = newKey
                 record.pinKeyID = newKeyID
                 return .instruct(.pinChanged)
-            case .linkRecoveryCode: return .instruct(.recoveryCodeLinked)
+            case .linkRecoveryCode(let code):
+                record.recoveryCode = record.recoveryCode ?? code
+                return .instruct(.recoveryCodeLinked)
             case .showDeletionCode: return .instruct(.deletionCode(record.deletionCode))
             }
         }

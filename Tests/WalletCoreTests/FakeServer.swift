@@ -15,9 +15,12 @@ final class FakeServer: ServerDialer {
         var pinKey: P256PublicKey
         var pinKeyID: PINKeyID
         var unlockShare: Share
+        let presenceShare = Share.random()
         var deletionCode: DeletionCode
         var hadSession = false
         var wrongAttempts = 0
+        var isBlockedForGood = false
+        var recoveryCode: [UInt8]?
         var lastWrong: AttemptID?
         var revocation: Revocation?
     }
@@ -26,6 +29,8 @@ final class FakeServer: ServerDialer {
         var records: [WalletID: Record] = [:]
         var tokens: [[UInt8]: WalletID] = [:]
         var verdict = UpdateVerdict.ok
+        /// The roll-out flag, for every wallet.
+        var wantsSafeMode = false
         var reachable = true
         /// Changes an answer on its way: a server that lies.
         var forge: (@Sendable (CallResult) -> CallResult)?

@@ -12,6 +12,11 @@ final class TestDevice: Device {
     private let key = Mutex<UInt8?>(nil)
     private let rooted = Mutex(false)
     private let network = Mutex(true)
+    let testKeychain: TestKeychain
+
+    init(power: Power) {
+        self.testKeychain = TestKeychain(power: power)
+    }
 
     var platform: Platform { .android }
     var osVersion: String { "16" }
@@ -22,13 +27,13 @@ final class TestDevice: Device {
     var appVersion: String { "1.0.0" }
     var hasKey: Bool { self.key.withLock { $0 != nil } }
 
-    var biometrics: BiometricSupport { .none }
-    var hasPasscode: Bool { false }
-    var answersPrompts: Bool { true }
-    var keychain: any Keychain { EmptyKeychain() }
+    var biometrics: BiometricSupport { self.testKeychain.withState(\.biometrics) }
+    var hasPasscode: Bool { true }
+    var answersPrompts: Bool { self.testKeychain.withState(\.answersPrompts) }
+    var keychain: any Keychain { self.testKeychain }
 
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
-        .unavailable
+        self.testKeychain.answer(presentation, for: prompt.accepts)
     }
 
     func setNetwork(_ isOn: Bool) { self.network.withLock { $0 = isOn } }
@@ -48,39 +53,39 @@ final class TestDevice: Device {
     }
 }
 
-/// Keeps nothing.
-struct EmptyKeychain: Keychain {
-    func names() throws(KeychainError) -> [String] { [] }
-
-    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
-        throw .accessImpossible
-    }
-
-    func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
-    {
-        throw .notFound
-    }
-
-    func remove(_ name: String) throws(KeychainError) {}
-}
-
 /// A phone with its storage, a server, and the life of the app's process in between.
 struct TestPhone {
     let power = Power()
     let disk: TestDisk
     let server: FakeServer
-    let device = TestDevice()
+    let device: TestDevice
     let clock = ManualClock()
 
     init() {
+        self.device = TestDevice(power: self.power)
         self.disk = TestDisk(power: self.power)
         self.server = FakeServer(power: self.power)
     }
 
     /// A new process of the app.
-    func wallet() throws -> Wallet {
-        try Wallet(disk: self.disk, device: self.device, dialer: self.server, clock: self.clock, skipsSplash: true)
+    func wallet(
+        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
+        _ change: (inout Wallet.Settings) -> Void = { _ in }
+    ) throws -> Wallet {
+        var settings = Wallet.Settings()
+        settings.skipsSplash = true
+        change(&settings)
+        return try Wallet(
+            disk: self.disk,
+            device: self.device,
+            dialer: self.server,
+            clock: self.clock,
+            settings: settings,
+            observer: observer
+        )
     }
+
+    var keychain: TestKeychain { self.device.testKeychain }
 
     /// A wallet that is set up, its code written down, unlocked.
     func setUp(pin: String = TestPhone.oldPIN) async throws -> Wallet {

@@ -9,12 +9,17 @@ struct AppUnderTest {
     var app = AppStateMachine()
     var facts: Facts
     private(set) var last: AppStateMachine.Action?
+    /// What it was told with the event that led to `last`.
+    private(set) var factsOfLast: Facts
     /// Every step since the beginning.
     private(set) var trace: [String] = []
+    /// Every event for the host since the beginning.
+    private(set) var events: [AppEvent] = []
 
     init(setup: SetupProgress = .notStarted) {
         self.facts = Facts(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
         self.facts.setup = setup
+        self.factsOfLast = self.facts
     }
 
     static var version: AppVersion {
@@ -31,8 +36,7 @@ struct AppUnderTest {
     var state: String {
         switch self.last {
         case .some(.ask(let effect)): "ask \(effect.name)"
-        case .some(.leave(let event, _)): "left: \(event.rawValue)"
-        case .some(.tell(let event, _)): "told: \(event.rawValue)"
+        case .some(.leave(let event, _)): "left: \(event.name)"
         case .some(.show(let scene)): scene.step.description
         case .none: "nothing"
         }
@@ -40,13 +44,34 @@ struct AppUnderTest {
 
     @discardableResult
     mutating func note(_ action: AppStateMachine.Action?) -> String {
-        if let action { self.last = action }
+        if let action {
+            self.last = action
+            self.factsOfLast = self.facts
+        }
         self.trace += self.app.takeTrace().map(\.description)
+        self.events += self.app.takeEvents()
+        if case .some(.leave(let event, _)) = action { self.events.append(event) }
         return action == nil ? "not offered" : self.state
     }
 
-    @discardableResult mutating func launch() -> String { self.note(self.app.launch(self.facts)) }
-    @discardableResult mutating func resume() -> String { self.note(self.app.resume(self.facts)) }
+    /// The text of a value that the present screen shows.
+    func value(_ name: String) -> Screen.Value? { self.screen?.values[name] }
+
+    @discardableResult mutating func launch(_ link: IncomingLink? = nil) -> String {
+        self.note(self.app.launch(self.facts, opening: link))
+    }
+    @discardableResult mutating func resume(_ link: IncomingLink? = nil) -> String {
+        self.note(self.app.resume(self.facts, opening: link))
+    }
+    @discardableResult mutating func open(_ link: IncomingLink) -> String {
+        self.note(self.app.open(link: link, self.facts))
+    }
+    mutating func background() { self.app.background(self.facts) }
+    @discardableResult mutating func timeDue() -> String { self.note(self.app.timeDue(self.facts)) }
+    @discardableResult mutating func present(_ presentation: Presentation = .match) -> String {
+        self.note(self.app.present(presentation, self.facts))
+    }
+    mutating func wait(_ seconds: Int64) { self.facts.now = self.facts.now + .seconds(seconds) }
     @discardableResult mutating func tap(_ action: ActionID) -> String {
         self.note(self.app.select(action, self.facts))
     }
@@ -62,8 +87,8 @@ struct AppUnderTest {
     }
 
     /// From the launch to the PIN screen of a wallet that is set up.
-    mutating func launchToPIN() {
-        self.launch()
+    mutating func launchToPIN(opening link: IncomingLink? = nil) {
+        self.launch(link)
         self.timer()
         self.answer(.updatePolicy(.ok, solutionRevoked: false))
         self.answer(.status(.active))
@@ -76,6 +101,34 @@ struct AppUnderTest {
         self.answer(.updatePolicy(.ok, solutionRevoked: false))
         self.tap(.skip)
         self.tap(.next)
+    }
+
+    /// To the dashboard of a wallet with an identity.
+    static func atDashboard() -> AppUnderTest {
+        var app = AppUnderTest(setup: .done)
+        app.facts.hasPID = true
+        app.launchToPIN()
+        app.unlock()
+        return app
+    }
+
+    /// The lock is carried out.
+    @discardableResult mutating func locked() -> String {
+        self.facts.isLocked = true
+        return self.answer(.locked)
+    }
+
+    /// The registration is made.
+    @discardableResult mutating func enrolled() -> String {
+        self.facts.setup = .registered
+        self.facts.isLocked = false
+        return self.answer(.enrolled)
+    }
+
+    /// What the operating system's prompt brought.
+    @discardableResult mutating func unlocked(_ result: PromptResult) -> String {
+        if result == .confirmed { self.facts.isLocked = false }
+        return self.answer(.prompted(result))
     }
 
     /// The right PIN, from a screen that asks for one.

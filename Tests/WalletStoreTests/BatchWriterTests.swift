@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import PINPolicy
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import WalletStore
@@ -64,7 +65,7 @@ struct BatchWriterTests {
 
     @Test("a wrong PIN in the same batch as a right one before it stays counted in the batches that follow")
     func countedAfterARightOne() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let store = try folder.store()
         let wallet = try await TestWallet(in: store)
         let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }

@@ -14,7 +14,7 @@ struct CrashTests {
 
     @Test("whatever was answered is counted, no allowance grows and no right PIN is left counted")
     func killed() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed of the store's crash test: \(seed)")
         try await Self.registerAll(in: folder.path)
@@ -52,6 +52,8 @@ struct CrashTests {
         try #require(P256PublicKey([0x04] + [UInt8](repeating: UInt8(byte), count: 64)))
     }
 
+    private static let identity = [UInt8](repeating: 7, count: 300)
+
     private static func keyID() throws -> PINKeyID {
         try #require(PINKeyID([UInt8](repeating: 9, count: 16)))
     }
@@ -62,7 +64,7 @@ struct CrashTests {
             let registration = NewRegistration(
                 walletID: try Self.walletID(index),
                 hardwareKeyDigest: try TestWallet.digest(),
-                identity: TestWallet.bytes(300),
+                identity: Self.identity,
                 pinKeyID: try Self.keyID(),
                 unlockShare: TestWallet.bytes(80),
                 presenceShare: TestWallet.bytes(80),
@@ -103,7 +105,7 @@ struct CrashTests {
             walletID: try Self.walletID(index),
             attemptID: .random(),
             namedKeyID: try Self.keyID(),
-            knownKeyID: try Self.keyID(),
+            identity: Self.identity,
             pinKey: try Self.key(1),
             candidate: try Self.key(isRight ? 1 : 2),
             effect: .releaseShare,

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -16,7 +17,7 @@ struct DiskFullTests {
         arguments: effects
     )
     func sameAnswer(effect: Attempt.Effect) async throws {
-        let base = try TemporaryFolder()
+        let base = TemporaryFolder()
         let store = try base.store()
         let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
         // Empty records are kept until a sweep, so that the next right PIN would change nothing but their number.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -8,7 +9,7 @@ struct GuessingTests {
     private let store: SQLiteWalletStore
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 

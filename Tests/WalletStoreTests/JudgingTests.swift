@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -9,7 +10,7 @@ struct JudgingTests {
     private let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 
@@ -51,6 +52,23 @@ struct JudgingTests {
         try await #expect(self.store.identity(of: old.id)?.identity == new.identity)
     }
 
+    @Test("a session that knows an identity of before is sent away also where the id of its PIN key is current again")
+    func reusedKeyID() async throws {
+        let first = try await TestWallet(in: self.store)
+        var (second, third) = (first, first)
+        second.keyID = .random()
+        second.identity = TestWallet.bytes(300)
+        second.pinKey = try TestWallet.publicKey()
+        third.identity = TestWallet.bytes(300)
+        third.pinKey = try TestWallet.publicKey()
+        for (old, new) in [(first, second), (second, third)] {
+            let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
+            try await #expect(self.store.judge(old.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        }
+        try await #expect(self.store.judge(first.attempt(right: true)) == .identityChanged(third.identity))
+        try await #expect(self.store.judge(third.attempt(right: false)) == self.threeLeft, "nothing was counted")
+    }
+
     @Test("a wrong PIN changes no PIN key, links no recovery code and reads no deletion code")
     func effectsOfWrongPINs() async throws {
         let wallet = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
@@ -64,7 +82,7 @@ struct JudgingTests {
             try await #expect(self.store.judge(wallet.attempt(right: false, effect: effect)) == .notValid(left))
         }
         try await #expect(self.store.identity(of: wallet.id)?.identity == wallet.identity)
-        try await #expect(self.store.deny(recoveryCode: mac, at: TestWallet.start) == 0)
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start).ended == 0)
         guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
             Issue.record("the key on file is not the old one")
             return
@@ -103,11 +121,11 @@ struct JudgingTests {
         )
         repeated.now = TestWallet.start
         try await #expect(self.store.judge(repeated) == .notValid(.blocked(remaining: .seconds(60))))
-        repeated.knownKeyID = .random()
+        repeated.identity = TestWallet.bytes(300)
         try await #expect(self.store.judge(repeated) == .identityChanged(wallet.identity))
         repeated.namedKeyID = .random()
         try await #expect(self.store.judge(repeated) == .pinKeyChanged(current: wallet.keyID))
-        try await self.store.revokeSolution()
+        try await #expect(self.store.setSolutionRevoked(true))
         let solution = Revocation(reason: .solution, mayRegisterAnew: false)
         try await #expect(self.store.judge(repeated) == .revoked(solution))
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)

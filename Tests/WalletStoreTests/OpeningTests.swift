@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -10,7 +11,7 @@ struct OpeningTests {
     private let folder: TemporaryFolder
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
     }
 
     @Test("a folder that is served says by which process, and is free once that lets go")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Vocabulary
 import WalletStore
@@ -10,7 +11,7 @@ struct RevocationTests {
     private let later = TestWallet.start + .seconds(10)
 
     init() throws {
-        self.folder = try TemporaryFolder()
+        self.folder = TemporaryFolder()
         self.store = try self.folder.store()
     }
 
@@ -43,7 +44,7 @@ struct RevocationTests {
         let mac = TestWallet.bytes(32)
         let wallet = try await TestWallet(in: self.store)
         _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
-        try await #expect(self.store.deny(recoveryCode: mac, at: self.later) == 1)
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
         try await self.store.recordWipe(of: wallet.id, at: self.later)
         try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
         try await self.store.recordWipe(of: .random(), at: self.later)
@@ -72,7 +73,7 @@ struct RevocationTests {
         let later = try await TestWallet(in: self.store)
         let other = try await TestWallet(in: self.store)
         _ = try await self.store.judge(linked.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
-        try await #expect(self.store.deny(recoveryCode: mac, at: self.later) == 1)
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 1)
         let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
         try await #expect(self.store.judge(linked.attempt(right: true)) == .revoked(end))
         let link = Attempt.Effect.linkRecoveryCode(mac: mac)
@@ -95,7 +96,7 @@ struct RevocationTests {
             let wallet = try await TestWallet(in: self.store)
             let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
             async let linked = self.store.judge(link)
-            async let denied = self.store.deny(recoveryCode: mac, at: self.later)
+            async let denied = self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
             _ = try await (linked, denied)
             try await #expect(wallet.session() == .revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false)))
         }
@@ -105,13 +106,13 @@ struct RevocationTests {
     func solution() async throws {
         let wallet = try await TestWallet(in: self.store)
         let early = try await TestWallet(in: self.store, opened: false)
-        try await self.store.revokeSolution()
+        try await #expect(self.store.setSolutionRevoked(true))
         try await #expect(self.store.isSolutionRevoked())
         let revoked = Revocation(reason: .solution, mayRegisterAnew: false)
         try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(revoked))
         try await #expect(wallet.session() == .revoked(revoked))
         try await #expect(self.store.register(early.registration()) == .solutionRevoked)
-        try await self.store.restoreSolution()
+        try await #expect(self.store.setSolutionRevoked(false))
         try await #expect(self.store.isSolutionRevoked() == false)
         guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
             Issue.record("not as before")

@@ -1,21 +1,10 @@
 import Foundation
 import HostSystem
+import TestSupport
 import Testing
 import WalletStore
 
-/// A folder that goes with the test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        self.path = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: self.path)
-    }
-
+extension TemporaryFolder {
     func store() throws -> SQLiteWalletStore {
         try SQLiteWalletStore.open(folder: self.path, creating: true)
     }

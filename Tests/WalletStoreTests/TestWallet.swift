@@ -85,7 +85,7 @@ struct TestWallet {
             walletID: self.id,
             attemptID: id,
             namedKeyID: self.keyID,
-            knownKeyID: self.keyID,
+            identity: self.identity,
             pinKey: self.pinKey,
             candidate: right ? self.pinKey : try Self.publicKey(),
             effect: effect,
@@ -101,6 +101,9 @@ struct TestWallet {
     static func publicKey() throws -> P256PublicKey {
         try #require(P256PublicKey([0x04] + self.bytes(64)))
     }
+
+    /// A recovery code's MAC of these bytes.
+    static func mac(_ bytes: [UInt8]) throws -> RecoveryCodeMAC { try #require(RecoveryCodeMAC(bytes)) }
 
     static func digest() throws -> SHA256Digest {
         try #require(SHA256Digest(self.bytes(32)))

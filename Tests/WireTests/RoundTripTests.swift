@@ -49,18 +49,6 @@ struct RoundTripTests {
         #expect(try OpenSessionBody(decoding: body.encoded()) == body)
     }
 
-    @Test("an operator's commands and their answers are read as they were written")
-    func admin() throws {
-        for command in [AdminCommand.advanceClock(by: .seconds(61)), .unknown] {
-            let request = AdminRequest(id: 3, command: command)
-            #expect(try AdminRequest(decoding: request.encoded()) == request)
-        }
-        for result in [AdminResult.clockAdvanced(now: Timestamp(milliseconds: 9)), .failed("Not in a lab.")] {
-            let response = AdminResponse(id: 4, result: result)
-            #expect(try AdminResponse(decoding: response.encoded()) == response)
-        }
-    }
-
     @Test("an error code of a newer server is an error of the server's own")
     func newerErrorCode() throws {
         // Response { id: 1, error { code: 99 } }

@@ -1,41 +1,34 @@
 public import Devices
+public import HostSystem
 public import Presence
 public import Vocabulary
 public import WalletFlows
 
-/// The whole wallet without a screen: what a host application embeds.
-///
-///     let wallet = try Wallet(disk: disk, device: device, dialer: dialer, clock: SystemClock())
-///     var screen = await wallet.launch()              // UC2.3/1.3 "Open app with PIN", or where it must begin
-///     screen = try await wallet.enter(PINInput(typed: digits))
-///     screen = try await wallet.perform(.next)
+/// The whole wallet without a screen: what a host application embeds (docs/embedding.md has a program).
 ///
 /// Every method does all that follows from it, the server included, and returns the screen that is there then. One
-/// runs at a time; a second one meanwhile is refused with ``WalletError/busy``.
+/// runs at a time: what a person does meanwhile is refused with ``WalletError/busy``, what the phone does is noted.
 public actor Wallet {
     private var app = AppStateMachine()
     private let custody: Custody
-    private let wording: Wording
-    private let skipsSplash: Bool
+    private let settings: Settings
     private let observer: @Sendable (WalletEvent) -> Void
-    /// When the present screen appeared, for those that end after a while.
-    private var shownAt: Timestamp
     private var isBusy = false
-    private var wasLocked = true
+    private let lockState = Broadcast(true)
+    private let configuration: Broadcast<WalletConfiguration>
 
     /// Takes up what the disk holds, locked.
     ///
     /// - Parameters:
     ///   - disk: The wallet's own files; no other process may use them meanwhile.
-    ///   - skipsSplash: Whether the splash screen ends at once.
+    ///   - clock: The host's own, or one that a test or a lab moves.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         disk: any LocalDisk,
         device: any Device,
         dialer: any ServerDialer,
-        clock: any WallClock,
-        wording: Wording = Wording(),
-        skipsSplash: Bool = false,
+        clock: any WallClock = SystemClock(),
+        settings: Settings = Settings(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(WalletError) {
         let store: LocalStore
@@ -44,27 +37,47 @@ public actor Wallet {
         } catch {
             throw .storage(error)
         }
-        self.custody = try Custody(store: store, device: device, dialer: dialer, clock: clock)
-        self.wording = wording
-        self.skipsSplash = skipsSplash
+        self.custody = try Custody(store: store, device: device, dialer: dialer, clock: clock, settings: settings)
+        self.configuration = Broadcast(WalletConfiguration(store.words))
+        self.settings = settings
         self.observer = observer
-        self.shownAt = clock.now()
     }
 
     /// A process of the app starts (UC1.2/1.1a): always locked.
+    ///
+    /// - Parameter link: What the phone started it with, if anything; resolved once the app is unlocked (PF2.7).
     public func launch(opening link: IncomingLink? = nil) async -> Screen {
+        guard !self.isBusy else { return self.screen }
         self.custody.lock()
+        self.noteChanges()
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
-    /// The app comes back from the background (UC1.2/1.1b); what fell due meanwhile happens first.
+    /// The app comes back from the background (UC1.2/1.1b); what fell due meanwhile, the lock above all, happens first.
+    ///
+    /// While something else is under way it is done right after that.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
-        _ = await self.refresh()
+        guard !self.isBusy else {
+            self.app.noteResume(opening: link)
+            return self.screen
+        }
         return await self.run { app, facts in app.resume(facts, opening: link) }
     }
 
-    /// The app leaves the foreground; what falls due meanwhile happens at the next ``resume(opening:)``.
-    public func background() async {}
+    /// The app leaves the foreground; how long it is away decides whether the next ``resume(opening:)`` locks it first.
+    public func background() {
+        self.app.background(self.custody.facts())
+    }
+
+    /// The phone hands over a universal link (PF2.7) to the app that is running.
+    public func open(_ link: IncomingLink) async -> Screen {
+        await self.resume(opening: link)
+    }
+
+    /// Says what the host application is in the middle of; a link that arrives meanwhile has to wait (PF2.7/4).
+    public func setHostSession(_ session: HostSession?) {
+        self.custody.hostSession = session
+    }
 
     /// Selects one of the present screen's actions.
     public func perform(_ action: ActionID) async throws(WalletError) -> Screen {
@@ -89,22 +102,32 @@ public actor Wallet {
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
-    /// The present screen as it is now: countdowns computed anew, and left where its time is over.
+    /// The present screen as it is now, countdowns computed anew; a host calls it a few times a second.
+    ///
+    /// What the time brings happens here: the end of a screen, the warning before the lock, the lock.
     public func refresh() async -> Screen {
-        guard let scene = self.app.scene, self.isDue(scene) else { return self.screen }
-        return await self.run { app, facts in app.timerFired(facts) ?? .show(scene) }
+        guard !self.isBusy, let action = self.app.timeDue(self.custody.facts()) else { return self.screen }
+        return await self.follow(action)
     }
 
     /// The present screen, with countdowns as of now.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
-        return self.wording.screen(scene, at: self.custody.clock.now())
+        return self.settings.wording.screen(scene, at: self.custody.clock.now())
     }
 
     /// What keeps the person from where they wanted to go, if anything does.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
     public var isLocked: Bool { self.custody.unlocked == nil }
+
+    /// Whether the wallet is locked: now, and whenever that changes.
+    ///
+    /// Each caller gets a stream of its own. It holds the newest value alone and ends with the wallet.
+    public nonisolated var lockStates: AsyncStream<Bool> { self.lockState.values() }
+
+    /// What the server has said last: now, and whenever it says something else; as ``lockStates``.
+    public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
     /// How far the wallet is set up.
     public var setup: SetupProgress { self.custody.facts().setup }
@@ -134,90 +157,47 @@ public actor Wallet {
         self.isBusy = true
         defer { self.isBusy = false }
         var action = first
+        // A prompt that the device answers by itself is answered once; what it leads to is the flow's to say.
+        var presented: Set<StepID> = []
         while true {
-            for step in self.app.takeTrace() { self.observer(.step(step)) }
+            self.tellSteps()
             switch action {
             case .show(let scene):
-                self.shownAt = self.custody.clock.now()
-                guard !self.isDue(scene), let screen = self.present(scene) else {
-                    guard let next = self.app.timerFired(self.custody.facts()) else { return self.screen }
-                    action = next
-                    continue
-                }
-                return screen
+                guard let next = self.next(after: scene, &presented) else { return self.screen }
+                action = next
             case .ask(let effect):
+                if case .obtainPID = effect, self.settings.issuer == nil { self.observer(.event(.pidRequested)) }
                 let answer = await self.custody.perform(effect)
-                self.noteLock()
+                self.noteChanges()
                 action = self.app.receive(answer, self.custody.facts())
-            case .leave(let event, _), .tell(let event, _):
+            case .leave(let event, _):
                 self.observer(.event(event))
                 return self.screen
             }
         }
     }
 
-    /// Tells the observer of a screen; nil for a splash that is skipped, which it is told of all the same.
-    private func present(_ scene: Scene) -> Screen? {
-        let screen = self.wording.screen(scene, at: self.custody.clock.now())
-        self.observer(.screen(screen, scene.obstacle))
-        if self.skipsSplash, case .some(.after) = scene.timer?.end { return nil }
-        return screen
+    private func tellSteps() {
+        for step in self.app.takeTrace() { self.observer(.step(step)) }
+        for event in self.app.takeEvents() { self.observer(.event(event)) }
     }
 
-    private func isDue(_ scene: Scene) -> Bool {
-        switch scene.timer?.end {
-        case .none: false
-        case .some(.at(let end)): end <= self.custody.clock.now()
-        case .some(.after(let duration)): self.shownAt + duration <= self.custody.clock.now()
+    /// Tells the observer of a scene; what follows it without anybody's doing, or nil where it stays.
+    private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
+        let facts = self.custody.facts()
+        if let due = self.app.timeDue(facts) { return due }
+        self.observer(.screen(self.settings.wording.screen(scene, at: facts.now), scene.obstacle))
+        if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return self.app.timerFired(facts) }
+        guard scene.prompt != nil, self.custody.device.answersPrompts, presented.insert(scene.step).inserted else {
+            return nil
         }
+        return self.app.present(.byDevice, facts)
     }
 
-    private func noteLock() {
+    /// Tells the followers of what an effect may have changed.
+    private func noteChanges() {
+        self.configuration.send(WalletConfiguration(self.custody.store.words))
         let isLocked = self.isLocked
-        guard isLocked != self.wasLocked else { return }
-        self.wasLocked = isLocked
-        self.observer(.locked(isLocked))
-    }
-}
-
-/// What an observer of a ``Wallet`` hears, in the order in which it happens.
-public enum WalletEvent: Sendable {
-    /// A step of the flows was taken.
-    case step(StepID)
-    /// A screen appeared; the obstacle says why it is not the one that was wanted.
-    case screen(Screen, Obstacle?)
-    /// Something for the host of the app.
-    case event(AppEvent)
-    /// The wallet was locked or unlocked.
-    case locked(Bool)
-}
-
-/// Why a ``Wallet`` did not do what it was asked; nothing has changed.
-public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Its files cannot be used.
-    case storage(StorageError)
-    /// The device states versions that are none.
-    case deviceProfile
-    /// Something else is under way: wait for it.
-    case busy
-    /// The present screen has no such action: look at its actions.
-    case notOffered(ActionID)
-    /// The present screen asks for no PIN.
-    case noInput
-    /// No prompt of the operating system is open.
-    case noPrompt
-    /// Unlock first.
-    case locked
-
-    public var description: String {
-        switch self {
-        case .storage(let error): "\(error)"
-        case .deviceProfile: "the device's profile states versions that cannot be used"
-        case .busy: "something else is under way"
-        case .notOffered(let action): "the present screen does not offer \"\(action.rawValue)\""
-        case .noInput: "the present screen asks for no PIN"
-        case .noPrompt: "no prompt of the operating system is open"
-        case .locked: "the wallet is locked"
-        }
+        if self.lockState.send(isLocked) { self.observer(.locked(isLocked)) }
     }
 }

@@ -89,15 +89,3 @@ public enum Failure: Error, Hashable, Sendable {
     /// Anything else, with a code to quote.
     case generic(correlationID: String)
 }
-
-/// What leaves the flows: things the host of the app does or hears.
-public enum AppEvent: String, Hashable, Sendable {
-    /// The app went to the background: Back where there is no screen before, or the phone took over.
-    case suspended
-    /// Close was selected; the next resume shows the same screen.
-    case closed
-    /// The store was opened.
-    case storeOpened = "store-opened"
-    /// The issuer of the identity is to be asked (UC3.1).
-    case pidRequested = "pid-requested"
-}

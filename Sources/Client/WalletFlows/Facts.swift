@@ -39,6 +39,8 @@ public struct Facts: Sendable {
     /// Links below this address are the wallet's own, as in `https://wallet.example.org/link`.
     public var linkBase = "https://wallet.example.org/link"
     public var lockTimes = LockTimes()
+    /// The link that waits to be resolved; the app's own state, which ``AppStateMachine`` sets.
+    var link: IncomingLink?
     /// Host and port of the server, as `App information` shows it.
     public var server = ""
 
@@ -46,6 +48,9 @@ public struct Facts: Sendable {
         self.now = now
         self.appVersion = appVersion
     }
+
+    /// Whether the next valid PIN is followed by the step from the PIN-fallback mode to the safe one.
+    public var needsMigration: Bool { self.biometricMode == .fallback && self.wantsSafeMode }
 }
 
 /// When an unlocked wallet locks itself.

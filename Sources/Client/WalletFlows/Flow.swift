@@ -26,11 +26,29 @@ protocol Flow: Sendable {
     /// The present screen's time is over.
     mutating func timerFired(_ facts: Facts) -> Turn
 
-    /// Whether a resume of the locked app puts the PIN screen on top of this flow.
+    /// On which side of the lock this flow stands, as it is now.
+    var place: Place { get }
+
+    /// Whether this flow, as it is now, ends when the app locks itself, with everything that it called.
     ///
-    /// Not on top of what stands before the PIN: asking for it there would lead past a rooted device, a blocked version
-    /// or a revocation.
-    var mayBeCovered: Bool { get }
+    /// What a person confirmed does not outlive the lock: who unlocks may be somebody else, and a locked app keeps no PIN
+    /// in memory.
+    var endsWithLock: Bool { get }
+
+    /// Whether the start of this flow is the end of a link that waits: it is resolved now, or there is no wallet for it.
+    var takesLink: Bool { get }
+}
+
+/// Where a flow stands, seen from the lock.
+enum Place: Sendable {
+    /// In front of it: neither a PIN nor a link leads past a rooted device, a blocked version or a revocation.
+    case beforeLock
+    /// It is the lock.
+    case atLock
+    /// Only an unlocked app shows it.
+    case behindLock
+    /// Wherever the flow stands that called it.
+    case anywhere
 }
 
 extension Flow {
@@ -40,7 +58,9 @@ extension Flow {
     mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn { .stay }
     mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn { .stay }
     mutating func timerFired(_ facts: Facts) -> Turn { .stay }
-    var mayBeCovered: Bool { true }
+    var place: Place { .anywhere }
+    var endsWithLock: Bool { false }
+    var takesLink: Bool { false }
 }
 
 /// What one event led to: the decisions taken on the way, and the one thing to do next.
@@ -50,6 +70,8 @@ struct Turn: Sendable {
     var next: Next
     /// To be shown on the next screen.
     var banner: Text?
+    /// For the host of the app, whatever is next.
+    var events: [AppEvent]
 
     enum Next: Sendable {
         case show(Scene)
@@ -59,17 +81,18 @@ struct Turn: Sendable {
         /// "Go to": another flow takes the place of everything.
         case goTo(any Flow)
         case finish(FlowResult)
+        /// The app locks itself, whatever is under way.
+        case lock(LockTheApp.Reason)
         /// The app is left; the screen stays for the next resume.
         case leave(AppEvent)
-        /// Something for the host; the screen stays.
-        case tell(AppEvent)
         case stay
     }
 
-    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil) {
+    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil, events: [AppEvent] = []) {
         self.steps = steps
         self.next = next
         self.banner = banner
+        self.events = events
     }
 
     static func show(_ scene: Scene, after steps: StepID...) -> Turn { Turn(.show(scene), steps: steps) }
@@ -77,8 +100,8 @@ struct Turn: Sendable {
     static func call(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.call(flow), steps: steps) }
     static func goTo(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.goTo(flow), steps: steps) }
     static func finish(_ result: FlowResult, after steps: StepID...) -> Turn { Turn(.finish(result), steps: steps) }
+    static func lock(_ reason: LockTheApp.Reason, after steps: StepID...) -> Turn { Turn(.lock(reason), steps: steps) }
     static func leave(_ event: AppEvent, after steps: StepID...) -> Turn { Turn(.leave(event), steps: steps) }
-    static func tell(_ event: AppEvent) -> Turn { Turn(.tell(event)) }
     static var stay: Turn { Turn(.stay) }
 }
 
@@ -98,6 +121,8 @@ enum FlowResult: Sendable {
     case succeeded
     /// UC2.3: unlocked, and what was there before goes on.
     case unlocked
+    /// PF2.7: what became of the link.
+    case link(LinkResult)
     /// An error screen: once more.
     case tryAgain
     /// An error screen: not again.

@@ -54,13 +54,3 @@ extension AttemptRecord {
         guard self.isEmpty || self.failures > 0, self.encoded() == bytes else { return nil }
     }
 }
-
-extension [UInt8] {
-    fileprivate mutating func append(bigEndian number: UInt64, byteCount: Int) {
-        for index in (0..<byteCount).reversed() { self.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
-    }
-}
-
-extension ArraySlice<UInt8> {
-    fileprivate var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
-}

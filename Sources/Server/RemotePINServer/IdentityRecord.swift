@@ -1,4 +1,5 @@
 internal import Vocabulary
+internal import WalletStore
 
 /// Who a wallet is: the key of its hardware, the app that holds it and the PIN that counts.
 ///
@@ -40,6 +41,14 @@ struct IdentityRecord: Hashable {
         record.pinKeyID = id
         return record
     }
+}
+
+/// A wallet's identity beside the sealed value that it was opened from.
+///
+/// The sealed value is what the store compares: the record may be judged with only while that one is on file.
+struct OpenedIdentity: Hashable {
+    let record: IdentityRecord
+    let sealed: Sealed
 }
 
 // The bytes that are sealed: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment, the two

@@ -15,12 +15,34 @@ extension RemotePINServer {
         self.services.attestations.refresh(at: now, log: self.log)
         let ended = self.services.registry.endSessions(dueAt: now)
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
+        await self.keepLastSessions()
+        await self.refreshControls()
         let limit = now + (.zero - self.services.rules.unopenedLifetime)
         do throws(StoreError) {
             let removed = try await self.services.store.sweep(unopenedSince: limit)
             if removed > 0 { self.log.info("unopened registrations removed", metadata: ["count": "\(removed)"]) }
         } catch {
             self.log.warning("the sweep was not done", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Tells the store which wallets had sessions.
+    private func keepLastSessions() async {
+        let sessions = self.services.lastSessions.take()
+        do throws(StoreError) {
+            try await self.services.store.keepLastSessions(sessions)
+        } catch {
+            self.services.lastSessions.putBack(sessions)
+            self.log.debug("the last sessions were not kept", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// Takes over what operators set through another server on the same store.
+    private func refreshControls() async {
+        do throws(StoreError) {
+            try await self.services.controls.refresh()
+        } catch {
+            self.log.warning("what operators set was not read again", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -34,5 +56,6 @@ extension RemotePINServer {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
+        await self.keepLastSessions()
     }
 }

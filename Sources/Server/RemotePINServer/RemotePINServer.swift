@@ -45,11 +45,21 @@ public final class RemotePINServer: Sendable {
     let log: Logger
     private let connections = Atomic<UInt64>(0)
 
-    /// Joins the parts; asks the vault once, so that one that does not work is found before the first wallet.
-    public init(_ parts: Parts) async throws(VaultError) {
+    /// Joins the parts; asks the vault once, so that one that does not work is found before the first wallet, and the
+    /// store for what operators have set.
+    public init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
-        let decoy = try await Decoy(appID: appID, vault: parts.vault)
+        let decoy: Decoy
+        do throws(VaultError) { decoy = try await Decoy(appID: appID, vault: parts.vault) } catch {
+            throw .vault(error)
+        }
+        let controls: OperatorControls
+        do throws(StoreError) {
+            controls = try await OperatorControls(store: parts.store, settings: parts.rules.updates)
+        } catch {
+            throw .store(error)
+        }
         self.log = parts.log
         self.services = Services(
             rules: parts.rules,
@@ -57,7 +67,8 @@ public final class RemotePINServer: Sendable {
             store: parts.store,
             vault: parts.vault,
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
-            decoy: decoy
+            decoy: decoy,
+            controls: controls
         )
     }
 
@@ -67,6 +78,7 @@ public final class RemotePINServer: Sendable {
         var log = self.log
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
+        let turn = Turn()
         var conversation = Conversation(
             services: self.services,
             connection: connection,
@@ -74,20 +86,38 @@ public final class RemotePINServer: Sendable {
                 id: id,
                 abort: { connection.abort() },
                 close: { connection.close() },
-                closed: { await connection.closed() }
+                closed: { await connection.closed() },
+                isAtRest: { await Self.isAtRest(connection, turn) }
             ),
+            turn: turn,
             channelBinding: connection.channelBinding,
-            source: Self.source(connection.peer),
+            source: connection.source,
             log: log
         )
         await conversation.run()
     }
 
-    /// The peer's address without its port, which differs for each of its connections.
-    private static func source(_ peer: String) -> String {
-        guard let colon = peer.lastIndex(of: ":") else { return peer }
-        return String(peer[..<colon])
+    /// How often, and how far apart, it is asked whether answers have arrived: a second in all.
+    private static let looksAtDelivery = 50
+    private static let lookInterval: Duration = .milliseconds(20)
+
+    private static func isAtRest(_ connection: ServerConnection, _ turn: Turn) async -> Bool {
+        for _ in 0..<Self.looksAtDelivery {
+            if turn.isBusy { return false }
+            // What was answered before this turn's end was sent before this question.
+            if await connection.hasDelivered() { return true }
+            try? await Task.sleep(for: Self.lookInterval)
+        }
+        return false
     }
+}
+
+/// Why a server did not start.
+public enum ServerStartError: Error, Hashable, Sendable {
+    /// The vault does not open what it sealed, or cannot be reached: look at its key.
+    case vault(VaultError)
+    /// What operators have set cannot be read: look at the store.
+    case store(StoreError)
 }
 
 extension RemotePINServer {

@@ -16,6 +16,8 @@ final class Services: Sendable {
     let decoy: Decoy
     let registry = ConnectionRegistry()
     let limiter = SourceLimiter()
+    let controls: OperatorControls
+    let lastSessions = LastSessions()
 
     init(
         rules: ServiceRules,
@@ -23,7 +25,8 @@ final class Services: Sendable {
         store: any WalletStore,
         vault: any Vault,
         attestations: Attestations,
-        decoy: Decoy
+        decoy: Decoy,
+        controls: OperatorControls
     ) {
         self.rules = rules
         self.clock = clock
@@ -32,8 +35,17 @@ final class Services: Sendable {
         self.attestations = attestations
         self.proofs = DeviceProofs(decoy: decoy.record)
         self.decoy = decoy
+        self.controls = controls
     }
 
-    /// What the server offers to every wallet.
+    /// What the server offers before it knows which wallet is asking.
     var features: Features { Features(deletionCode: self.rules.offersDeletionCode, safeBiometricUnlock: false) }
+
+    /// What the server offers to one wallet.
+    func features(of wallet: WalletID) -> Features {
+        Features(
+            deletionCode: self.rules.offersDeletionCode,
+            safeBiometricUnlock: self.controls.isOn(.safeBiometricUnlock, for: wallet)
+        )
+    }
 }

@@ -20,7 +20,7 @@ public enum SettingTable {
         ("data", "Where wallets are kept."),
         ("vault", "The keys under which everything in the store is sealed."),
         ("admin", "How operators speak to a running server."),
-        ("limits", "How long a peer may take, in real time."),
+        ("limits", "How long a peer may take, in real time, and how many connections there may be."),
         ("session", "What happens between OpenSession and the connection's end."),
         ("enrollment", "From BeginEnrollment to the first session."),
         ("pin", "How many wrong PINs are allowed and what follows them."),
@@ -37,8 +37,8 @@ public enum SettingTable {
     ]
     static let storage: [any SettingDeclaration] = [Self.dataFolder, Self.vaultKeyFile, Self.adminSocket]
     static let limits: [any SettingDeclaration] = [
-        Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.sessionLifetime,
-        Self.tokenLifetime, Self.unopenedLifetime,
+        Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.connections,
+        Self.connectionsPerSource, Self.sessionLifetime, Self.tokenLifetime, Self.unopenedLifetime,
     ]
     static let pin: [any SettingDeclaration] = [
         Self.rounds, Self.attemptsPerRound, Self.blocks, Self.deletionCode,
@@ -102,13 +102,26 @@ extension SettingTable {
         "limits.idle-without-session",
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(60),
-        "A connection without a session on which nothing is asked for this long is closed."
+        "A connection without a session on which no call was usefully answered for this long is closed."
     )
     public static let idleWithSession = Setting(
         "limits.idle-with-session",
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(1800),
         "The same for a connection with a session."
+    )
+    public static let connections = Setting(
+        "limits.connections",
+        .number(1...1_000_000),
+        standard: 10_000,
+        "Connections at a time; any further one is closed as soon as it is accepted. Each needs a file descriptor."
+    )
+    public static let connectionsPerSource = Setting(
+        "limits.connections-per-source",
+        .number(0...1_000_000),
+        standard: 2_500,
+        "The same for one IPv4 address or one IPv6 network of 64 bits, 0 for no such limit. A mobile operator's phones share "
+            + "addresses; behind a load balancer all connections come from its few: set 0 there and limit sources in front of it."
     )
     public static let sessionLifetime = Setting(
         "session.lifetime",

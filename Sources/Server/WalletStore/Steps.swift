@@ -110,9 +110,12 @@ public struct Attempt: Sendable {
     public var attemptID: AttemptID
     /// The PIN key that the wallet believes current.
     public var namedKeyID: PINKeyID
-    /// The PIN key that the session's opened identity holds.
-    public var knownKeyID: PINKeyID
-    /// The PIN key of that identity: what the candidate is compared with, once the attempt is counted.
+    /// The identity that the session has opened, as it was sealed.
+    ///
+    /// Compared byte for byte with the one on file, since an id of a PIN key is the client's to choose and may come
+    /// twice: no two sealed values are the same.
+    public var identity: Sealed
+    /// The PIN key in that identity: what the candidate is compared with, once the attempt is counted.
     public var pinKey: P256PublicKey
     /// What the entered PIN gave.
     public var candidate: P256PublicKey
@@ -134,7 +137,7 @@ public struct Attempt: Sendable {
         walletID: WalletID,
         attemptID: AttemptID,
         namedKeyID: PINKeyID,
-        knownKeyID: PINKeyID,
+        identity: Sealed,
         pinKey: P256PublicKey,
         candidate: P256PublicKey,
         effect: Effect,
@@ -144,7 +147,7 @@ public struct Attempt: Sendable {
         self.walletID = walletID
         self.attemptID = attemptID
         self.namedKeyID = namedKeyID
-        self.knownKeyID = knownKeyID
+        self.identity = identity
         self.pinKey = pinKey
         self.candidate = candidate
         self.effect = effect

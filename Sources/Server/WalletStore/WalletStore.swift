@@ -7,7 +7,7 @@ public import Vocabulary
 /// servers can share one store. What is sealed is opaque here; the store never sees a key of the vault.
 ///
 /// Invariant (G3, G4): no verdict exists outside this store before the attempt is counted durably.
-public protocol WalletStore: Sendable {
+public protocol WalletStore: OperatorStore {
     /// Keeps a registration, or replaces one of the same token and hardware key that no session was opened for yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 

@@ -16,6 +16,8 @@ extension RunningServer {
         limits.frame = settings[SettingTable.frameLimit]
         limits.idleWithoutSession = settings[SettingTable.idleWithoutSession]
         limits.idleWithSession = settings[SettingTable.idleWithSession]
+        limits.connections = settings[SettingTable.connections]
+        limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
         do throws(ListenError) {
             return try await RPCListener.bind(
                 host: address.host,
@@ -24,6 +26,15 @@ extension RunningServer {
                 limits: limits,
                 onFailure: { peer, failure in
                     log.info("no TLS connection", metadata: ["peer": "\(peer)", "reason": "\(failure)"])
+                },
+                onRefusal: { refused in
+                    log.warning(
+                        "too many connections",
+                        metadata: [
+                            "limit": "\(refused.reason.rawValue)", "source": "\(refused.source)",
+                            "refused": "\(refused.count)",
+                        ]
+                    )
                 }
             )
         } catch {

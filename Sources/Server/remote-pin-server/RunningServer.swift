@@ -10,6 +10,7 @@ internal import UnixSignals
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
+internal import Wire
 
 /// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
 /// runs it until it is told to stop.
@@ -44,17 +45,7 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await RemotePINServer(
-            RemotePINServer.Parts(
-                rules: Self.rules(files.settings),
-                clock: clock,
-                store: store,
-                vault: files.vault,
-                attestations: files.attestations,
-                statusList: files.statusList,
-                log: log
-            )
-        )
+        let server = try await Self.server(of: files, clock: clock, store: store, log: log)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let commands = AdminCommands(of: server, advance: (clock as? LabClock).map(Self.advance))
@@ -77,6 +68,33 @@ enum RunningServer {
         )
         configuration.maximumGracefulShutdownDuration = Self.patience
         try await ServiceGroup(configuration: configuration).run()
+    }
+
+    private static func server(
+        of files: ServerFiles,
+        clock: any WallClock,
+        store: SQLiteWalletStore,
+        log: Logger
+    ) async throws -> RemotePINServer {
+        let parts = RemotePINServer.Parts(
+            rules: Self.rules(files.settings),
+            clock: clock,
+            store: store,
+            vault: files.vault,
+            attestations: files.attestations,
+            statusList: files.statusList,
+            log: log
+        )
+        do throws(ServerStartError) {
+            return try await RemotePINServer(parts)
+        } catch {
+            switch error {
+            case .vault: throw StartFailure(.configuration, "the vault does not work; is `vault.key-file` its own?")
+            case .store(.unavailable): throw StartFailure(.files, "the store cannot be read; is its disk full?")
+            case .store(.corrupt):
+                throw StartFailure(.files, "what operators have set cannot be read from the store")
+            }
+        }
     }
 
     private static func output(_ settings: ServerSettings) throws -> LogOutput {
@@ -107,11 +125,11 @@ enum RunningServer {
     }
 
     private static func advance(_ clock: LabClock) -> AdminCommands.Advance {
-        { duration throws(AdminFault) in
+        { duration throws(AdminFailure) in
             do throws(LabError) {
                 return try clock.advance(by: duration)
             } catch {
-                throw AdminFault("the clock was not moved: \(error)")
+                throw AdminFailure(.unavailable, "The clock was not moved: \(error).")
             }
         }
     }

@@ -6,12 +6,24 @@ internal import HostSystem
 struct StartFailure: Error, CustomStringConvertible {
     /// What kind of thing is to be mended; decides the exit status (sysexits.h).
     enum Kind: Int32 {
+        /// Nothing is wrong: what was looked for is not there, or the operator did not want it after all.
+        case notDone = 1
+        /// EX_USAGE: the command has to be given otherwise.
+        case usage = 64
         /// EX_DATAERR: a file that holds something else than it should.
         case data = 65
+        /// EX_NOUSER: there is no such wallet.
+        case unknownWallet = 67
         /// EX_UNAVAILABLE: another process, or the running server, is in the way.
         case unavailable = 69
+        /// EX_SOFTWARE: the server found its own data damaged.
+        case damaged = 70
         /// EX_IOERR: files, folders, the disk.
         case files = 74
+        /// EX_PROTOCOL: server and program are of different versions.
+        case `protocol` = 76
+        /// EX_NOPERM: not by this server.
+        case notAllowed = 77
         /// EX_CONFIG: settings, certificates, keys.
         case configuration = 78
     }

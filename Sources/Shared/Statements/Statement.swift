@@ -52,10 +52,5 @@ public struct Statement: Hashable, Sendable {
     }
 
     /// SHA-256 of the bytes: an App Attest assertion's client data hash.
-    public var digest: Vocabulary.SHA256Digest {
-        guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: self.bytes)) else {
-            preconditionFailure("SHA-256 has 32 bytes")
-        }
-        return digest
-    }
+    public var digest: Vocabulary.SHA256Digest { .of(self.bytes) }
 }

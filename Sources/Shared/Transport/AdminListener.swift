@@ -21,7 +21,7 @@ public final class AdminListener: Sendable {
         limits: TransportLimits = TransportLimits()
     ) async throws(ListenError) -> AdminListener {
         let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in })
+        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
         let socket = try UnixSocket(boundTo: path)
         do {
             listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get())
@@ -40,7 +40,8 @@ public final class AdminListener: Sendable {
                     let request = try AdminRequest(decoding: bytes)
                     response = AdminResponse(id: request.id, result: await carryOut(request.command))
                 } catch {
-                    response = AdminResponse(id: error.id ?? 0, result: .failed("The command cannot be read."))
+                    let failure = AdminFailure(.malformed, "The command cannot be read: \(error).")
+                    response = AdminResponse(id: error.id ?? 0, result: .failed(failure))
                 }
                 guard await opened.frames.send(response.encoded()) else { return }
             }

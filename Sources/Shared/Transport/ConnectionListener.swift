@@ -15,17 +15,19 @@ final class ConnectionListener: Sendable {
 
     private struct State {
         var connections: [ObjectIdentifier: FrameChannel] = [:]
+        var admission: Admission
         var channel: (any Channel)?
         var isStopped = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let opened: AsyncStream<Opened>
     private let source: AsyncStream<Opened>.Continuation
     private let limits: TransportLimits
 
     init(limits: TransportLimits) {
         self.limits = limits
+        self.state = Mutex(State(admission: Admission(limits: limits)))
         (self.opened, self.source) = AsyncStream.makeStream(of: Opened.self)
     }
 
@@ -34,9 +36,11 @@ final class ConnectionListener: Sendable {
     /// - Parameters:
     ///   - addTLS: adds the TLS handler; nil where there is none.
     ///   - onFailure: called with the client's address when TLS failed.
+    ///   - onRefusal: called when connections were closed because there are too many, not for each of them.
     func bootstrap(
         addTLS: (@Sendable (any Channel) throws -> Void)?,
-        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void
+        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void,
+        onRefusal: @escaping @Sendable (RefusedConnections) -> Void
     ) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
@@ -45,6 +49,8 @@ final class ConnectionListener: Sendable {
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    // Before anything is made for the connection; what throws here closes it.
+                    try self.admit(channel, onRefusal: onRefusal)
                     try addTLS?(channel)
                     let peer = channel.remoteAddress?.logText ?? "unknown"
                     let frames = try FrameChannel(
@@ -62,9 +68,20 @@ final class ConnectionListener: Sendable {
             }
     }
 
+    private func admit(_ channel: any Channel, onRefusal: (RefusedConnections) -> Void) throws {
+        let source = PeerSource(channel.remoteAddress)
+        let (isAdmitted, refusal) = self.state.withLock { state in
+            guard let reason = state.admission.admit(source) else { return (true, RefusedConnections?.none) }
+            return (false, state.admission.refused(source, for: reason, at: .now()))
+        }
+        if let refusal { onRefusal(refusal) }
+        guard isAdmitted else { throw ChannelError.ioOnClosedChannel }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.admission.release(source) } }
+    }
+
     private func keep(_ frames: FrameChannel, until end: EventLoopFuture<Void>) throws {
         let isKept = self.state.withLock { state in
-            guard !state.isStopped, state.connections.count < self.limits.connections else { return false }
+            guard !state.isStopped else { return false }
             state.connections[ObjectIdentifier(frames)] = frames
             return true
         }

@@ -16,7 +16,7 @@ final class FrameChannel: FrameReceiver {
     }
 
     private let state = Mutex(State())
-    private let channel: any Channel
+    let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
     private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
@@ -24,6 +24,8 @@ final class FrameChannel: FrameReceiver {
 
     /// The peer's address for logs.
     let peer: String
+    /// What limits for each source count this connection under.
+    let source: PeerSource
 
     /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
     ///
@@ -44,6 +46,7 @@ final class FrameChannel: FrameReceiver {
         self.onOpen = onOpen
         self.onFailure = onFailure
         self.peer = channel.remoteAddress.map(\.logText) ?? "unknown"
+        self.source = PeerSource(channel.remoteAddress)
         handler.receiver = self
         try channel.pipeline.syncOperations.addHandler(handler)
     }
@@ -83,10 +86,12 @@ final class FrameChannel: FrameReceiver {
     /// Sends one frame, waiting while the peer does not take what was sent before; false when the connection has ended.
     ///
     /// True says that the frame was taken over, not that it arrived.
-    func send(_ payload: [UInt8]) async -> Bool {
+    ///
+    /// - Parameter isUse: whether the time in which the connection may be idle begins anew.
+    func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
         let (isEnded, isWritable) = self.state.withLock { ($0.isEnded, $0.isWritable) }
         guard !isEnded else { return false }
-        self.onLoop { $0.send(payload) }
+        self.onLoop { $0.send(payload, isUse: isUse) }
         guard !isWritable else { return true }
         return await withCheckedContinuation { continuation in
             let answer: Bool? = self.state.withLock { state in

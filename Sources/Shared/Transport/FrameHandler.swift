@@ -49,7 +49,10 @@ final class FrameHandler: ChannelInboundHandler {
     private var flushIsDue = false
     private var failure: TLSFailure?
     private var idleLimit: TimeAmount?
-    private var lastCall = NIODeadline.distantPast
+    /// When the connection was opened or had its last useful answer.
+    private var lastUse = NIODeadline.distantPast
+    /// Frames that were given and not answered yet.
+    private var unanswered = 0
     private var idleTimer: Scheduled<Void>?
     private var frameTimer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
@@ -99,7 +102,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func open(_ opened: TLSOpened?, context: ChannelHandlerContext) {
         guard self.phase == .opening else { return }
         self.phase = .open
-        self.lastCall = context.eventLoop.now
+        self.lastUse = context.eventLoop.now
         self.watchIdleness(context: context)
         self.receiver?.connectionOpened(opened)
         self.readIfWanted(context: context)
@@ -129,7 +132,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func cutFrames(context: ChannelHandlerContext) {
         do throws(FrameViolation) {
             while self.phase == .open, self.receiverHasRoom, let frame = try self.decoder.next() {
-                self.lastCall = context.eventLoop.now
+                self.unanswered += 1
                 self.receiverHasRoom = self.receiver?.receiveFrame(frame) ?? false
             }
         } catch {
@@ -153,10 +156,13 @@ final class FrameHandler: ChannelInboundHandler {
     // MARK: - What goes out
 
     /// Sends one frame at the end of this turn of the event loop; nothing once the connection is closing.
-    func send(_ payload: [UInt8]) {
+    ///
+    /// - Parameter isUse: whether the time in which the connection may be idle begins anew.
+    func send(_ payload: [UInt8], isUse: Bool = true) {
         guard let context = self.context, self.phase == .open || self.phase == .violated else { return }
         Frame.append(payload, to: &self.outgoing)
-        self.lastCall = context.eventLoop.now
+        self.unanswered = max(0, self.unanswered - 1)
+        if isUse { self.lastUse = context.eventLoop.now }
         guard !self.flushIsDue else { return }
         self.flushIsDue = true
         context.eventLoop.assumeIsolated().execute { self.flush() }
@@ -244,17 +250,23 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     /// One timer that looks again when it fires, so that calls cost no timers of their own.
+    ///
+    /// What a peer sends keeps nothing open, only what it is usefully answered; a call that is being answered at the end
+    /// of the time has as long as a frame may take.
     private func watchIdleness(context: ChannelHandlerContext) {
-        guard let limit = self.idleLimit else { return }
-        let left = self.lastCall + limit - context.eventLoop.now
-        self.idleTimer = context.eventLoop.assumeIsolated().scheduleTask(in: left) {
-            guard self.phase == .open || self.phase == .violated, let limit = self.idleLimit else { return }
-            if context.eventLoop.now - self.lastCall >= limit {
+        guard let end = self.idleEnd else { return }
+        self.idleTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
+            guard self.phase == .open || self.phase == .violated, let end = self.idleEnd else { return }
+            if context.eventLoop.now >= end {
                 self.close()
             } else {
                 self.watchIdleness(context: context)
             }
         }
+    }
+
+    private var idleEnd: NIODeadline? {
+        self.idleLimit.map { self.lastUse + $0 + (self.unanswered > 0 ? TimeAmount(self.limits.frame) : .zero) }
     }
 
     /// Keeps a timer while the peer owes the rest of a frame; not while it is we who do not take it.

@@ -22,12 +22,14 @@ public final class RPCListener: Sendable {
     /// - Parameters:
     ///   - port: 0 for one that is free.
     ///   - onFailure: told of every connection that TLS ended, with the client's address, for the log.
+    ///   - onRefusal: told when connections were closed because there are too many, for the log.
     public static func bind(
         host: String,
         port: Int,
         tls: TLSServerContext,
         limits: TransportLimits = TransportLimits(),
-        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void = { _, _ in }
+        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void = { _, _ in },
+        onRefusal: @escaping @Sendable (RefusedConnections) -> Void = { _ in }
     ) async throws(ListenError) -> RPCListener {
         let listener = ConnectionListener(limits: limits)
         let bootstrap = listener.bootstrap(
@@ -39,7 +41,8 @@ public final class RPCListener: Sendable {
                 )
                 try channel.pipeline.syncOperations.addHandler(handler)
             },
-            onFailure: onFailure
+            onFailure: onFailure,
+            onRefusal: onRefusal
         )
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {

@@ -35,7 +35,10 @@ public final class ServerConnection: Sendable {
     /// The client's address for logs.
     public var peer: String { self.frames.peer }
 
-    private let frames: FrameChannel
+    /// What limits for each source count the client under.
+    public var source: PeerSource { self.frames.source }
+
+    let frames: FrameChannel
     private let limits: TransportLimits
 
     init(_ frames: FrameChannel, channelBinding: ChannelBinding, limits: TransportLimits) {
@@ -67,9 +70,12 @@ public final class ServerConnection: Sendable {
     /// Sends an answer, waiting while the client does not take earlier ones; false when the connection has ended.
     ///
     /// True says that the answer was taken over, not that it arrived.
+    ///
+    /// - Parameter isUse: whether the time in which the connection may be idle begins anew; with a refusal it never does.
     @discardableResult
-    public func send(_ response: Response) async -> Bool {
-        await self.frames.send(response.encoded())
+    public func send(_ response: Response, isUse: Bool = true) async -> Bool {
+        let isRefused = if case .refused = response.result { true } else { false }
+        return await self.frames.send(response.encoded(), isUse: isUse && !isRefused)
     }
 
     /// A session has begun: the connection may be idle for longer.

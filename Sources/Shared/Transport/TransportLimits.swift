@@ -4,9 +4,9 @@ public struct TransportLimits: Hashable, Sendable {
     public var handshake: Duration = .seconds(10)
     /// From a frame's or a TLS record's first byte to its last, and for a peer that does not read what it is sent.
     public var frame: Duration = .seconds(10)
-    /// Between two calls of a connection without a session.
+    /// Between two useful answers on a connection without a session.
     public var idleWithoutSession: Duration = .seconds(60)
-    /// Between two calls of a connection with one.
+    /// Between two useful answers on a connection with one.
     public var idleWithSession: Duration = .seconds(30 * 60)
     /// From our end of a connection to the peer's; then it is cut.
     public var farewell: Duration = .seconds(2)
@@ -14,6 +14,10 @@ public struct TransportLimits: Hashable, Sendable {
     public var maxInFlight = 16
     /// Connections at a time; any further one is closed as soon as it is accepted.
     public var connections = 10_000
+    /// Connections at a time from one ``PeerSource``; 0 for as many as there may be in all.
+    public var connectionsPerSource = 2_500
+    /// The least time between two reports of connections that were closed for want of room.
+    public var refusalReport: Duration = .seconds(10)
 
     /// The limits of protocol.md.
     public init() {}

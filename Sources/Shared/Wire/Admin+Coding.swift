@@ -8,39 +8,26 @@ extension AdminRequest {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__admin_request__init)
         unsafe root.pointee.id = self.id
-        switch self.command {
-        case .advanceClock(let by):
-            let message = unsafe arena.place(remotepin__v1__advance_clock_request__init)
-            unsafe message.pointee.by_ms = by.wireMilliseconds
-            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_ADVANCE_CLOCK
-            unsafe root.pointee.advance_clock = unsafe message
-        case .unknown:
-            break
-        }
+        unsafe self.command.place(in: root, arena)
         return unsafe arena.packed(root)
     }
 
-    /// Reads one frame's bytes; a command that this version does not know becomes ``AdminCommand/unknown``.
+    /// Reads one frame's bytes.
+    ///
+    /// A command that this version does not know, or that says more than this version knows, becomes
+    /// ``AdminCommand/unknown``: nobody acts on half of what an operator asked for.
     public init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__admin_request__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
-            return AdminRequest(
-                id: id,
-                command: try naming(id: id) { () throws(FieldFault) in try unsafe AdminCommand(copying: root) }
-            )
-        }
-    }
-}
-
-extension AdminCommand {
-    fileprivate init(copying root: UnsafeMutablePointer<Remotepin__V1__AdminRequest>) throws(FieldFault) {
-        switch unsafe root.pointee.command_case {
-        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_ADVANCE_CLOCK:
-            let by = unsafe root.pointee.advance_clock.pointee.by_ms
-            let longest = Self.longestAdvance.wireMilliseconds
-            self = .advanceClock(by: try Duration(wireMilliseconds: by, .byMilliseconds, in: 1...longest))
-        default:
-            self = .unknown
+            let command = try naming(id: id) { () throws(FieldFault) in
+                do throws(FieldFault) {
+                    try unsafe refuseUnknownFields(root.pointee.base)
+                    return try unsafe AdminCommand(copying: root)
+                } catch .unknownField {
+                    return AdminCommand.unknown
+                }
+            }
+            return AdminRequest(id: id, command: command)
         }
     }
 }
@@ -51,18 +38,7 @@ extension AdminResponse {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__admin_response__init)
         unsafe root.pointee.id = self.id
-        switch self.result {
-        case .clockAdvanced(let now):
-            let message = unsafe arena.place(remotepin__v1__advance_clock_response__init)
-            unsafe message.pointee.now_ms = now.wireMilliseconds
-            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ADVANCE_CLOCK
-            unsafe root.pointee.advance_clock = unsafe message
-        case .failed(let sentence):
-            let message = unsafe arena.place(remotepin__v1__admin_error__init)
-            unsafe message.pointee.message = arena.text(sentence)
-            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR
-            unsafe root.pointee.error = unsafe message
-        }
+        unsafe self.result.place(in: root, arena)
         return unsafe arena.packed(root)
     }
 
@@ -78,16 +54,47 @@ extension AdminResponse {
     }
 }
 
-extension AdminResult {
-    fileprivate init(copying root: UnsafeMutablePointer<Remotepin__V1__AdminResponse>) throws(FieldFault) {
-        switch unsafe root.pointee.result_case {
-        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ADVANCE_CLOCK:
-            let now = unsafe root.pointee.advance_clock.pointee.now_ms
-            self = .clockAdvanced(now: try Timestamp(wireMilliseconds: now, .now))
-        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR:
-            self = .failed(try unsafe text(root.pointee.error.pointee.message, .message, in: 0...512))
-        default:
-            throw .missing(.result)
+extension AdminFailure {
+    /// What a sentence may have, in bytes.
+    static let longestSentence = 512
+
+    /// The message in the arena.
+    func placed(in arena: borrowing Arena) -> UnsafeMutablePointer<Remotepin__V1__AdminError> {
+        let message = unsafe arena.place(remotepin__v1__admin_error__init)
+        unsafe message.pointee.message = arena.text(Self.shortened(self.sentence))
+        unsafe message.pointee.kind =
+            switch self.kind {
+            case .unknownWallet: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNKNOWN_WALLET
+            case .notAllowed: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_NOT_ALLOWED
+            case .unavailable: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNAVAILABLE
+            case .unsupported: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNSUPPORTED
+            case .malformed: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_MALFORMED
+            case .internal: REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_INTERNAL
+            }
+        return unsafe message
+    }
+
+    /// Copies the message out of the tree; a kind of a newer server is one of its own troubles.
+    init(copying message: Remotepin__V1__AdminError) throws(FieldFault) {
+        let kind: Kind =
+            switch unsafe message.kind {
+            case REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNKNOWN_WALLET: .unknownWallet
+            case REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_NOT_ALLOWED: .notAllowed
+            case REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNAVAILABLE: .unavailable
+            case REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNSUPPORTED: .unsupported
+            case REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_MALFORMED: .malformed
+            default: .internal
+            }
+        self.init(kind, try unsafe text(message.message, .message, in: 0...Self.longestSentence))
+    }
+
+    /// As many characters as may be sent.
+    private static func shortened(_ sentence: String) -> String {
+        guard sentence.utf8.count > Self.longestSentence else { return sentence }
+        var short = ""
+        for character in sentence where short.utf8.count + character.utf8.count <= Self.longestSentence - 3 {
+            short.append(character)
         }
+        return short + "…"
     }
 }

@@ -12,14 +12,51 @@ public struct AdminRequest: Hashable, Sendable {
 }
 
 /// What an operator asks of a running server.
+///
+/// Each case names the result that it gets, or else ``AdminResult/failed(_:)``.
 public enum AdminCommand: Hashable, Sendable {
     /// Moves a lab's clock forward, by whole milliseconds from one to ``longestAdvance``; refused outside a lab.
+    /// ``AdminResult/clockAdvanced(now:)``.
     case advanceClock(by: Duration)
+    /// ``AdminResult/wallet(_:)``.
+    case showWallet(WalletID)
+    /// Ends one to ``mostWallets`` different wallets for good: all of them, or none where one is unknown. One that has
+    /// ended already stays as it is. ``AdminResult/walletsRevoked(now:before:)``.
+    case revokeWallets([WalletID])
+    /// Puts the code on the deny list and ends the wallets that are linked to it for good; one that is linked later ends
+    /// then. ``AdminResult/recoveryCodeRevoked(_:)``.
+    case revokeRecoveryCode(RecoveryCode)
+    /// Nothing is released or registered until the solution is restored. ``AdminResult/solution(isRevoked:changed:)``.
+    case revokeSolution
+    /// ``AdminResult/solution(isRevoked:changed:)``.
+    case restoreSolution
+    /// One to ``mostDenied`` entries of the deny list in the order of their MACs, from the first one or from the one
+    /// behind `after` on. ``AdminResult/deniedPage(_:)``.
+    case listDenied(after: RecoveryCodeMAC?, limit: Int)
+    /// Whether a code is on the deny list. ``AdminResult/denied(_:)``.
+    case showDenied(DeniedName)
+    /// Takes a code off the deny list; wallets that were revoked by it stay so. ``AdminResult/denied(_:)``.
+    case removeDenied(DeniedName)
+    /// ``AdminResult/flags(_:)``.
+    case listFlags
+    /// Holds from each wallet's next OpenSession on; the rollout must be allowed. ``AdminResult/flags(_:)``.
+    case setFlag(FeatureFlag, Rollout)
+    /// ``AdminResult/updatePolicy(_:)``.
+    case showUpdatePolicy
+    /// Replaces the rules of the platforms, at least one; they outrank the settings until they are cleared. At most
+    /// ``UpdateRule/most`` rules; times are whole milliseconds since 1970. ``AdminResult/updatePolicy(_:)``.
+    case setUpdatePolicy(Set<Platform>, [UpdateRule])
+    /// Has the settings count again for the platforms, at least one. ``AdminResult/updatePolicy(_:)``.
+    case clearUpdatePolicy(Set<Platform>)
     /// Well formed, and nothing that this version knows.
     case unknown
 
     /// Ten years.
     public static let longestAdvance: Duration = .seconds(10 * 366 * 24 * 3600)
+    /// Wallets that one command can end.
+    public static let mostWallets = 1000
+    /// Entries of the deny list that one answer can hold.
+    public static let mostDenied = 500
 }
 
 /// The answer to the ``AdminRequest`` of the same id.
@@ -37,6 +74,44 @@ public struct AdminResponse: Hashable, Sendable {
 public enum AdminResult: Hashable, Sendable {
     /// Every timer that the new time makes due has run; the lab's time.
     case clockAdvanced(now: Timestamp)
-    /// The command was not done; one sentence for the operator, at most 512 bytes.
-    case failed(String)
+    case wallet(WalletReport)
+    /// How many wallets the command ended, and how many had ended before.
+    case walletsRevoked(now: Int, before: Int)
+    case recoveryCodeRevoked(RecoveryCodeRevocation)
+    /// `changed`: the command made a difference.
+    case solution(isRevoked: Bool, changed: Bool)
+    case deniedPage(DeniedPage)
+    case denied(DeniedReport)
+    /// Every flag there is.
+    case flags([FlagReport])
+    case updatePolicy(UpdatePolicyReport)
+    /// The command was not done, and nothing of it.
+    case failed(AdminFailure)
+}
+
+/// Why a command was not done.
+public struct AdminFailure: Error, Hashable, Sendable {
+    public enum Kind: Hashable, Sendable, CaseIterable {
+        /// There is no wallet of an id that was named; the sentence says which.
+        case unknownWallet
+        /// Not by this server: the clock of one that is no lab's.
+        case notAllowed
+        /// The store or the vault did not answer; again later.
+        case unavailable
+        /// This server does not know the command.
+        case unsupported
+        /// Not the message, or a value outside its range.
+        case malformed
+        /// The store holds what the server did not write; its log says more.
+        case `internal`
+    }
+
+    public var kind: Kind
+    /// One sentence for the operator, at most 512 bytes.
+    public var sentence: String
+
+    public init(_ kind: Kind, _ sentence: String) {
+        self.kind = kind
+        self.sentence = sentence
+    }
 }

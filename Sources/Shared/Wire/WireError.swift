@@ -32,13 +32,14 @@ public enum WireError: Error, Hashable, Sendable {
 
 /// Names a field of a message, for errors and logs.
 public enum WireField: String, Hashable, Sendable {
-    case appVersion, attemptID, attestation, attestationObject, attemptsLeft, block, byMilliseconds, candidatePublicKey
-    case certificates, command, correlationID, counter, deletionCode, deviceFacts, deviceProof, error, expiresAt,
-        features
-    case instruction, keyID, limits, maxInFlight, message, model, newPINKeyID, newPINSignature, newPublicKey, now
-    case osVersion, pinKeyID, pinLength, pinPublicKey, pinSignature, pinState, platform, policy, presenceShare, reason
-    case recoveryCode, remaining, result, retryAfter, revocation, revokedAt, serverTime, sessionLifetime, solution
-    case status, token, tokenLifetime, unlockShare, update, walletID
+    case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject, attested, block
+    case byMilliseconds, candidatePublicKey, certificates, changedAt, command, correlationID, counter
+    case deletionCode, deniedAt, deniedEntry, deviceFacts, deviceProof, environment, error, expiresAt, failures
+    case features, flag, instruction, keyID, limit, limits, mac, maxInFlight, message, model, newPINKeyID
+    case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinPublicKey, pinSignature, pinState
+    case platform, platforms, policy, presenceShare, reason, recoveryCode, registeredAt, remaining, result
+    case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, status
+    case token, tokenLifetime, unlockShare, update, versionRange, walletID, walletIDs, warnUntil
 }
 
 /// A ``WireError`` before the id of the call is known.

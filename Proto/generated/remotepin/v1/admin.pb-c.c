@@ -97,6 +97,51 @@ void   remotepin__v1__admin_response__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__admin_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   remotepin__v1__admin_error__init
+                     (Remotepin__V1__AdminError         *message)
+{
+  static const Remotepin__V1__AdminError init_value = REMOTEPIN__V1__ADMIN_ERROR__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__admin_error__get_packed_size
+                     (const Remotepin__V1__AdminError *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__admin_error__pack
+                     (const Remotepin__V1__AdminError *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__admin_error__pack_to_buffer
+                     (const Remotepin__V1__AdminError *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__AdminError *
+       remotepin__v1__admin_error__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__AdminError *)
+     protobuf_c_message_unpack (&remotepin__v1__admin_error__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__admin_error__free_unpacked
+                     (Remotepin__V1__AdminError *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   remotepin__v1__advance_clock_request__init
                      (Remotepin__V1__AdvanceClockRequest         *message)
 {
@@ -187,52 +232,1267 @@ void   remotepin__v1__advance_clock_response__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__advance_clock_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   remotepin__v1__admin_error__init
-                     (Remotepin__V1__AdminError         *message)
+void   remotepin__v1__show_wallet_request__init
+                     (Remotepin__V1__ShowWalletRequest         *message)
 {
-  static const Remotepin__V1__AdminError init_value = REMOTEPIN__V1__ADMIN_ERROR__INIT;
+  static const Remotepin__V1__ShowWalletRequest init_value = REMOTEPIN__V1__SHOW_WALLET_REQUEST__INIT;
   *message = init_value;
 }
-size_t remotepin__v1__admin_error__get_packed_size
-                     (const Remotepin__V1__AdminError *message)
+size_t remotepin__v1__show_wallet_request__get_packed_size
+                     (const Remotepin__V1__ShowWalletRequest *message)
 {
-  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  assert(message->base.descriptor == &remotepin__v1__show_wallet_request__descriptor);
   return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
 }
-size_t remotepin__v1__admin_error__pack
-                     (const Remotepin__V1__AdminError *message,
+size_t remotepin__v1__show_wallet_request__pack
+                     (const Remotepin__V1__ShowWalletRequest *message,
                       uint8_t       *out)
 {
-  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  assert(message->base.descriptor == &remotepin__v1__show_wallet_request__descriptor);
   return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
 }
-size_t remotepin__v1__admin_error__pack_to_buffer
-                     (const Remotepin__V1__AdminError *message,
+size_t remotepin__v1__show_wallet_request__pack_to_buffer
+                     (const Remotepin__V1__ShowWalletRequest *message,
                       ProtobufCBuffer *buffer)
 {
-  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  assert(message->base.descriptor == &remotepin__v1__show_wallet_request__descriptor);
   return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
 }
-Remotepin__V1__AdminError *
-       remotepin__v1__admin_error__unpack
+Remotepin__V1__ShowWalletRequest *
+       remotepin__v1__show_wallet_request__unpack
                      (ProtobufCAllocator  *allocator,
                       size_t               len,
                       const uint8_t       *data)
 {
-  return (Remotepin__V1__AdminError *)
-     protobuf_c_message_unpack (&remotepin__v1__admin_error__descriptor,
+  return (Remotepin__V1__ShowWalletRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_wallet_request__descriptor,
                                 allocator, len, data);
 }
-void   remotepin__v1__admin_error__free_unpacked
-                     (Remotepin__V1__AdminError *message,
+void   remotepin__v1__show_wallet_request__free_unpacked
+                     (Remotepin__V1__ShowWalletRequest *message,
                       ProtobufCAllocator *allocator)
 {
   if(!message)
     return;
-  assert(message->base.descriptor == &remotepin__v1__admin_error__descriptor);
+  assert(message->base.descriptor == &remotepin__v1__show_wallet_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[2] =
+void   remotepin__v1__wallet_report__init
+                     (Remotepin__V1__WalletReport         *message)
+{
+  static const Remotepin__V1__WalletReport init_value = REMOTEPIN__V1__WALLET_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__wallet_report__get_packed_size
+                     (const Remotepin__V1__WalletReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__wallet_report__pack
+                     (const Remotepin__V1__WalletReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__wallet_report__pack_to_buffer
+                     (const Remotepin__V1__WalletReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__WalletReport *
+       remotepin__v1__wallet_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__WalletReport *)
+     protobuf_c_message_unpack (&remotepin__v1__wallet_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__wallet_report__free_unpacked
+                     (Remotepin__V1__WalletReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__wallet_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__pin_report__init
+                     (Remotepin__V1__PinReport         *message)
+{
+  static const Remotepin__V1__PinReport init_value = REMOTEPIN__V1__PIN_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__pin_report__get_packed_size
+                     (const Remotepin__V1__PinReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__pin_report__pack
+                     (const Remotepin__V1__PinReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__pin_report__pack_to_buffer
+                     (const Remotepin__V1__PinReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__PinReport *
+       remotepin__v1__pin_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__PinReport *)
+     protobuf_c_message_unpack (&remotepin__v1__pin_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__pin_report__free_unpacked
+                     (Remotepin__V1__PinReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__pin_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__revoke_wallets_request__init
+                     (Remotepin__V1__RevokeWalletsRequest         *message)
+{
+  static const Remotepin__V1__RevokeWalletsRequest init_value = REMOTEPIN__V1__REVOKE_WALLETS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__revoke_wallets_request__get_packed_size
+                     (const Remotepin__V1__RevokeWalletsRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__revoke_wallets_request__pack
+                     (const Remotepin__V1__RevokeWalletsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__revoke_wallets_request__pack_to_buffer
+                     (const Remotepin__V1__RevokeWalletsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RevokeWalletsRequest *
+       remotepin__v1__revoke_wallets_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RevokeWalletsRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__revoke_wallets_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__revoke_wallets_request__free_unpacked
+                     (Remotepin__V1__RevokeWalletsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__revoke_wallets_response__init
+                     (Remotepin__V1__RevokeWalletsResponse         *message)
+{
+  static const Remotepin__V1__RevokeWalletsResponse init_value = REMOTEPIN__V1__REVOKE_WALLETS_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__revoke_wallets_response__get_packed_size
+                     (const Remotepin__V1__RevokeWalletsResponse *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__revoke_wallets_response__pack
+                     (const Remotepin__V1__RevokeWalletsResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__revoke_wallets_response__pack_to_buffer
+                     (const Remotepin__V1__RevokeWalletsResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RevokeWalletsResponse *
+       remotepin__v1__revoke_wallets_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RevokeWalletsResponse *)
+     protobuf_c_message_unpack (&remotepin__v1__revoke_wallets_response__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__revoke_wallets_response__free_unpacked
+                     (Remotepin__V1__RevokeWalletsResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__revoke_wallets_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__revoke_recovery_code_request__init
+                     (Remotepin__V1__RevokeRecoveryCodeRequest         *message)
+{
+  static const Remotepin__V1__RevokeRecoveryCodeRequest init_value = REMOTEPIN__V1__REVOKE_RECOVERY_CODE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__revoke_recovery_code_request__get_packed_size
+                     (const Remotepin__V1__RevokeRecoveryCodeRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__revoke_recovery_code_request__pack
+                     (const Remotepin__V1__RevokeRecoveryCodeRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__revoke_recovery_code_request__pack_to_buffer
+                     (const Remotepin__V1__RevokeRecoveryCodeRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RevokeRecoveryCodeRequest *
+       remotepin__v1__revoke_recovery_code_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RevokeRecoveryCodeRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__revoke_recovery_code_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__revoke_recovery_code_request__free_unpacked
+                     (Remotepin__V1__RevokeRecoveryCodeRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__revoke_recovery_code_response__init
+                     (Remotepin__V1__RevokeRecoveryCodeResponse         *message)
+{
+  static const Remotepin__V1__RevokeRecoveryCodeResponse init_value = REMOTEPIN__V1__REVOKE_RECOVERY_CODE_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__revoke_recovery_code_response__get_packed_size
+                     (const Remotepin__V1__RevokeRecoveryCodeResponse *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__revoke_recovery_code_response__pack
+                     (const Remotepin__V1__RevokeRecoveryCodeResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__revoke_recovery_code_response__pack_to_buffer
+                     (const Remotepin__V1__RevokeRecoveryCodeResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RevokeRecoveryCodeResponse *
+       remotepin__v1__revoke_recovery_code_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RevokeRecoveryCodeResponse *)
+     protobuf_c_message_unpack (&remotepin__v1__revoke_recovery_code_response__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__revoke_recovery_code_response__free_unpacked
+                     (Remotepin__V1__RevokeRecoveryCodeResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__revoke_recovery_code_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__revoke_solution_request__init
+                     (Remotepin__V1__RevokeSolutionRequest         *message)
+{
+  static const Remotepin__V1__RevokeSolutionRequest init_value = REMOTEPIN__V1__REVOKE_SOLUTION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__revoke_solution_request__get_packed_size
+                     (const Remotepin__V1__RevokeSolutionRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_solution_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__revoke_solution_request__pack
+                     (const Remotepin__V1__RevokeSolutionRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_solution_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__revoke_solution_request__pack_to_buffer
+                     (const Remotepin__V1__RevokeSolutionRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__revoke_solution_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RevokeSolutionRequest *
+       remotepin__v1__revoke_solution_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RevokeSolutionRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__revoke_solution_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__revoke_solution_request__free_unpacked
+                     (Remotepin__V1__RevokeSolutionRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__revoke_solution_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__restore_solution_request__init
+                     (Remotepin__V1__RestoreSolutionRequest         *message)
+{
+  static const Remotepin__V1__RestoreSolutionRequest init_value = REMOTEPIN__V1__RESTORE_SOLUTION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__restore_solution_request__get_packed_size
+                     (const Remotepin__V1__RestoreSolutionRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__restore_solution_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__restore_solution_request__pack
+                     (const Remotepin__V1__RestoreSolutionRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__restore_solution_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__restore_solution_request__pack_to_buffer
+                     (const Remotepin__V1__RestoreSolutionRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__restore_solution_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RestoreSolutionRequest *
+       remotepin__v1__restore_solution_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RestoreSolutionRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__restore_solution_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__restore_solution_request__free_unpacked
+                     (Remotepin__V1__RestoreSolutionRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__restore_solution_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__solution_report__init
+                     (Remotepin__V1__SolutionReport         *message)
+{
+  static const Remotepin__V1__SolutionReport init_value = REMOTEPIN__V1__SOLUTION_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__solution_report__get_packed_size
+                     (const Remotepin__V1__SolutionReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__solution_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__solution_report__pack
+                     (const Remotepin__V1__SolutionReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__solution_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__solution_report__pack_to_buffer
+                     (const Remotepin__V1__SolutionReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__solution_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__SolutionReport *
+       remotepin__v1__solution_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__SolutionReport *)
+     protobuf_c_message_unpack (&remotepin__v1__solution_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__solution_report__free_unpacked
+                     (Remotepin__V1__SolutionReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__solution_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__denied_entry__init
+                     (Remotepin__V1__DeniedEntry         *message)
+{
+  static const Remotepin__V1__DeniedEntry init_value = REMOTEPIN__V1__DENIED_ENTRY__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__denied_entry__get_packed_size
+                     (const Remotepin__V1__DeniedEntry *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_entry__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__denied_entry__pack
+                     (const Remotepin__V1__DeniedEntry *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_entry__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__denied_entry__pack_to_buffer
+                     (const Remotepin__V1__DeniedEntry *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_entry__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__DeniedEntry *
+       remotepin__v1__denied_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__DeniedEntry *)
+     protobuf_c_message_unpack (&remotepin__v1__denied_entry__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__denied_entry__free_unpacked
+                     (Remotepin__V1__DeniedEntry *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__denied_entry__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__list_denied_request__init
+                     (Remotepin__V1__ListDeniedRequest         *message)
+{
+  static const Remotepin__V1__ListDeniedRequest init_value = REMOTEPIN__V1__LIST_DENIED_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__list_denied_request__get_packed_size
+                     (const Remotepin__V1__ListDeniedRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_denied_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__list_denied_request__pack
+                     (const Remotepin__V1__ListDeniedRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_denied_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__list_denied_request__pack_to_buffer
+                     (const Remotepin__V1__ListDeniedRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_denied_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ListDeniedRequest *
+       remotepin__v1__list_denied_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ListDeniedRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__list_denied_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__list_denied_request__free_unpacked
+                     (Remotepin__V1__ListDeniedRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__list_denied_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__denied_page__init
+                     (Remotepin__V1__DeniedPage         *message)
+{
+  static const Remotepin__V1__DeniedPage init_value = REMOTEPIN__V1__DENIED_PAGE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__denied_page__get_packed_size
+                     (const Remotepin__V1__DeniedPage *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_page__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__denied_page__pack
+                     (const Remotepin__V1__DeniedPage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_page__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__denied_page__pack_to_buffer
+                     (const Remotepin__V1__DeniedPage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_page__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__DeniedPage *
+       remotepin__v1__denied_page__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__DeniedPage *)
+     protobuf_c_message_unpack (&remotepin__v1__denied_page__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__denied_page__free_unpacked
+                     (Remotepin__V1__DeniedPage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__denied_page__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__denied_name__init
+                     (Remotepin__V1__DeniedName         *message)
+{
+  static const Remotepin__V1__DeniedName init_value = REMOTEPIN__V1__DENIED_NAME__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__denied_name__get_packed_size
+                     (const Remotepin__V1__DeniedName *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_name__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__denied_name__pack
+                     (const Remotepin__V1__DeniedName *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_name__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__denied_name__pack_to_buffer
+                     (const Remotepin__V1__DeniedName *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_name__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__DeniedName *
+       remotepin__v1__denied_name__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__DeniedName *)
+     protobuf_c_message_unpack (&remotepin__v1__denied_name__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__denied_name__free_unpacked
+                     (Remotepin__V1__DeniedName *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__denied_name__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__show_denied_request__init
+                     (Remotepin__V1__ShowDeniedRequest         *message)
+{
+  static const Remotepin__V1__ShowDeniedRequest init_value = REMOTEPIN__V1__SHOW_DENIED_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__show_denied_request__get_packed_size
+                     (const Remotepin__V1__ShowDeniedRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_denied_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__show_denied_request__pack
+                     (const Remotepin__V1__ShowDeniedRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_denied_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__show_denied_request__pack_to_buffer
+                     (const Remotepin__V1__ShowDeniedRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_denied_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ShowDeniedRequest *
+       remotepin__v1__show_denied_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ShowDeniedRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_denied_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__show_denied_request__free_unpacked
+                     (Remotepin__V1__ShowDeniedRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__show_denied_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__remove_denied_request__init
+                     (Remotepin__V1__RemoveDeniedRequest         *message)
+{
+  static const Remotepin__V1__RemoveDeniedRequest init_value = REMOTEPIN__V1__REMOVE_DENIED_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__remove_denied_request__get_packed_size
+                     (const Remotepin__V1__RemoveDeniedRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__remove_denied_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__remove_denied_request__pack
+                     (const Remotepin__V1__RemoveDeniedRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__remove_denied_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__remove_denied_request__pack_to_buffer
+                     (const Remotepin__V1__RemoveDeniedRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__remove_denied_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RemoveDeniedRequest *
+       remotepin__v1__remove_denied_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RemoveDeniedRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__remove_denied_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__remove_denied_request__free_unpacked
+                     (Remotepin__V1__RemoveDeniedRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__remove_denied_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__denied_report__init
+                     (Remotepin__V1__DeniedReport         *message)
+{
+  static const Remotepin__V1__DeniedReport init_value = REMOTEPIN__V1__DENIED_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__denied_report__get_packed_size
+                     (const Remotepin__V1__DeniedReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__denied_report__pack
+                     (const Remotepin__V1__DeniedReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__denied_report__pack_to_buffer
+                     (const Remotepin__V1__DeniedReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__denied_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__DeniedReport *
+       remotepin__v1__denied_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__DeniedReport *)
+     protobuf_c_message_unpack (&remotepin__v1__denied_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__denied_report__free_unpacked
+                     (Remotepin__V1__DeniedReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__denied_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__rollout__init
+                     (Remotepin__V1__Rollout         *message)
+{
+  static const Remotepin__V1__Rollout init_value = REMOTEPIN__V1__ROLLOUT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__rollout__get_packed_size
+                     (const Remotepin__V1__Rollout *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__rollout__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__rollout__pack
+                     (const Remotepin__V1__Rollout *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__rollout__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__rollout__pack_to_buffer
+                     (const Remotepin__V1__Rollout *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__rollout__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__Rollout *
+       remotepin__v1__rollout__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__Rollout *)
+     protobuf_c_message_unpack (&remotepin__v1__rollout__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__rollout__free_unpacked
+                     (Remotepin__V1__Rollout *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__rollout__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__list_flags_request__init
+                     (Remotepin__V1__ListFlagsRequest         *message)
+{
+  static const Remotepin__V1__ListFlagsRequest init_value = REMOTEPIN__V1__LIST_FLAGS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__list_flags_request__get_packed_size
+                     (const Remotepin__V1__ListFlagsRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_flags_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__list_flags_request__pack
+                     (const Remotepin__V1__ListFlagsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_flags_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__list_flags_request__pack_to_buffer
+                     (const Remotepin__V1__ListFlagsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_flags_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ListFlagsRequest *
+       remotepin__v1__list_flags_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ListFlagsRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__list_flags_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__list_flags_request__free_unpacked
+                     (Remotepin__V1__ListFlagsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__list_flags_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__set_flag_request__init
+                     (Remotepin__V1__SetFlagRequest         *message)
+{
+  static const Remotepin__V1__SetFlagRequest init_value = REMOTEPIN__V1__SET_FLAG_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__set_flag_request__get_packed_size
+                     (const Remotepin__V1__SetFlagRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_flag_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__set_flag_request__pack
+                     (const Remotepin__V1__SetFlagRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_flag_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__set_flag_request__pack_to_buffer
+                     (const Remotepin__V1__SetFlagRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_flag_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__SetFlagRequest *
+       remotepin__v1__set_flag_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__SetFlagRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__set_flag_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__set_flag_request__free_unpacked
+                     (Remotepin__V1__SetFlagRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__set_flag_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__flag_report__init
+                     (Remotepin__V1__FlagReport         *message)
+{
+  static const Remotepin__V1__FlagReport init_value = REMOTEPIN__V1__FLAG_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__flag_report__get_packed_size
+                     (const Remotepin__V1__FlagReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__flag_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__flag_report__pack
+                     (const Remotepin__V1__FlagReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__flag_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__flag_report__pack_to_buffer
+                     (const Remotepin__V1__FlagReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__flag_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__FlagReport *
+       remotepin__v1__flag_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__FlagReport *)
+     protobuf_c_message_unpack (&remotepin__v1__flag_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__flag_report__free_unpacked
+                     (Remotepin__V1__FlagReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__flag_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__flags_report__init
+                     (Remotepin__V1__FlagsReport         *message)
+{
+  static const Remotepin__V1__FlagsReport init_value = REMOTEPIN__V1__FLAGS_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__flags_report__get_packed_size
+                     (const Remotepin__V1__FlagsReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__flags_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__flags_report__pack
+                     (const Remotepin__V1__FlagsReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__flags_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__flags_report__pack_to_buffer
+                     (const Remotepin__V1__FlagsReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__flags_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__FlagsReport *
+       remotepin__v1__flags_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__FlagsReport *)
+     protobuf_c_message_unpack (&remotepin__v1__flags_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__flags_report__free_unpacked
+                     (Remotepin__V1__FlagsReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__flags_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__update_rule__init
+                     (Remotepin__V1__UpdateRule         *message)
+{
+  static const Remotepin__V1__UpdateRule init_value = REMOTEPIN__V1__UPDATE_RULE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__update_rule__get_packed_size
+                     (const Remotepin__V1__UpdateRule *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_rule__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__update_rule__pack
+                     (const Remotepin__V1__UpdateRule *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_rule__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__update_rule__pack_to_buffer
+                     (const Remotepin__V1__UpdateRule *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_rule__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__UpdateRule *
+       remotepin__v1__update_rule__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__UpdateRule *)
+     protobuf_c_message_unpack (&remotepin__v1__update_rule__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__update_rule__free_unpacked
+                     (Remotepin__V1__UpdateRule *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__update_rule__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__show_update_policy_request__init
+                     (Remotepin__V1__ShowUpdatePolicyRequest         *message)
+{
+  static const Remotepin__V1__ShowUpdatePolicyRequest init_value = REMOTEPIN__V1__SHOW_UPDATE_POLICY_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__show_update_policy_request__get_packed_size
+                     (const Remotepin__V1__ShowUpdatePolicyRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_update_policy_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__show_update_policy_request__pack
+                     (const Remotepin__V1__ShowUpdatePolicyRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_update_policy_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__show_update_policy_request__pack_to_buffer
+                     (const Remotepin__V1__ShowUpdatePolicyRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_update_policy_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ShowUpdatePolicyRequest *
+       remotepin__v1__show_update_policy_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ShowUpdatePolicyRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_update_policy_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__show_update_policy_request__free_unpacked
+                     (Remotepin__V1__ShowUpdatePolicyRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__show_update_policy_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__set_update_policy_request__init
+                     (Remotepin__V1__SetUpdatePolicyRequest         *message)
+{
+  static const Remotepin__V1__SetUpdatePolicyRequest init_value = REMOTEPIN__V1__SET_UPDATE_POLICY_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__set_update_policy_request__get_packed_size
+                     (const Remotepin__V1__SetUpdatePolicyRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_update_policy_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__set_update_policy_request__pack
+                     (const Remotepin__V1__SetUpdatePolicyRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_update_policy_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__set_update_policy_request__pack_to_buffer
+                     (const Remotepin__V1__SetUpdatePolicyRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_update_policy_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__SetUpdatePolicyRequest *
+       remotepin__v1__set_update_policy_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__SetUpdatePolicyRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__set_update_policy_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__set_update_policy_request__free_unpacked
+                     (Remotepin__V1__SetUpdatePolicyRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__set_update_policy_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__clear_update_policy_request__init
+                     (Remotepin__V1__ClearUpdatePolicyRequest         *message)
+{
+  static const Remotepin__V1__ClearUpdatePolicyRequest init_value = REMOTEPIN__V1__CLEAR_UPDATE_POLICY_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__clear_update_policy_request__get_packed_size
+                     (const Remotepin__V1__ClearUpdatePolicyRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__clear_update_policy_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__clear_update_policy_request__pack
+                     (const Remotepin__V1__ClearUpdatePolicyRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__clear_update_policy_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__clear_update_policy_request__pack_to_buffer
+                     (const Remotepin__V1__ClearUpdatePolicyRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__clear_update_policy_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ClearUpdatePolicyRequest *
+       remotepin__v1__clear_update_policy_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ClearUpdatePolicyRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__clear_update_policy_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__clear_update_policy_request__free_unpacked
+                     (Remotepin__V1__ClearUpdatePolicyRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__clear_update_policy_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__update_policy_report__init
+                     (Remotepin__V1__UpdatePolicyReport         *message)
+{
+  static const Remotepin__V1__UpdatePolicyReport init_value = REMOTEPIN__V1__UPDATE_POLICY_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__update_policy_report__get_packed_size
+                     (const Remotepin__V1__UpdatePolicyReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_policy_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__update_policy_report__pack
+                     (const Remotepin__V1__UpdatePolicyReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_policy_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__update_policy_report__pack_to_buffer
+                     (const Remotepin__V1__UpdatePolicyReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__update_policy_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__UpdatePolicyReport *
+       remotepin__v1__update_policy_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__UpdatePolicyReport *)
+     protobuf_c_message_unpack (&remotepin__v1__update_policy_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__update_policy_report__free_unpacked
+                     (Remotepin__V1__UpdatePolicyReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__update_policy_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__platform_update_policy__init
+                     (Remotepin__V1__PlatformUpdatePolicy         *message)
+{
+  static const Remotepin__V1__PlatformUpdatePolicy init_value = REMOTEPIN__V1__PLATFORM_UPDATE_POLICY__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__platform_update_policy__get_packed_size
+                     (const Remotepin__V1__PlatformUpdatePolicy *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__platform_update_policy__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__platform_update_policy__pack
+                     (const Remotepin__V1__PlatformUpdatePolicy *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__platform_update_policy__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__platform_update_policy__pack_to_buffer
+                     (const Remotepin__V1__PlatformUpdatePolicy *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__platform_update_policy__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__PlatformUpdatePolicy *
+       remotepin__v1__platform_update_policy__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__PlatformUpdatePolicy *)
+     protobuf_c_message_unpack (&remotepin__v1__platform_update_policy__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__platform_update_policy__free_unpacked
+                     (Remotepin__V1__PlatformUpdatePolicy *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__platform_update_policy__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[15] =
 {
   {
     "id",
@@ -258,15 +1518,185 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descri
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "show_wallet",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_wallet),
+    &remotepin__v1__show_wallet_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoke_wallets",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, revoke_wallets),
+    &remotepin__v1__revoke_wallets_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoke_recovery_code",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, revoke_recovery_code),
+    &remotepin__v1__revoke_recovery_code_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoke_solution",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, revoke_solution),
+    &remotepin__v1__revoke_solution_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "restore_solution",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, restore_solution),
+    &remotepin__v1__restore_solution_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "list_denied",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, list_denied),
+    &remotepin__v1__list_denied_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "show_denied",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_denied),
+    &remotepin__v1__show_denied_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "remove_denied",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, remove_denied),
+    &remotepin__v1__remove_denied_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "list_flags",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, list_flags),
+    &remotepin__v1__list_flags_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_flag",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, set_flag),
+    &remotepin__v1__set_flag_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "show_update_policy",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_update_policy),
+    &remotepin__v1__show_update_policy_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_update_policy",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, set_update_policy),
+    &remotepin__v1__set_update_policy_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "clear_update_policy",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, clear_update_policy),
+    &remotepin__v1__clear_update_policy_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__admin_request__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
+  14,   /* field[14] = clear_update_policy */
   0,   /* field[0] = id */
+  7,   /* field[7] = list_denied */
+  10,   /* field[10] = list_flags */
+  9,   /* field[9] = remove_denied */
+  6,   /* field[6] = restore_solution */
+  4,   /* field[4] = revoke_recovery_code */
+  5,   /* field[5] = revoke_solution */
+  3,   /* field[3] = revoke_wallets */
+  11,   /* field[11] = set_flag */
+  13,   /* field[13] = set_update_policy */
+  8,   /* field[8] = show_denied */
+  12,   /* field[12] = show_update_policy */
+  2,   /* field[2] = show_wallet */
 };
-static const ProtobufCIntRange remotepin__v1__admin_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange remotepin__v1__admin_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 16, 14 },
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
 {
@@ -276,14 +1706,14 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
   "Remotepin__V1__AdminRequest",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminRequest),
-  2,
+  15,
   remotepin__v1__admin_request__field_descriptors,
   remotepin__v1__admin_request__field_indices_by_name,
-  1,  remotepin__v1__admin_request__number_ranges,
+  2,  remotepin__v1__admin_request__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[3] =
+static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[11] =
 {
   {
     "id",
@@ -310,6 +1740,102 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descr
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "wallet",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, wallet),
+    &remotepin__v1__wallet_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoke_wallets",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, revoke_wallets),
+    &remotepin__v1__revoke_wallets_response__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoke_recovery_code",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, revoke_recovery_code),
+    &remotepin__v1__revoke_recovery_code_response__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "solution",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, solution),
+    &remotepin__v1__solution_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "denied_page",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, denied_page),
+    &remotepin__v1__denied_page__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "denied",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, denied),
+    &remotepin__v1__denied_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "flags",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, flags),
+    &remotepin__v1__flags_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "update_policy",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, update_policy),
+    &remotepin__v1__update_policy_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "error",
     15,
     PROTOBUF_C_LABEL_NONE,
@@ -324,14 +1850,25 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descr
 };
 static const unsigned remotepin__v1__admin_response__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
-  2,   /* field[2] = error */
+  7,   /* field[7] = denied */
+  6,   /* field[6] = denied_page */
+  10,   /* field[10] = error */
+  8,   /* field[8] = flags */
   0,   /* field[0] = id */
+  4,   /* field[4] = revoke_recovery_code */
+  3,   /* field[3] = revoke_wallets */
+  5,   /* field[5] = solution */
+  9,   /* field[9] = update_policy */
+  2,   /* field[2] = wallet */
 };
-static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[2 + 1] =
+static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[5 + 1] =
 {
   { 1, 0 },
-  { 15, 2 },
-  { 0, 3 }
+  { 8, 6 },
+  { 11, 8 },
+  { 13, 9 },
+  { 15, 10 },
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
 {
@@ -341,11 +1878,100 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
   "Remotepin__V1__AdminResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminResponse),
-  3,
+  11,
   remotepin__v1__admin_response__field_descriptors,
   remotepin__v1__admin_response__field_indices_by_name,
-  2,  remotepin__v1__admin_response__number_ranges,
+  5,  remotepin__v1__admin_response__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue remotepin__v1__admin_error__kind__enum_values_by_number[7] =
+{
+  { "KIND_UNSPECIFIED", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNSPECIFIED", 0 },
+  { "KIND_UNKNOWN_WALLET", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNKNOWN_WALLET", 1 },
+  { "KIND_NOT_ALLOWED", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_NOT_ALLOWED", 2 },
+  { "KIND_UNAVAILABLE", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNAVAILABLE", 3 },
+  { "KIND_UNSUPPORTED", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNSUPPORTED", 4 },
+  { "KIND_MALFORMED", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_MALFORMED", 5 },
+  { "KIND_INTERNAL", "REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_INTERNAL", 6 },
+};
+static const ProtobufCIntRange remotepin__v1__admin_error__kind__value_ranges[] = {
+{0, 0},{0, 7}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__admin_error__kind__enum_values_by_name[7] =
+{
+  { "KIND_INTERNAL", 6 },
+  { "KIND_MALFORMED", 5 },
+  { "KIND_NOT_ALLOWED", 2 },
+  { "KIND_UNAVAILABLE", 3 },
+  { "KIND_UNKNOWN_WALLET", 1 },
+  { "KIND_UNSPECIFIED", 0 },
+  { "KIND_UNSUPPORTED", 4 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__admin_error__kind__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.AdminError.Kind",
+  "Kind",
+  "Remotepin__V1__AdminError__Kind",
+  "remotepin.v1",
+  7,
+  remotepin__v1__admin_error__kind__enum_values_by_number,
+  7,
+  remotepin__v1__admin_error__kind__enum_values_by_name,
+  1,
+  remotepin__v1__admin_error__kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__admin_error__field_descriptors[2] =
+{
+  {
+    "message",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__AdminError, message),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__AdminError, kind),
+    &remotepin__v1__admin_error__kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__admin_error__field_indices_by_name[] = {
+  1,   /* field[1] = kind */
+  0,   /* field[0] = message */
+};
+static const ProtobufCIntRange remotepin__v1__admin_error__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__admin_error__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.AdminError",
+  "AdminError",
+  "Remotepin__V1__AdminError",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__AdminError),
+  2,
+  remotepin__v1__admin_error__field_descriptors,
+  remotepin__v1__admin_error__field_indices_by_name,
+  1,  remotepin__v1__admin_error__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__admin_error__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor remotepin__v1__advance_clock_request__field_descriptors[1] =
@@ -424,41 +2050,1634 @@ const ProtobufCMessageDescriptor remotepin__v1__advance_clock_response__descript
   (ProtobufCMessageInit) remotepin__v1__advance_clock_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__admin_error__field_descriptors[1] =
+static const ProtobufCFieldDescriptor remotepin__v1__show_wallet_request__field_descriptors[1] =
 {
   {
-    "message",
+    "wallet_id",
     1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ShowWalletRequest, wallet_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__show_wallet_request__field_indices_by_name[] = {
+  0,   /* field[0] = wallet_id */
+};
+static const ProtobufCIntRange remotepin__v1__show_wallet_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__show_wallet_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowWalletRequest",
+  "ShowWalletRequest",
+  "Remotepin__V1__ShowWalletRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowWalletRequest),
+  1,
+  remotepin__v1__show_wallet_request__field_descriptors,
+  remotepin__v1__show_wallet_request__field_indices_by_name,
+  1,  remotepin__v1__show_wallet_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_wallet_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__wallet_report__field_descriptors[19] =
+{
+  {
+    "wallet_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, wallet_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "now_ms",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, now_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "registered_at_ms",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, registered_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_opened",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, session_opened),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_session_ms",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, last_session_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "open_connections",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, open_connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, revoked),
+    &remotepin__v1__revocation__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked_at_ms",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, revoked_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "solution_revoked",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, solution_revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pin",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, pin),
+    &remotepin__v1__pin_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "linked_to_recovery_code",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, linked_to_recovery_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_deletion_code",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, has_deletion_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "features",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, features),
+    &remotepin__v1__features__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, platform),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_id",
+    15,
     PROTOBUF_C_LABEL_NONE,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
-    offsetof(Remotepin__V1__AdminError, message),
+    offsetof(Remotepin__V1__WalletReport, app_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, environment),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_assertion_counter",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, has_assertion_counter),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "assertion_counter",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, assertion_counter),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attested",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletReport, attested),
     NULL,
     &protobuf_c_empty_string,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
 };
-static const unsigned remotepin__v1__admin_error__field_indices_by_name[] = {
-  0,   /* field[0] = message */
+static const unsigned remotepin__v1__wallet_report__field_indices_by_name[] = {
+  14,   /* field[14] = app_id */
+  17,   /* field[17] = assertion_counter */
+  18,   /* field[18] = attested */
+  15,   /* field[15] = environment */
+  12,   /* field[12] = features */
+  16,   /* field[16] = has_assertion_counter */
+  11,   /* field[11] = has_deletion_code */
+  4,   /* field[4] = last_session_ms */
+  10,   /* field[10] = linked_to_recovery_code */
+  1,   /* field[1] = now_ms */
+  5,   /* field[5] = open_connections */
+  9,   /* field[9] = pin */
+  13,   /* field[13] = platform */
+  2,   /* field[2] = registered_at_ms */
+  6,   /* field[6] = revoked */
+  7,   /* field[7] = revoked_at_ms */
+  3,   /* field[3] = session_opened */
+  8,   /* field[8] = solution_revoked */
+  0,   /* field[0] = wallet_id */
 };
-static const ProtobufCIntRange remotepin__v1__admin_error__number_ranges[1 + 1] =
+static const ProtobufCIntRange remotepin__v1__wallet_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 19 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__wallet_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.WalletReport",
+  "WalletReport",
+  "Remotepin__V1__WalletReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__WalletReport),
+  19,
+  remotepin__v1__wallet_report__field_descriptors,
+  remotepin__v1__wallet_report__field_indices_by_name,
+  1,  remotepin__v1__wallet_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__wallet_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__pin_report__field_descriptors[4] =
+{
+  {
+    "state",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinReport, state),
+    &remotepin__v1__pinstate__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "round",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinReport, round),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failures",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinReport, failures),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocked_until_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinReport, blocked_until_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__pin_report__field_indices_by_name[] = {
+  3,   /* field[3] = blocked_until_ms */
+  2,   /* field[2] = failures */
+  1,   /* field[1] = round */
+  0,   /* field[0] = state */
+};
+static const ProtobufCIntRange remotepin__v1__pin_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__pin_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.PinReport",
+  "PinReport",
+  "Remotepin__V1__PinReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__PinReport),
+  4,
+  remotepin__v1__pin_report__field_descriptors,
+  remotepin__v1__pin_report__field_indices_by_name,
+  1,  remotepin__v1__pin_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__pin_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__revoke_wallets_request__field_descriptors[1] =
+{
+  {
+    "wallet_ids",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__RevokeWalletsRequest, n_wallet_ids),
+    offsetof(Remotepin__V1__RevokeWalletsRequest, wallet_ids),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__revoke_wallets_request__field_indices_by_name[] = {
+  0,   /* field[0] = wallet_ids */
+};
+static const ProtobufCIntRange remotepin__v1__revoke_wallets_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
   { 0, 1 }
 };
-const ProtobufCMessageDescriptor remotepin__v1__admin_error__descriptor =
+const ProtobufCMessageDescriptor remotepin__v1__revoke_wallets_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "remotepin.v1.AdminError",
-  "AdminError",
-  "Remotepin__V1__AdminError",
+  "remotepin.v1.RevokeWalletsRequest",
+  "RevokeWalletsRequest",
+  "Remotepin__V1__RevokeWalletsRequest",
   "remotepin.v1",
-  sizeof(Remotepin__V1__AdminError),
+  sizeof(Remotepin__V1__RevokeWalletsRequest),
   1,
-  remotepin__v1__admin_error__field_descriptors,
-  remotepin__v1__admin_error__field_indices_by_name,
-  1,  remotepin__v1__admin_error__number_ranges,
-  (ProtobufCMessageInit) remotepin__v1__admin_error__init,
+  remotepin__v1__revoke_wallets_request__field_descriptors,
+  remotepin__v1__revoke_wallets_request__field_indices_by_name,
+  1,  remotepin__v1__revoke_wallets_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__revoke_wallets_request__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__revoke_wallets_response__field_descriptors[2] =
+{
+  {
+    "revoked",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeWalletsResponse, revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "already_revoked",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeWalletsResponse, already_revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__revoke_wallets_response__field_indices_by_name[] = {
+  1,   /* field[1] = already_revoked */
+  0,   /* field[0] = revoked */
+};
+static const ProtobufCIntRange remotepin__v1__revoke_wallets_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__revoke_wallets_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RevokeWalletsResponse",
+  "RevokeWalletsResponse",
+  "Remotepin__V1__RevokeWalletsResponse",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RevokeWalletsResponse),
+  2,
+  remotepin__v1__revoke_wallets_response__field_descriptors,
+  remotepin__v1__revoke_wallets_response__field_indices_by_name,
+  1,  remotepin__v1__revoke_wallets_response__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__revoke_wallets_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__revoke_recovery_code_request__field_descriptors[1] =
+{
+  {
+    "recovery_code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeRecoveryCodeRequest, recovery_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__revoke_recovery_code_request__field_indices_by_name[] = {
+  0,   /* field[0] = recovery_code */
+};
+static const ProtobufCIntRange remotepin__v1__revoke_recovery_code_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__revoke_recovery_code_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RevokeRecoveryCodeRequest",
+  "RevokeRecoveryCodeRequest",
+  "Remotepin__V1__RevokeRecoveryCodeRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RevokeRecoveryCodeRequest),
+  1,
+  remotepin__v1__revoke_recovery_code_request__field_descriptors,
+  remotepin__v1__revoke_recovery_code_request__field_indices_by_name,
+  1,  remotepin__v1__revoke_recovery_code_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__revoke_recovery_code_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__revoke_recovery_code_response__field_descriptors[3] =
+{
+  {
+    "entry",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeRecoveryCodeResponse, entry),
+    &remotepin__v1__denied_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "already_denied",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeRecoveryCodeResponse, already_denied),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RevokeRecoveryCodeResponse, revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__revoke_recovery_code_response__field_indices_by_name[] = {
+  1,   /* field[1] = already_denied */
+  0,   /* field[0] = entry */
+  2,   /* field[2] = revoked */
+};
+static const ProtobufCIntRange remotepin__v1__revoke_recovery_code_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__revoke_recovery_code_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RevokeRecoveryCodeResponse",
+  "RevokeRecoveryCodeResponse",
+  "Remotepin__V1__RevokeRecoveryCodeResponse",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RevokeRecoveryCodeResponse),
+  3,
+  remotepin__v1__revoke_recovery_code_response__field_descriptors,
+  remotepin__v1__revoke_recovery_code_response__field_indices_by_name,
+  1,  remotepin__v1__revoke_recovery_code_response__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__revoke_recovery_code_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__revoke_solution_request__field_descriptors NULL
+#define remotepin__v1__revoke_solution_request__field_indices_by_name NULL
+#define remotepin__v1__revoke_solution_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__revoke_solution_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RevokeSolutionRequest",
+  "RevokeSolutionRequest",
+  "Remotepin__V1__RevokeSolutionRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RevokeSolutionRequest),
+  0,
+  remotepin__v1__revoke_solution_request__field_descriptors,
+  remotepin__v1__revoke_solution_request__field_indices_by_name,
+  0,  remotepin__v1__revoke_solution_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__revoke_solution_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__restore_solution_request__field_descriptors NULL
+#define remotepin__v1__restore_solution_request__field_indices_by_name NULL
+#define remotepin__v1__restore_solution_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__restore_solution_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RestoreSolutionRequest",
+  "RestoreSolutionRequest",
+  "Remotepin__V1__RestoreSolutionRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RestoreSolutionRequest),
+  0,
+  remotepin__v1__restore_solution_request__field_descriptors,
+  remotepin__v1__restore_solution_request__field_indices_by_name,
+  0,  remotepin__v1__restore_solution_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__restore_solution_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__solution_report__field_descriptors[2] =
+{
+  {
+    "revoked",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SolutionReport, revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changed",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SolutionReport, changed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__solution_report__field_indices_by_name[] = {
+  1,   /* field[1] = changed */
+  0,   /* field[0] = revoked */
+};
+static const ProtobufCIntRange remotepin__v1__solution_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__solution_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.SolutionReport",
+  "SolutionReport",
+  "Remotepin__V1__SolutionReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__SolutionReport),
+  2,
+  remotepin__v1__solution_report__field_descriptors,
+  remotepin__v1__solution_report__field_indices_by_name,
+  1,  remotepin__v1__solution_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__solution_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__denied_entry__field_descriptors[2] =
+{
+  {
+    "mac",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedEntry, mac),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "denied_at_ms",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedEntry, denied_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__denied_entry__field_indices_by_name[] = {
+  1,   /* field[1] = denied_at_ms */
+  0,   /* field[0] = mac */
+};
+static const ProtobufCIntRange remotepin__v1__denied_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__denied_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.DeniedEntry",
+  "DeniedEntry",
+  "Remotepin__V1__DeniedEntry",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__DeniedEntry),
+  2,
+  remotepin__v1__denied_entry__field_descriptors,
+  remotepin__v1__denied_entry__field_indices_by_name,
+  1,  remotepin__v1__denied_entry__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__denied_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__list_denied_request__field_descriptors[2] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListDeniedRequest, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListDeniedRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__list_denied_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+  1,   /* field[1] = limit */
+};
+static const ProtobufCIntRange remotepin__v1__list_denied_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__list_denied_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ListDeniedRequest",
+  "ListDeniedRequest",
+  "Remotepin__V1__ListDeniedRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ListDeniedRequest),
+  2,
+  remotepin__v1__list_denied_request__field_descriptors,
+  remotepin__v1__list_denied_request__field_indices_by_name,
+  1,  remotepin__v1__list_denied_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__list_denied_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__denied_page__field_descriptors[2] =
+{
+  {
+    "entries",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__DeniedPage, n_entries),
+    offsetof(Remotepin__V1__DeniedPage, entries),
+    &remotepin__v1__denied_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_more",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedPage, has_more),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__denied_page__field_indices_by_name[] = {
+  0,   /* field[0] = entries */
+  1,   /* field[1] = has_more */
+};
+static const ProtobufCIntRange remotepin__v1__denied_page__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__denied_page__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.DeniedPage",
+  "DeniedPage",
+  "Remotepin__V1__DeniedPage",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__DeniedPage),
+  2,
+  remotepin__v1__denied_page__field_descriptors,
+  remotepin__v1__denied_page__field_indices_by_name,
+  1,  remotepin__v1__denied_page__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__denied_page__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__denied_name__field_descriptors[2] =
+{
+  {
+    "recovery_code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__DeniedName, name_case),
+    offsetof(Remotepin__V1__DeniedName, recovery_code),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mac",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__DeniedName, name_case),
+    offsetof(Remotepin__V1__DeniedName, mac),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__denied_name__field_indices_by_name[] = {
+  1,   /* field[1] = mac */
+  0,   /* field[0] = recovery_code */
+};
+static const ProtobufCIntRange remotepin__v1__denied_name__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__denied_name__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.DeniedName",
+  "DeniedName",
+  "Remotepin__V1__DeniedName",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__DeniedName),
+  2,
+  remotepin__v1__denied_name__field_descriptors,
+  remotepin__v1__denied_name__field_indices_by_name,
+  1,  remotepin__v1__denied_name__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__denied_name__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__show_denied_request__field_descriptors[1] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ShowDeniedRequest, name),
+    &remotepin__v1__denied_name__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__show_denied_request__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange remotepin__v1__show_denied_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__show_denied_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowDeniedRequest",
+  "ShowDeniedRequest",
+  "Remotepin__V1__ShowDeniedRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowDeniedRequest),
+  1,
+  remotepin__v1__show_denied_request__field_descriptors,
+  remotepin__v1__show_denied_request__field_indices_by_name,
+  1,  remotepin__v1__show_denied_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_denied_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__remove_denied_request__field_descriptors[1] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__RemoveDeniedRequest, name),
+    &remotepin__v1__denied_name__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__remove_denied_request__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange remotepin__v1__remove_denied_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__remove_denied_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RemoveDeniedRequest",
+  "RemoveDeniedRequest",
+  "Remotepin__V1__RemoveDeniedRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RemoveDeniedRequest),
+  1,
+  remotepin__v1__remove_denied_request__field_descriptors,
+  remotepin__v1__remove_denied_request__field_indices_by_name,
+  1,  remotepin__v1__remove_denied_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__remove_denied_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__denied_report__field_descriptors[3] =
+{
+  {
+    "mac",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedReport, mac),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "denied",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedReport, denied),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "denied_at_ms",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__DeniedReport, denied_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__denied_report__field_indices_by_name[] = {
+  1,   /* field[1] = denied */
+  2,   /* field[2] = denied_at_ms */
+  0,   /* field[0] = mac */
+};
+static const ProtobufCIntRange remotepin__v1__denied_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__denied_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.DeniedReport",
+  "DeniedReport",
+  "Remotepin__V1__DeniedReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__DeniedReport),
+  3,
+  remotepin__v1__denied_report__field_descriptors,
+  remotepin__v1__denied_report__field_indices_by_name,
+  1,  remotepin__v1__denied_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__denied_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue remotepin__v1__rollout__kind__enum_values_by_number[5] =
+{
+  { "KIND_UNSPECIFIED", "REMOTEPIN__V1__ROLLOUT__KIND__KIND_UNSPECIFIED", 0 },
+  { "KIND_OFF", "REMOTEPIN__V1__ROLLOUT__KIND__KIND_OFF", 1 },
+  { "KIND_ON", "REMOTEPIN__V1__ROLLOUT__KIND__KIND_ON", 2 },
+  { "KIND_WALLETS", "REMOTEPIN__V1__ROLLOUT__KIND__KIND_WALLETS", 3 },
+  { "KIND_PERCENTAGE", "REMOTEPIN__V1__ROLLOUT__KIND__KIND_PERCENTAGE", 4 },
+};
+static const ProtobufCIntRange remotepin__v1__rollout__kind__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__rollout__kind__enum_values_by_name[5] =
+{
+  { "KIND_OFF", 1 },
+  { "KIND_ON", 2 },
+  { "KIND_PERCENTAGE", 4 },
+  { "KIND_UNSPECIFIED", 0 },
+  { "KIND_WALLETS", 3 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__rollout__kind__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.Rollout.Kind",
+  "Kind",
+  "Remotepin__V1__Rollout__Kind",
+  "remotepin.v1",
+  5,
+  remotepin__v1__rollout__kind__enum_values_by_number,
+  5,
+  remotepin__v1__rollout__kind__enum_values_by_name,
+  1,
+  remotepin__v1__rollout__kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__rollout__field_descriptors[3] =
+{
+  {
+    "kind",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__Rollout, kind),
+    &remotepin__v1__rollout__kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallet_ids",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__Rollout, n_wallet_ids),
+    offsetof(Remotepin__V1__Rollout, wallet_ids),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "percentage",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__Rollout, percentage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__rollout__field_indices_by_name[] = {
+  0,   /* field[0] = kind */
+  2,   /* field[2] = percentage */
+  1,   /* field[1] = wallet_ids */
+};
+static const ProtobufCIntRange remotepin__v1__rollout__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__rollout__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.Rollout",
+  "Rollout",
+  "Remotepin__V1__Rollout",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__Rollout),
+  3,
+  remotepin__v1__rollout__field_descriptors,
+  remotepin__v1__rollout__field_indices_by_name,
+  1,  remotepin__v1__rollout__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__rollout__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__list_flags_request__field_descriptors NULL
+#define remotepin__v1__list_flags_request__field_indices_by_name NULL
+#define remotepin__v1__list_flags_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__list_flags_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ListFlagsRequest",
+  "ListFlagsRequest",
+  "Remotepin__V1__ListFlagsRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ListFlagsRequest),
+  0,
+  remotepin__v1__list_flags_request__field_descriptors,
+  remotepin__v1__list_flags_request__field_indices_by_name,
+  0,  remotepin__v1__list_flags_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__list_flags_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__set_flag_request__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SetFlagRequest, name),
+    &remotepin__v1__flag_name__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rollout",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SetFlagRequest, rollout),
+    &remotepin__v1__rollout__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__set_flag_request__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = rollout */
+};
+static const ProtobufCIntRange remotepin__v1__set_flag_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__set_flag_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.SetFlagRequest",
+  "SetFlagRequest",
+  "Remotepin__V1__SetFlagRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__SetFlagRequest),
+  2,
+  remotepin__v1__set_flag_request__field_descriptors,
+  remotepin__v1__set_flag_request__field_indices_by_name,
+  1,  remotepin__v1__set_flag_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__set_flag_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__flag_report__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__FlagReport, name),
+    &remotepin__v1__flag_name__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rollout",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__FlagReport, rollout),
+    &remotepin__v1__rollout__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changed_at_ms",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__FlagReport, changed_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__flag_report__field_indices_by_name[] = {
+  2,   /* field[2] = changed_at_ms */
+  0,   /* field[0] = name */
+  1,   /* field[1] = rollout */
+};
+static const ProtobufCIntRange remotepin__v1__flag_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__flag_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.FlagReport",
+  "FlagReport",
+  "Remotepin__V1__FlagReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__FlagReport),
+  3,
+  remotepin__v1__flag_report__field_descriptors,
+  remotepin__v1__flag_report__field_indices_by_name,
+  1,  remotepin__v1__flag_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__flag_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__flags_report__field_descriptors[1] =
+{
+  {
+    "flags",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__FlagsReport, n_flags),
+    offsetof(Remotepin__V1__FlagsReport, flags),
+    &remotepin__v1__flag_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__flags_report__field_indices_by_name[] = {
+  0,   /* field[0] = flags */
+};
+static const ProtobufCIntRange remotepin__v1__flags_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__flags_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.FlagsReport",
+  "FlagsReport",
+  "Remotepin__V1__FlagsReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__FlagsReport),
+  1,
+  remotepin__v1__flags_report__field_descriptors,
+  remotepin__v1__flags_report__field_indices_by_name,
+  1,  remotepin__v1__flags_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__flags_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__update_rule__field_descriptors[5] =
+{
+  {
+    "from",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdateRule, from),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "below",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdateRule, below),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdateRule, kind),
+    &remotepin__v1__update_verdict__kind__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdateRule, until_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "update_available",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdateRule, update_available),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__update_rule__field_indices_by_name[] = {
+  1,   /* field[1] = below */
+  0,   /* field[0] = from */
+  2,   /* field[2] = kind */
+  3,   /* field[3] = until_ms */
+  4,   /* field[4] = update_available */
+};
+static const ProtobufCIntRange remotepin__v1__update_rule__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__update_rule__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.UpdateRule",
+  "UpdateRule",
+  "Remotepin__V1__UpdateRule",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__UpdateRule),
+  5,
+  remotepin__v1__update_rule__field_descriptors,
+  remotepin__v1__update_rule__field_indices_by_name,
+  1,  remotepin__v1__update_rule__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__update_rule__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__show_update_policy_request__field_descriptors NULL
+#define remotepin__v1__show_update_policy_request__field_indices_by_name NULL
+#define remotepin__v1__show_update_policy_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__show_update_policy_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowUpdatePolicyRequest",
+  "ShowUpdatePolicyRequest",
+  "Remotepin__V1__ShowUpdatePolicyRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowUpdatePolicyRequest),
+  0,
+  remotepin__v1__show_update_policy_request__field_descriptors,
+  remotepin__v1__show_update_policy_request__field_indices_by_name,
+  0,  remotepin__v1__show_update_policy_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_update_policy_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__set_update_policy_request__field_descriptors[2] =
+{
+  {
+    "platforms",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Remotepin__V1__SetUpdatePolicyRequest, n_platforms),
+    offsetof(Remotepin__V1__SetUpdatePolicyRequest, platforms),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rules",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__SetUpdatePolicyRequest, n_rules),
+    offsetof(Remotepin__V1__SetUpdatePolicyRequest, rules),
+    &remotepin__v1__update_rule__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__set_update_policy_request__field_indices_by_name[] = {
+  0,   /* field[0] = platforms */
+  1,   /* field[1] = rules */
+};
+static const ProtobufCIntRange remotepin__v1__set_update_policy_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__set_update_policy_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.SetUpdatePolicyRequest",
+  "SetUpdatePolicyRequest",
+  "Remotepin__V1__SetUpdatePolicyRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__SetUpdatePolicyRequest),
+  2,
+  remotepin__v1__set_update_policy_request__field_descriptors,
+  remotepin__v1__set_update_policy_request__field_indices_by_name,
+  1,  remotepin__v1__set_update_policy_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__set_update_policy_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__clear_update_policy_request__field_descriptors[1] =
+{
+  {
+    "platforms",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Remotepin__V1__ClearUpdatePolicyRequest, n_platforms),
+    offsetof(Remotepin__V1__ClearUpdatePolicyRequest, platforms),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__clear_update_policy_request__field_indices_by_name[] = {
+  0,   /* field[0] = platforms */
+};
+static const ProtobufCIntRange remotepin__v1__clear_update_policy_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__clear_update_policy_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ClearUpdatePolicyRequest",
+  "ClearUpdatePolicyRequest",
+  "Remotepin__V1__ClearUpdatePolicyRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ClearUpdatePolicyRequest),
+  1,
+  remotepin__v1__clear_update_policy_request__field_descriptors,
+  remotepin__v1__clear_update_policy_request__field_indices_by_name,
+  1,  remotepin__v1__clear_update_policy_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__clear_update_policy_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__update_policy_report__field_descriptors[3] =
+{
+  {
+    "now_ms",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdatePolicyReport, now_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "android",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdatePolicyReport, android),
+    &remotepin__v1__platform_update_policy__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ios",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpdatePolicyReport, ios),
+    &remotepin__v1__platform_update_policy__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__update_policy_report__field_indices_by_name[] = {
+  1,   /* field[1] = android */
+  2,   /* field[2] = ios */
+  0,   /* field[0] = now_ms */
+};
+static const ProtobufCIntRange remotepin__v1__update_policy_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__update_policy_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.UpdatePolicyReport",
+  "UpdatePolicyReport",
+  "Remotepin__V1__UpdatePolicyReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__UpdatePolicyReport),
+  3,
+  remotepin__v1__update_policy_report__field_descriptors,
+  remotepin__v1__update_policy_report__field_indices_by_name,
+  1,  remotepin__v1__update_policy_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__update_policy_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__platform_update_policy__field_descriptors[3] =
+{
+  {
+    "rules",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__PlatformUpdatePolicy, n_rules),
+    offsetof(Remotepin__V1__PlatformUpdatePolicy, rules),
+    &remotepin__v1__update_rule__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_by_operator",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PlatformUpdatePolicy, set_by_operator),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changed_at_ms",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PlatformUpdatePolicy, changed_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__platform_update_policy__field_indices_by_name[] = {
+  2,   /* field[2] = changed_at_ms */
+  0,   /* field[0] = rules */
+  1,   /* field[1] = set_by_operator */
+};
+static const ProtobufCIntRange remotepin__v1__platform_update_policy__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__platform_update_policy__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.PlatformUpdatePolicy",
+  "PlatformUpdatePolicy",
+  "Remotepin__V1__PlatformUpdatePolicy",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__PlatformUpdatePolicy),
+  3,
+  remotepin__v1__platform_update_policy__field_descriptors,
+  remotepin__v1__platform_update_policy__field_indices_by_name,
+  1,  remotepin__v1__platform_update_policy__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__platform_update_policy__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue remotepin__v1__flag_name__enum_values_by_number[2] =
+{
+  { "FLAG_NAME_UNSPECIFIED", "REMOTEPIN__V1__FLAG_NAME__FLAG_NAME_UNSPECIFIED", 0 },
+  { "FLAG_NAME_SAFE_BIOMETRIC_UNLOCK", "REMOTEPIN__V1__FLAG_NAME__FLAG_NAME_SAFE_BIOMETRIC_UNLOCK", 1 },
+};
+static const ProtobufCIntRange remotepin__v1__flag_name__value_ranges[] = {
+{0, 0},{0, 2}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__flag_name__enum_values_by_name[2] =
+{
+  { "FLAG_NAME_SAFE_BIOMETRIC_UNLOCK", 1 },
+  { "FLAG_NAME_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__flag_name__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.FlagName",
+  "FlagName",
+  "Remotepin__V1__FlagName",
+  "remotepin.v1",
+  2,
+  remotepin__v1__flag_name__enum_values_by_number,
+  2,
+  remotepin__v1__flag_name__enum_values_by_name,
+  1,
+  remotepin__v1__flag_name__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -1,3 +1,4 @@
+internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 internal import Wire
@@ -14,6 +15,12 @@ final class Link {
     private var areTermsReported = false
     private(set) var session: Session?
     private var isSessionReported = false
+    /// Whether whoever answers here is the server: a share that it gave on this connection has opened a slot.
+    ///
+    /// What is signed holds for one connection alone, so nobody else could have got that share by passing the calls on.
+    private(set) var isProven = false
+    /// Whether the wallet was locked since: a session ends with the time in which the wallet was open.
+    var isSpent = false
 
     struct Session {
         /// Whose session it is.
@@ -21,6 +28,8 @@ final class Link {
         /// The PIN key that the server says counts.
         var pinKeyID: PINKeyID
         let features: Features
+        /// The server's half of the biometric slot's key; nil where it gave none, and after a lock.
+        var presenceShare: Share?
         /// Of the next instruction; consumed whatever is answered.
         var nextCounter: UInt64 = 1
     }
@@ -55,6 +64,15 @@ final class Link {
     func begin(_ session: Session) {
         self.session = session
         self.isSessionReported = false
+    }
+
+    /// A share that was given here has opened a slot.
+    func prove() { self.isProven = true }
+
+    /// Forgets the shares that this connection was given.
+    func forgetShares() {
+        self.session?.presenceShare = nil
+        self.earlyOpening = nil
     }
 
     /// Whether there is a session whose opening nobody was told of yet.

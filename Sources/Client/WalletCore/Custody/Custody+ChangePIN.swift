@@ -6,14 +6,16 @@ internal import Wire
 
 /// UC2.6: one instruction replaces the PIN, and at no moment do two PINs work (docs/protocol.md, Changing the PIN).
 ///
+/// In the safe mode a prompt has opened the keychain item before, and the new pair's slot is sealed under it as the
+/// present one's is.
+///
 ///     write the new pair beside the present one
 ///       └─▶ send ChangePin ──▶ answered, or lost: then the next session says which pair counts
 ///             └─▶ a valid PIN opens the successor's slot: the others are removed
 extension Custody {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws(Failure) -> Answer {
-        guard let unlocked = self.unlocked else { throw .local }
+        guard let unlocked = self.unlocked, let replaced = unlocked.pairID else { throw .local }
         let successor = try self.successor(for: new, unlocked)
-        let replaced = unlocked.pairID
         let instructed = try await self.instruct(paidBy: old) { current throws(Failure) in
             // An earlier sending of the same change was done although its answer was lost.
             if current.id == successor.id { return nil }
@@ -34,16 +36,16 @@ extension Custody {
     ///
     /// Trying again with the same entry takes the same pair, so that one entry is one change.
     private func successor(for new: PINEntry, _ unlocked: Unlocked) throws(Failure) -> PINPair {
-        guard let registration = self.store.state.registration else { throw .local }
+        guard let registration = self.store.state.registration, let share = unlocked.unlockShare else { throw .local }
+        let walletID = registration.walletID.value
         if let change = self.change, change.attemptID == new.attemptID, let pair = registration.pair(change.pairID) {
             return pair
         }
-        let pair = PINPair.make(
-            for: new,
-            dataKey: unlocked.dataKey,
-            share: unlocked.unlockShare,
-            walletID: registration.walletID.value
-        )
+        var pair = PINPair.make(for: new, dataKey: unlocked.dataKey, share: share, walletID: walletID)
+        if registration.biometricMode == .safe {
+            guard let item = self.openItem else { throw .local }
+            pair = pair.sealed(under: item, walletID: walletID)
+        }
         try self.change { $0.registration?.pairs.append(pair) }
         self.change = (new.attemptID, pair.id.value)
         return pair
@@ -53,6 +55,7 @@ extension Custody {
     private func changed(to successor: PINPair) -> Answer {
         self.link?.learn(currentPINKey: successor.id.value)
         self.unlocked?.pairID = successor.id.value
+        self.unlocked?.item = nil
         return .pinChanged
     }
 }

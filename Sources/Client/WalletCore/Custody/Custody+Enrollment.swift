@@ -49,7 +49,7 @@ extension Custody {
         case .refused(let refusal): throw Failure(refusal)
         case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw .local
         }
-        guard let challenge = Vocabulary.SHA256Digest(SHA256.hash(data: begun.token)) else { throw .local }
+        let challenge = Vocabulary.SHA256Digest.of(begun.token)
         let evidence: DeviceEvidence
         do throws(DeviceError) {
             evidence = try await self.device.createKey(challenge: challenge)
@@ -150,7 +150,10 @@ extension Custody {
                 hadSession: false
             )
         }
-        self.unlocked = Unlocked(dataKey: dataKey, unlockShare: share, accessData: accessData, pairID: id)
+        let unlocked = Unlocked(dataKey: dataKey, accessData: accessData)
+        unlocked.unlockShare = share
+        unlocked.pairID = id
+        self.unlocked = unlocked
     }
 
     /// Until here a late duplicate of the registration may still replace it; the session says which one counts.
@@ -163,8 +166,12 @@ extension Custody {
             throw error
         }
         switch opening {
-        case .active:
-            if self.store.state.registration?.hadSession == true { return .done }
+        case .active(let link):
+            if self.store.state.registration?.hadSession == true {
+                // Whoever answers here made the registration; there is nobody else to compare with yet.
+                self.unlocked?.presenceShare = link.session?.presenceShare
+                return .done
+            }
             self.lock()
             return .beginAnew(.local)
         case .revoked(let revocation):

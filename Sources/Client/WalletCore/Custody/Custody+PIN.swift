@@ -11,14 +11,19 @@ extension Custody {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
+        /// Where it was answered.
+        var link: Link
     }
 
     /// CheckPin; a right PIN opens its slot, and only that unlocks.
+    ///
+    /// In the safe mode a locked wallet sends none: the slot is sealed away, so nothing could tell a right PIN from a lie.
     func checkPIN(_ entry: PINEntry) async throws(Failure) -> Answer {
+        if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw .local }
         let instructed = try await self.instruct(.checkPIN, paidBy: entry)
         switch instructed.result {
         case .pinValid(let share):
-            try self.unlock(with: entry, share: share, instructed)
+            try self.accept(share, of: entry, instructed)
             return .verdict(.valid)
         case .wrong, .blocked, .blockedPermanently:
             return try Self.verdict(instructed.result)
@@ -46,29 +51,42 @@ extension Custody {
         }
     }
 
-    /// Opens the slot with PIN and share.
+    /// Believes a valid PIN if its share proves it, and is unlocked then.
     ///
-    /// A share that opens nothing was not the server's: nothing is changed.
-    private func unlock(with entry: PINEntry, share: Share, _ instructed: Instructed) throws(Failure) {
-        let walletID = instructed.walletID
-        let sealed = try self.storing { store throws(StorageError) in try store.accessData() }
-        guard let sealed else { throw .local }
+    /// A share that opens nothing, or has another check value, was not the server's: nothing is changed.
+    func accept(_ share: Share, of entry: PINEntry, _ instructed: Instructed) throws(Failure) {
+        let pairID = instructed.pair.id.value
+        let bare = try self.bare(instructed.pair)
+        if let bare {
+            try self.open(bare, with: entry, share: share, of: instructed.walletID)
+        } else {
+            guard let unlocked = self.unlocked,
+                constantTimeEqual(SlotKeys.checkValue(share: share), unlocked.accessData.shareCheck)
+            else { throw .local }
+        }
+        instructed.link.prove()
+        self.unlocked?.unlockShare = share
+        self.unlocked?.pairID = pairID
+        // What the same connection said before is the server's as well.
+        if let share = instructed.link.session?.presenceShare { self.unlocked?.presenceShare = share }
+        self.change = nil
+        // Tidying up: what cannot be done now is done at the next unlock, and keeps nobody out.
+        if bare != nil { try? self.settle(on: pairID) }
+        try? self.tidyKeychain()
+        if self.store.state.registration?.progress == .done {
+            try? self.forgetWrittenDownCode(of: instructed.walletID)
+        }
+    }
+
+    /// Opens the pair's slot, and the access data with what is in it.
+    private func open(_ pair: PINPair, with entry: PINEntry, share: Share, of walletID: WalletID) throws(Failure) {
+        let dataKey: SecretBytes
         do throws(SealBroken) {
-            let dataKey = try instructed.pair.open(with: entry, share: share, walletID: walletID)
-            let accessData = try AccessData(opening: sealed, under: dataKey, walletID: walletID)
-            self.unlocked = Unlocked(
-                dataKey: dataKey,
-                unlockShare: share,
-                accessData: accessData,
-                pairID: instructed.pair.id.value
-            )
+            dataKey = try pair.open(with: entry, share: share, walletID: walletID)
         } catch {
             throw .local
         }
-        self.change = nil
-        // Tidying up: what cannot be written now is done at the next unlock, and keeps nobody out.
-        try? self.settle(on: instructed.pair.id.value)
-        if self.store.state.registration?.progress == .done { try? self.forgetWrittenDownCode(of: walletID) }
+        try self.unlock(with: dataKey, of: walletID)
     }
 
     /// A valid PIN has opened this pair's slot: where it is a successor, what it replaced and the others are removed.
@@ -123,7 +141,7 @@ extension Custody {
             }
             switch result {
             case .instruct(let result):
-                return Instructed(result: result, pair: pair, walletID: registration.walletID.value)
+                return Instructed(result: result, pair: pair, walletID: registration.walletID.value, link: link)
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: link)
             case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe:

@@ -69,7 +69,7 @@ extension Custody {
     ///
     /// A proof that is refused is made once more on a new connection: on iOS its counter may have been overtaken.
     func openSession(for walletID: WalletID) async throws(Failure) -> Opening {
-        if let link = self.link, link.session?.walletID == walletID { return .active(link) }
+        if let link = self.link, link.session?.walletID == walletID, !link.isSpent { return .active(link) }
         if self.link?.session != nil { await self.hangUp() }
         var lastRefusal: Refusal?
         for _ in 0..<2 {
@@ -77,7 +77,13 @@ extension Custody {
             let link = try await self.greetedLink()
             switch try await self.openingAnswer(walletID, on: link) {
             case .success(.openSession(.active(let wallet))):
-                link.begin(Link.Session(walletID: walletID, pinKeyID: wallet.pinKeyID, features: wallet.features))
+                let session = Link.Session(
+                    walletID: walletID,
+                    pinKeyID: wallet.pinKeyID,
+                    features: wallet.features,
+                    presenceShare: wallet.presenceShare
+                )
+                link.begin(session)
                 return .active(link)
             case .success(.openSession(.revoked(let revocation))):
                 return .revoked(revocation)
@@ -144,7 +150,10 @@ extension Custody {
         let opening = try await self.openSession(for: registration.walletID.value)
         switch opening {
         case .active(let link):
-            self.store.remember { $0.lastRevocation = nil }
+            self.store.remember { words in
+                words.lastRevocation = nil
+                if let features = link.session?.features { words.lastFeatures = features }
+            }
             guard !registration.hadSession else { return opening }
             // Another PIN key in the first session: a late duplicate of the registration has won. Enroll anew.
             guard let session = link.session, registration.pair(session.pinKeyID) != nil else { return opening }
@@ -165,6 +174,8 @@ extension Custody {
         self.store.remember { words in
             words.lastUpdate = RememberedUpdate(verdict: terms.update, receivedAt: now, appVersion: self.appVersion)
             words.attemptPolicy = terms.policy
+            // A wallet's own features are what its session says.
+            if self.store.state.registration == nil { words.lastFeatures = terms.features }
             if terms.solutionRevoked {
                 words.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
             } else if words.lastRevocation?.reason == .solution {

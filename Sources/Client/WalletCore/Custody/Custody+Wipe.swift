@@ -6,11 +6,15 @@ internal import Wire
 /// UC9.4: what is on the device goes at once; wallet id and hardware key stay until the server has answered.
 extension Custody {
     func wipe() async throws(Failure) -> Answer {
-        self.lock()
+        self.forgetKeys()
         let owed = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
         // One write makes everything unreadable: with the slots gone nothing opens the access data.
         try self.storing { store throws(StorageError) in
             try store.save(WalletState(unreportedWipe: owed))
+        }
+        // Only now: as long as the state stands, the item may be all that opens it.
+        try? self.removeItems(except: nil)
+        try self.storing { store throws(StorageError) in
             try store.removeAccessData()
             store.forgetServerWords()
         }

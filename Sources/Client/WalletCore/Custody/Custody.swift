@@ -19,18 +19,23 @@ final class Custody {
     /// Nil where the device states a version that is none.
     let appVersion: AppVersion
     let osVersion: DeviceText
+    let settings: Wallet.Settings
 
     var link: Link?
     /// Nil while locked.
     var unlocked: Unlocked?
     /// The pair made for a new PIN whose ChangePin may have been sent; kept as long as that entry of the PIN.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
+    /// What the host application is in the middle of.
+    var hostSession: HostSession?
 
+    /// Removes what a wipe that was cut short has left in the keychain.
     init(
         store: LocalStore,
         device: any Device,
         dialer: any ServerDialer,
-        clock: any WallClock
+        clock: any WallClock,
+        settings: Wallet.Settings
     ) throws(WalletError) {
         guard let appVersion = AppVersion(device.appVersion), let osVersion = DeviceText(device.osVersion) else {
             throw .deviceProfile
@@ -41,6 +46,8 @@ final class Custody {
         self.clock = clock
         self.appVersion = appVersion
         self.osVersion = osVersion
+        self.settings = settings
+        if store.state.registration == nil { try? self.tidyKeychain() }
     }
 
     /// Does what a flow asked for.
@@ -55,9 +62,13 @@ final class Custody {
             case .showDeletionCode(let entry): return try await self.showDeletionCode(entry)
             case .wipe: return try await self.wipe()
             case .keepProgress(let progress): return try self.keep(progress)
-            case .prompt, .unlockWithBiometrics, .enableBiometrics, .disableBiometrics, .migrateBiometrics, .obtainPID,
-                .linkRecoveryCode:
-                throw .local
+            case .prompt(let prompt, let presentation): return try await self.prompt(prompt, presentation)
+            case .unlockWithBiometrics(let presentation): return try await self.unlockWithBiometrics(presentation)
+            case .enableBiometrics(let method): return try self.enableBiometrics(method)
+            case .disableBiometrics: return try self.disableBiometrics()
+            case .migrateBiometrics(let presentation): return try await self.migrateBiometrics(presentation)
+            case .obtainPID: return .pid(await self.settings.issuer?.obtain())
+            case .linkRecoveryCode(let entry, let code): return try await self.link(code, paidBy: entry)
             case .lock:
                 self.lock()
                 return .locked
@@ -72,7 +83,15 @@ final class Custody {
     func facts() -> Facts {
         var facts = Facts(now: self.clock.now(), appVersion: self.appVersion)
         facts.isRooted = self.device.isRooted
-        facts.setup = self.store.state.registration?.progress.progress ?? .notStarted
+        let registration = self.store.state.registration
+        facts.setup = registration?.progress.progress ?? .notStarted
+        facts.hasPID = registration?.hasPID ?? false
+        facts.biometricMode = registration?.biometricMode ?? .off
+        facts.unlockMethod = registration?.biometrics?.method.method ?? .biometric
+        facts.wantsSafeMode = self.store.words.lastFeatures?.safeBiometricUnlock ?? false
+        facts.hostSession = self.hostSession
+        facts.linkBase = self.settings.linkBase
+        facts.lockTimes = self.settings.lockTimes
         facts.isLocked = self.unlocked == nil
         facts.policy = self.store.words.attemptPolicy ?? .standard
         facts.lastRevocation = self.store.words.lastRevocation
@@ -85,10 +104,30 @@ final class Custody {
         return facts
     }
 
-    /// Forgets the data key and the shares.
+    /// Forgets the data key, the shares and an item that a prompt has opened; what follows begins with a new session.
     func lock() {
+        self.forgetKeys()
+        self.link?.isSpent = true
+    }
+
+    /// The same, while the present session is still of use.
+    func forgetKeys() {
         self.unlocked = nil
         self.change = nil
+        self.link?.forgetShares()
+    }
+
+    /// A slot was opened: so are the access data, if the data key is theirs.
+    func unlock(with dataKey: consuming SecretBytes, of walletID: WalletID) throws(Failure) {
+        let sealed = try self.storing { store throws(StorageError) in try store.accessData() }
+        guard let sealed, let accessData = try? AccessData(opening: sealed, under: dataKey, walletID: walletID) else {
+            throw .local
+        }
+        if let unlocked = self.unlocked {
+            unlocked.accessData = accessData
+        } else {
+            self.unlocked = Unlocked(dataKey: dataKey, accessData: accessData)
+        }
     }
 
     /// Ends the connection, if there is one.
@@ -136,15 +175,21 @@ final class Custody {
 /// What only an unlocked wallet has, in memory alone; wiped with the last reference.
 final class Unlocked {
     let dataKey: SecretBytes
-    let unlockShare: Share
     var accessData: AccessData
-    /// The pair whose PIN unlocked, or replaced that one since.
-    var pairID: PINKeyID
+    /// Nil until a PIN was valid: a biometric alone brings none.
+    var unlockShare: Share?
+    /// The server's half of the biometric slot's key, proven: it has opened that slot, or came over a connection on which
+    /// an unlock share has opened the other.
+    ///
+    /// A slot under a share that a liar made up would never open again.
+    var presenceShare: Share?
+    /// The pair whose PIN was valid last, or replaced that one since; nil until a PIN was.
+    var pairID: PINKeyID?
+    /// The keychain item, where a prompt has opened it for what follows.
+    var item: OpenItem?
 
-    init(dataKey: consuming SecretBytes, unlockShare: Share, accessData: AccessData, pairID: PINKeyID) {
+    init(dataKey: consuming SecretBytes, accessData: AccessData) {
         self.dataKey = dataKey
-        self.unlockShare = unlockShare
         self.accessData = accessData
-        self.pairID = pairID
     }
 }

@@ -48,7 +48,20 @@ final class LocalStore {
 
     /// Replaces the state; when this throws the old one still stands.
     func save(_ state: WalletState) throws(StorageError) {
+        var state = state
+        state.version = state.neededVersion
         guard state != self.state else { return }
+        try self.write(state)
+        self.state = state
+    }
+
+    /// Writes the present state once more: afterwards the disk certainly holds it.
+    ///
+    /// A write that failed may still have reached the disk. Before anything is removed that only another state names,
+    /// this one is made certain.
+    func confirm() throws(StorageError) { try self.write(self.state) }
+
+    private func write(_ state: WalletState) throws(StorageError) {
         do throws(FileError) {
             if state.isEmpty {
                 try self.disk.remove(.state)
@@ -58,7 +71,6 @@ final class LocalStore {
         } catch {
             throw .file(error)
         }
-        self.state = state
     }
 
     /// Changes the state as `change` says and saves it.

@@ -7,6 +7,15 @@ struct ServerWords: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?
     var policy: Policy?
+    var features: SaidFeatures?
+
+    /// What the server offers this wallet.
+    ///
+    /// A forged flag for the safe mode leads at most to a migration, which asks for the PIN and for the owner.
+    struct SaidFeatures: Codable, Hashable, Sendable {
+        var deletionCode: Bool
+        var safeBiometricUnlock: Bool
+    }
 
     struct Revoked: Codable, Hashable, Sendable {
         var reason: String
@@ -37,6 +46,19 @@ struct ServerWords: Codable, Hashable, Sendable {
         }
         set {
             self.revocation = newValue.map { Revoked(reason: $0.reason.rawValue, mayRegisterAnew: $0.mayRegisterAnew) }
+        }
+    }
+
+    var lastFeatures: Features? {
+        get {
+            self.features.map {
+                Features(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
+            }
+        }
+        set {
+            self.features = newValue.map {
+                SaidFeatures(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Presence
 internal import Secrets
 internal import Statements
 internal import Vocabulary
@@ -9,8 +10,9 @@ internal import WalletFlows
 /// a share that the server holds (docs/protocol.md, G2).
 struct WalletState: Codable, Hashable, Sendable {
     /// The form of the file; a newer one is refused and left as it is.
-    var version = Self.currentVersion
-    static let currentVersion = 1
+    var version = 1
+    /// The newest form that is understood.
+    static let currentVersion = 2
 
     /// A token and the key that was attested for it, until the first session.
     var enrollment: PendingEnrollment?
@@ -20,6 +22,15 @@ struct WalletState: Codable, Hashable, Sendable {
 
     /// Whether there is anything to keep.
     var isEmpty: Bool { self.enrollment == nil && self.registration == nil && self.unreportedWipe == nil }
+
+    /// The oldest form that says all of it.
+    ///
+    /// A version of the app that knows only form 1 would lose what it does not know at its next write: the name of the
+    /// item under which the PIN slot is sealed, and with it the wallet. It has to refuse such a file.
+    var neededVersion: Int {
+        guard let registration = self.registration else { return 1 }
+        return registration.biometrics == nil && registration.hasPID != true ? 1 : 2
+    }
 }
 
 /// An enrollment that may be repeated: the same token, the same hardware key, the same evidence.
@@ -48,6 +59,19 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     var progress: StoredProgress
     /// False until the first session: until then the token may be registered again.
     var hadSession: Bool
+    /// Nil while biometrics are off.
+    var biometrics: BiometricSlot?
+    /// Whether an issuer has given this wallet an identity; absent until then.
+    var hasPID: Bool?
+
+    /// How the wallet uses biometrics at present.
+    var biometricMode: BiometricMode {
+        switch self.biometrics?.guardsPINSlots {
+        case .none: .off
+        case .some(false): .fallback
+        case .some(true): .safe
+        }
+    }
 
     func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
 }

@@ -3,20 +3,11 @@ internal import Vocabulary
 /// PF1.4 Apply update policy: whether this version of the app may be used.
 ///
 ///     asking ──ok, notify, recommend, warn──▶ allowed (with a banner)
-///       ▲ └──block──▶ blocked, for good
-///       └──Try again── failed ──Close──▶ (leaves the app)
+///       ▲ └──block──▶ BlockedVersion (2, 3)
+///       └──Retry── failed ──Close──▶ (leaves the app)
 struct ApplyUpdatePolicy: Flow {
-    private enum State {
-        case asking
-        case failed
-        case blocked
-    }
-
-    private var state = State.asking
-
     mutating func start(_ facts: Facts) -> Turn {
-        self.state = .asking
-        return .ask(.askUpdatePolicy)
+        .ask(.askUpdatePolicy)
     }
 
     mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
@@ -35,19 +26,11 @@ struct ApplyUpdatePolicy: Flow {
         switch result {
         case .tryAgain: self.start(facts)
         case .closed: .leave(.closed)
-        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked: .stay
+        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked, .link: .stay
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .close: .leave(.closed)
-        case .toStore: .leave(.storeOpened)
-        case _: .stay
-        }
-    }
-
-    private mutating func apply(_ verdict: UpdateVerdict) -> Turn {
+    private func apply(_ verdict: UpdateVerdict) -> Turn {
         switch verdict {
         case .ok:
             return .finish(.allowed, after: "PF1.4/1.1a")
@@ -58,21 +41,14 @@ struct ApplyUpdatePolicy: Flow {
         case .warn(let blockedIn):
             return Turn(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(blockedIn))
         case .block(updateAvailable: true):
-            self.state = .blocked
-            let scene = Scene("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
-                .offering((.close, "PF1.4/2.1a"), (.toStore, "PF1.4/2.1b"))
-            return .show(scene.because(.updateNeeded), after: "PF1.4/1.1e")
+            return .goTo(BlockedVersion(updateExists: true), after: "PF1.4/1.1e")
         case .block(updateAvailable: false):
-            self.state = .blocked
-            let scene = Scene("PF1.4/3.1", .screen, .appIsBlocked, .versionBlocked)
-                .offering((.help, "PF1.4/3.1a"), (.toStore, "PF1.4/3.1b"))
-            return .show(scene.because(.updateNeeded), after: "PF1.4/1.1f")
+            return .goTo(BlockedVersion(updateExists: false), after: "PF1.4/1.1f")
         }
     }
 
     /// Serves with the stored answer where the server cannot be reached, as long as it holds.
-    private mutating func fail(_ failure: Failure, _ facts: Facts) -> Turn {
-        self.state = .failed
+    private func fail(_ failure: Failure, _ facts: Facts) -> Turn {
         let stored = facts.lastUpdate?.verdict(at: facts.now, for: facts.appVersion)
         switch failure {
         case .noInternet:
@@ -85,6 +61,37 @@ struct ApplyUpdatePolicy: Flow {
             return RevokedWallet.turn(to: revocation)
         case .deviceInsecure, .generic:
             return .call(ErrorScreen(failure, at: "PF1.4/1.1"))
+        }
+    }
+}
+
+/// PF1.4/2 and 3: this version may not be used any more; nothing else of the app can be reached from here.
+struct BlockedVersion: Flow {
+    private let updateExists: Bool
+
+    init(updateExists: Bool) {
+        self.updateExists = updateExists
+    }
+
+    var place: Place { .beforeLock }
+
+    mutating func start(_ facts: Facts) -> Turn {
+        let scene =
+            if self.updateExists {
+                Scene("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
+                    .offering((.close, "PF1.4/2.1a"), (.toStore, "PF1.4/2.1b"))
+            } else {
+                Scene("PF1.4/3.1", .screen, .appIsBlocked, .versionBlocked)
+                    .offering((.help, "PF1.4/3.1a"), (.toStore, "PF1.4/3.1b"))
+            }
+        return .show(scene.because(.updateNeeded))
+    }
+
+    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+        switch action {
+        case .close: .leave(.closed)
+        case .toStore: .leave(.storeOpened)
+        case _: .stay
         }
     }
 }

@@ -14,6 +14,19 @@ struct ConfirmProtectedAction: Flow {
     }
 
     private var state = State.entering
+    private let isCancelable: Bool
+
+    /// `isCancelable` where Cancel is offered beside Back.
+    init(isCancelable: Bool = true) {
+        self.isCancelable = isCancelable
+    }
+
+    var endsWithLock: Bool {
+        switch self.state {
+        case .entering, .forgot: false
+        case .validating, .askingStatus, .applyingPolicy: true
+        }
+    }
 
     mutating func start(_ facts: Facts) -> Turn {
         self.askPIN()
@@ -79,15 +92,10 @@ struct ConfirmProtectedAction: Flow {
 
     private mutating func askPIN() -> Turn {
         self.state = .entering
-        return .show(
-            Scene("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
-                .askingPIN("PF2.4/1.1a")
-                .offering(
-                    (.back, "PF2.4/1.1b"),
-                    (.cancel, "PF2.4/1.1c"),
-                    (.forgotPIN, "PF2.4/1.1d"),
-                    (.help, "PF2.4/1.1e")
-                )
-        )
+        var scene = Scene("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
+            .askingPIN("PF2.4/1.1a")
+            .offering((.back, "PF2.4/1.1b"))
+        if self.isCancelable { scene = scene.offering((.cancel, "PF2.4/1.1c")) }
+        return .show(scene.offering((.forgotPIN, "PF2.4/1.1d"), (.help, "PF2.4/1.1e")))
     }
 }

@@ -14,6 +14,9 @@ struct IntroduceTheApp: Flow {
 
     private var state = State.first
 
+    // A link cannot be kept for a wallet that is yet to be made (PF2.7).
+    var takesLink: Bool { true }
+
     mutating func start(_ facts: Facts) -> Turn {
         self.present(.first)
     }

@@ -6,8 +6,9 @@ internal import Vocabulary
 ///                │ rooted                             └──revoked──▶ RevokedWallet (4 to 7)
 ///                └──▶ error device-insecure
 ///
-///     resume:  locked ──▶ UC2.3 ──unlocked──▶ the screen that was there
-///              else ────────────────────────▶ the screen that was there
+///     resume:  not set up ──────────────────────────▶ the screen that was there
+///              locked ──▶ UC2.3 ──unlocked──────────▶ the screen that was there
+///              else ──(PID)──▶ PF2.7 ──any result──▶ the screen that was there
 struct OpenTheApp: Flow {
     /// What started the app.
     enum Startup: Sendable {
@@ -23,6 +24,7 @@ struct OpenTheApp: Flow {
         case updating
         case askingStatus
         case unlocking
+        case resolvingLink(hasPID: Bool)
     }
 
     private var state: State
@@ -31,7 +33,19 @@ struct OpenTheApp: Flow {
         self.state = .starting(startup)
     }
 
-    var mayBeCovered: Bool { false }
+    var place: Place {
+        switch self.state {
+        case .starting(.launch), .splash, .updating, .askingStatus: .beforeLock
+        case .starting(.resume), .unlocking, .resolvingLink: .anywhere
+        }
+    }
+
+    var endsWithLock: Bool {
+        switch self.state {
+        case .starting(.launch), .splash, .updating, .askingStatus: false
+        case .starting(.resume), .unlocking, .resolvingLink: true
+        }
+    }
 
     mutating func start(_ facts: Facts) -> Turn {
         switch self.state {
@@ -41,7 +55,7 @@ struct OpenTheApp: Flow {
             return .show(scene, after: "UC1.2/1.1a")
         case .starting(.resume):
             return self.resumeApp(facts)
-        case .splash, .updating, .askingStatus, .unlocking:
+        case .splash, .updating, .askingStatus, .unlocking, .resolvingLink:
             return .stay
         }
     }
@@ -60,8 +74,14 @@ struct OpenTheApp: Flow {
             return self.askStatus(facts)
         case (.askingStatus, .tryAgain):
             return .ask(.askStatus)
-        case (.unlocking, .unlocked):
+        case (.resolvingLink(hasPID: false), .link):
             return .finish(.returned)
+        case (.resolvingLink(hasPID: true), .link(.none)):
+            return .finish(.returned, after: "UC1.2/3.4a")
+        case (.resolvingLink(hasPID: true), .link(.rejected)):
+            return .finish(.returned, after: "UC1.2/3.4b")
+        case (.resolvingLink(hasPID: true), .link(.accepted)):
+            return .finish(.returned, after: "UC1.2/3.4c")
         case (_, .closed):
             return .leave(.closed)
         case (_, _):
@@ -78,7 +98,7 @@ struct OpenTheApp: Flow {
         case .status(.revoked(let revocation)), .failed(.revoked(let revocation)):
             return RevokedWallet.turn(to: revocation)
         case .failed(.noInternet), .failed(.serverUnreachable):
-            // A revocation is final as far as this wallet knows; without one the PIN screen will find out.
+            // A revocation is final as far as this wallet knows; without one the lock will find out.
             if let revocation = facts.lastRevocation { return RevokedWallet.turn(to: revocation) }
             return self.enterApp(facts)
         case .failed(let failure):
@@ -114,9 +134,12 @@ struct OpenTheApp: Flow {
             self.state = .unlocking
             return .call(UnlockTheApp(then: .resume), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
         }
-        guard facts.hasPID else {
-            return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b")
+        self.state = .resolvingLink(hasPID: facts.hasPID)
+        if facts.hasPID {
+            return .call(ResolveUniversalLink(), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3a")
         }
-        return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3a", "UC1.2/3.4a")
+        let steps: [StepID] = ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b"]
+        // Without an identity the page goes on without PF2.7; a link that came along is told so by it (PF2.7/3).
+        return Turn(facts.link == nil ? .finish(.returned) : .call(ResolveUniversalLink()), steps: steps)
     }
 }

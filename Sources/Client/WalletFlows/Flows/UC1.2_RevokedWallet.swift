@@ -13,7 +13,6 @@ struct RevokedWallet: Flow {
         case message
         case contact
         case moreInformation
-        case wiping
     }
 
     private var state = State.message
@@ -33,7 +32,7 @@ struct RevokedWallet: Flow {
         }
     }
 
-    var mayBeCovered: Bool { false }
+    var place: Place { .beforeLock }
 
     mutating func start(_ facts: Facts) -> Turn {
         self.state = .message
@@ -49,7 +48,6 @@ struct RevokedWallet: Flow {
             self.state = .moreInformation
             return .show(Scene("UC1.2/7.2", .screen, .moreInformation).offering((.back, "UC1.2/7.2a")))
         case (.message, .createNewWallet):
-            self.state = .wiping
             return .call(WipeAppData(confirmed: true))
         case (.contact, .call):
             return .leave(.suspended)

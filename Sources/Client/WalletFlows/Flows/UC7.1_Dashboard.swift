@@ -1,50 +1,43 @@
 /// UC7.1 The dashboard with its menu and settings: where an unlocked wallet with an identity rests.
 ///
-///     dashboard ⇄ menu ⇄ settings ──▶ UC2.6, UC9.12, UC9.4
-///                  └──Log out──▶ locking ──▶ UC2.3
+///     dashboard ⇄ menu ⇄ settings ──▶ UC2.6, UC2.2, UC9.12, UC9.4
+///                  └──Log out──▶ LOCK/1.2
 struct Dashboard: Flow {
-    enum Place: Sendable {
+    enum Page: Sendable {
         case dashboard
         case menu
         case settings
-        case locking
     }
 
-    private var place: Place
+    private var page: Page
 
-    init(at place: Place = .dashboard) {
-        self.place = place
+    init(at page: Page = .dashboard) {
+        self.page = page
     }
+
+    var place: Place { .behindLock }
 
     mutating func start(_ facts: Facts) -> Turn {
-        self.present(self.place)
+        self.present(self.page)
     }
 
     mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.place, action) {
+        switch (self.page, action) {
         case (.dashboard, .menu), (.settings, .back): return self.present(.menu)
         case (.menu, .back): return self.present(.dashboard)
         case (.menu, .settings): return self.present(.settings)
-        case (.menu, .logOut):
-            self.place = .locking
-            return .ask(.lock)
+        case (.menu, .logOut): return .lock(.logOut)
         case (.settings, .changePIN): return .call(ChangePIN())
+        case (.settings, .biometrics): return .call(ManageBiometrics())
         case (.settings, .deletionCode): return .call(ViewDeletionCode())
         case (.settings, .deleteData): return .call(WipeAppData())
         case (_, _): return .stay
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.place, answer) {
-        case (.locking, .locked): .goTo(UnlockTheApp(then: .enter), after: "LOCK/1.2")
-        case (_, _): .stay
-        }
-    }
-
-    private mutating func present(_ place: Place) -> Turn {
-        self.place = place
-        switch place {
+    private mutating func present(_ page: Page) -> Turn {
+        self.page = page
+        switch page {
         case .dashboard:
             return .show(Scene("UC7.1/1.1", .screen, .dashboard).offering((.menu, "UC7.1/1.1a")))
         case .menu:
@@ -57,13 +50,12 @@ struct Dashboard: Flow {
                 Scene("UC7.1/1.3", .screen, .settings)
                     .offering(
                         (.changePIN, "UC7.1/1.3a"),
+                        (.biometrics, "UC7.1/1.3b"),
                         (.deletionCode, "UC7.1/1.3c"),
                         (.deleteData, "UC7.1/1.3d"),
                         (.back, "UC7.1/1.3e")
                     )
             )
-        case .locking:
-            return .ask(.lock)
         }
     }
 }

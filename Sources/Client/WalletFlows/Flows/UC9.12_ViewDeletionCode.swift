@@ -13,6 +13,15 @@ struct ViewDeletionCode: Flow {
 
     private var state = State.confirming
 
+    var place: Place { .behindLock }
+
+    var endsWithLock: Bool {
+        switch self.state {
+        case .confirming: false
+        case .asking, .code: true
+        }
+    }
+
     mutating func start(_ facts: Facts) -> Turn {
         self.state = .confirming
         return .call(ConfirmProtectedAction())

@@ -44,7 +44,7 @@ struct WipeAppData: Flow {
         switch result {
         case .tryAgain: .ask(.wipe)
         case .closed: .finish(.returned)
-        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked: .stay
+        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked, .link: .stay
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Presence
 internal import Vocabulary
 
 /// The English texts, in the founding documents' wording.
@@ -46,12 +47,40 @@ struct English {
         case .pinDifferentStartOver: "PIN is different, start over"
         case .sureToStop: "Are you sure you want to stop?"
         case .stopped: "Stopped"
+        case .configureBiometrics: "Configure Biometrics"
+        case .wantsBiometrics(let kind): "Do you want to unlock the app with \(Self.kind(kind))?"
         case .setupConfirmed: "Confirm PIN/biometric setup"
         case .walletSecured: "Your \(self.product) is secured"
         case .writeDownDeletionCode: "Write down deletion code"
         case .deletionCodePurpose: "You use this code to delete your \(self.product) from a distance."
         case .openWithPIN: "Open app with PIN"
         case .openWithYourPIN: "Open with your PIN"
+        case .enterPINToFinish: "Enter your PIN once to finish securing your app"
+        case .biometricNotRecognized: "Biometric not recognized"
+        case .biometricTryAgain: "Try again, or open the app with your PIN."
+        case .biometricNotRecognizedEnterPIN: "Biometric not recognized enter your PIN"
+        case .biometricNotRecognizedThenPIN: "Biometric not recognized, enter your PIN"
+        case .biometricUsePIN: "Open the app with your PIN."
+        case .biometricTooMany: "Too many failed attempts. Open with PIN"
+        case .biometricUnlockFailed: "Biometric unlock failed"
+        case .biometricNoFallback(let reason): Self.warning(reason)
+        case .prompt(let purpose): self.question(purpose)
+        case .promptAccepts(let method, let kind): "Confirm with \(Self.means(method, kind))."
+        case .biometrics: "Biometrics"
+        case .biometricsAreOn: "You can open the app without your PIN."
+        case .biometricsAreOff: "You open the app with your PIN."
+        case .noBiometricEnrolled: "No biometric set up"
+        case .enrollBiometricFirst: "Set up your face or fingerprint in the settings of this device first."
+        case .unlockWith: "Unlock with"
+        case .unlockWithWhat: "What do you want to open the app with?"
+        case .scanWithWallet: "Scan QR code with \(self.product)"
+        case .scanWithWalletWhy: "For your safety, scan this QR code with the app itself."
+        case .notReady: "Your \(self.product) is not ready"
+        case .notReadyWhy: "Add your identity first. Then open the link again."
+        case .finishFirst(let session): "Finish \(Self.name(session))"
+        case .finishFirstWhy: "Finish what you are doing first. Then open the link again."
+        case .stillThere: "Are you still there?"
+        case .locksAt(let end): "The app locks itself in \(Self.time(end - self.now))."
         case .confirmWithPIN: "Confirm with PIN"
         case .confirmWithYourPIN: "Confirm with your PIN"
         case .wrongPINRetry: "Wrong PIN, retry"
@@ -96,6 +125,7 @@ struct English {
     func title(_ action: ActionID) -> String {
         switch action {
         case .back: "Back"
+        case .biometric: "Biometric"
         case .biometrics: "Biometrics"
         case .call: "Call"
         case .cancel: "Cancel"
@@ -106,6 +136,11 @@ struct English {
         case .deleteData: "Delete data"
         case .deleteWallet: "Delete Wallet"
         case .deletionCode: "Deletion code"
+        case .devicePasscode: "Device passcode"
+        case .disable: "Disable"
+        case .either: "Either"
+        case .enable: "Enable"
+        case .enterPassword: "Enter Password"
         case .forgotPIN: "Forgot PIN"
         case .help: "Help"
         case .info: "Info"
@@ -117,7 +152,9 @@ struct English {
         case .ok: "OK"
         case .readMore: "Read more information"
         case .readPrivacyStatement: "Read Privacy Statement"
+        case .resetWallet: "Reset wallet"
         case .retry: "Retry"
+        case .scanQRCode: "Scan QR code"
         case .settings: "Settings"
         case .skip: "Skip"
         case .startOver: "Start over"
@@ -125,6 +162,7 @@ struct English {
         case .toStore: "To Play/App Store"
         case .tryAgain: "Try again"
         case .writtenDown: "I have written it down"
+        case .yesContinue: "Yes continue"
         case .yesDelete: "Yes Delete"
         case .yesStop: "Yes stop"
         }
@@ -132,16 +170,72 @@ struct English {
 
     /// "59 more seconds", "1 more second", "2 more minutes": under a minute in seconds, else in minutes, rounded up.
     static func countdown(_ remaining: Duration) -> String {
-        let seconds = max(0, (remaining.milliseconds + 999) / 1000)
-        guard seconds >= 60 else { return seconds == 1 ? "1 more second" : "\(seconds) more seconds" }
-        let minutes = (seconds + 59) / 60
-        return minutes == 1 ? "1 more minute" : "\(minutes) more minutes"
+        switch Countdown(remaining) {
+        case .seconds(let count): count == 1 ? "1 more second" : "\(count) more seconds"
+        case .minutes(let count): count == 1 ? "1 more minute" : "\(count) more minutes"
+        }
+    }
+
+    private static func time(_ remaining: Duration) -> String {
+        switch Countdown(remaining) {
+        case .seconds(let count): count == 1 ? "1 second" : "\(count) seconds"
+        case .minutes(let count): count == 1 ? "1 minute" : "\(count) minutes"
+        }
+    }
+
+    private static func kind(_ kind: BiometricSupport) -> String {
+        switch kind {
+        case .face: "Face ID"
+        case .fingerprint: "Fingerprint"
+        case .none, .notEnrolled: "biometrics"
+        }
+    }
+
+    private static func means(_ method: UnlockMethod, _ kind: BiometricSupport) -> String {
+        switch method {
+        case .biometric: Self.kind(kind)
+        case .passcode: "the passcode of this device"
+        case .either: "\(Self.kind(kind)) or the passcode of this device"
+        }
+    }
+
+    private func question(_ purpose: Prompt.Purpose) -> String {
+        switch purpose {
+        case .unlock: "Open \(self.product)"
+        case .enable: "Turn on biometric unlock"
+        case .disable: "Turn off biometric unlock"
+        case .changePIN: "Change PIN"
+        case .migrate: "Finish securing your app"
+        }
+    }
+
+    private static func warning(_ reason: BiometricFailure) -> String {
+        switch reason {
+        case .mayTryAgain:
+            "Your wallet cannot be opened without it. Try again, or reset your wallet: all data in it will be deleted."
+        case .lockedOut:
+            "Too many failed attempts. Unlock this device with its passcode and start the app again, or reset your "
+                + "wallet: all data in it will be deleted."
+        case .keyIsGone:
+            "What opens your wallet is no longer on this device. You can only reset your wallet: all data in it will be "
+                + "deleted."
+        }
+    }
+
+    private static func name(_ session: HostSession) -> String {
+        switch session {
+        case .pinRecovery: "PIN recovery"
+        case .disclosure: "disclosure"
+        case .issuance: "issuance"
+        case .transfer: "transfer"
+        }
     }
 
     private static func length(_ duration: Duration) -> String {
-        let hours = max(1, (duration.milliseconds + 3_599_999) / 3_600_000)
-        guard hours >= 48 else { return hours == 1 ? "1 hour" : "\(hours) hours" }
-        return "\(hours / 24) days"
+        switch LongTime(duration) {
+        case .hours(let count): count == 1 ? "1 hour" : "\(count) hours"
+        case .days(let count): "\(count) days"
+        }
     }
 
     private static func attempts(_ count: Int) -> String {

@@ -24,6 +24,8 @@ public struct Scene: Sendable {
         case attemptsLeft(Int)
         case finalRound(Bool)
         case blockedUntil(Timestamp)
+        /// The app locks itself then.
+        case locksAt(Timestamp)
         case brokenRule(PINRule)
         case correlationID(String)
         case product
@@ -73,9 +75,14 @@ public struct Scene: Sendable {
         return scene
     }
 
-    func prompting(_ prompt: Prompt) -> Scene {
-        var scene = self
-        scene.kind = .osPrompt
+    /// A prompt of the operating system, in the words that the app gives it.
+    static func prompting(_ prompt: Prompt, at step: StepID, _ facts: Facts) -> Scene {
+        var scene = Scene(
+            step,
+            .osPrompt,
+            .prompt(prompt.purpose),
+            .promptAccepts(prompt.accepts, facts.biometrics)
+        )
         scene.prompt = prompt
         return scene
     }

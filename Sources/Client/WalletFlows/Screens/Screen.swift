@@ -55,6 +55,7 @@ public struct Screen: Hashable, Sendable {
 /// Everything that can be selected on some screen; a scenario and the command line name it so.
 public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case back
+    case biometric
     case biometrics
     case call
     case cancel
@@ -65,6 +66,11 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case deleteData = "delete-data"
     case deleteWallet = "delete-wallet"
     case deletionCode = "deletion-code"
+    case devicePasscode = "device-passcode"
+    case disable
+    case either
+    case enable
+    case enterPassword = "enter-password"
     case forgotPIN = "forgot-pin"
     case help
     case info
@@ -76,7 +82,9 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case ok
     case readMore = "read-more-information"
     case readPrivacyStatement = "read-privacy-statement"
+    case resetWallet = "reset-wallet"
     case retry
+    case scanQRCode = "scan-qr-code"
     case settings
     case skip
     case startOver = "start-over"
@@ -84,6 +92,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case toStore = "to-store"
     case tryAgain = "try-again"
     case writtenDown = "written-down"
+    case yesContinue = "yes-continue"
     case yesDelete = "yes-delete"
     case yesStop = "yes-stop"
 }

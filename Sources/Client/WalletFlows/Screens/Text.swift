@@ -1,3 +1,4 @@
+public import Presence
 public import Vocabulary
 
 /// Every title and message of the app, by what it says; each language puts all of them into words.
@@ -25,10 +26,26 @@ public enum Text: Hashable, Sendable {
     case pinDifferentRetry, pinDifferentStartOver
     case sureToStop, stopped
     // UC2.1
+    case configureBiometrics, wantsBiometrics(BiometricSupport)
     case setupConfirmed, walletSecured
     case writeDownDeletionCode, deletionCodePurpose
     // UC2.3 and PF2.4
-    case openWithPIN, openWithYourPIN
+    case openWithPIN, openWithYourPIN, enterPINToFinish
+    case biometricNotRecognized, biometricTryAgain
+    case biometricNotRecognizedEnterPIN, biometricNotRecognizedThenPIN, biometricUsePIN
+    case biometricTooMany
+    case biometricUnlockFailed, biometricNoFallback(BiometricFailure)
+    // Prompts of the operating system, and UC2.2
+    case prompt(Prompt.Purpose), promptAccepts(UnlockMethod, BiometricSupport)
+    case biometrics, biometricsAreOn, biometricsAreOff
+    case noBiometricEnrolled, enrollBiometricFirst
+    case unlockWith, unlockWithWhat
+    // PF2.7
+    case scanWithWallet, scanWithWalletWhy
+    case notReady, notReadyWhy
+    case finishFirst(HostSession), finishFirstWhy
+    // LOCK
+    case stillThere, locksAt(Timestamp)
     case confirmWithPIN, confirmWithYourPIN
     // PF2.8
     case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)

@@ -5,6 +5,7 @@ public struct Wording: Hashable, Sendable {
     /// The languages there are; a new one is a case and its file of texts.
     public enum Language: String, Hashable, Sendable, CaseIterable {
         case english = "en"
+        case dutch = "nl"
     }
 
     public var language: Language
@@ -49,6 +50,7 @@ public struct Wording: Hashable, Sendable {
         case .attemptsLeft(let count): values["attemptsLeft"] = .number(Int64(count))
         case .finalRound(let isFinal): values["finalRound"] = .truth(isFinal)
         case .blockedUntil(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
+        case .locksAt(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
         case .brokenRule(let rule): values["rule"] = .text(rule.rawValue)
         case .correlationID(let id): values["correlationID"] = .text(id)
         case .product: values["product"] = .text(self.product)
@@ -60,12 +62,14 @@ public struct Wording: Hashable, Sendable {
     private func words(_ text: Text, at now: Timestamp) -> String {
         switch self.language {
         case .english: English(product: self.product, now: now).words(text)
+        case .dutch: Dutch(product: self.product, now: now).words(text)
         }
     }
 
     private func title(_ action: ActionID) -> String {
         switch self.language {
         case .english: English(product: self.product, now: .init(milliseconds: 0)).title(action)
+        case .dutch: Dutch(product: self.product, now: .init(milliseconds: 0)).title(action)
         }
     }
 }

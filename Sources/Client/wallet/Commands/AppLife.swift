@@ -1,31 +1,27 @@
 import ArgumentParser
-internal import Devices
-internal import Lab
 internal import HostSystem
-internal import Vocabulary
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// One life of the app process: home, device, server and wallet, from launch to the last screen.
+/// One life of the app process, from launch to the last screen: what a one-shot command is.
 struct AppLife {
-    let wallet: Wallet
-    let device: SimulatedDevice
+    let phone: Phone
     let printer: Printer
-    let serverAddress: String
-    private let home: WalletHome
 
     /// Runs a command from launch to end, prints how it ended, and ends the process with its exit code.
     static func run(
         _ options: WalletOptions,
+        _ output: OutputOptions,
         _ body: (AppLife) async throws(CommandFailure) -> ExitStatus
     ) async throws {
         StandardStreams.ignoreBrokenPipes()
-        let printer = Printer(isJSON: options.json, showsSteps: options.trace)
+        let printer = Printer(isJSON: output.json, showsSteps: output.trace)
         let status: ExitStatus
         do throws(CommandFailure) {
-            let life = try AppLife(options, printer)
-            status = try await body(life)
-            await life.wallet.close()
+            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.hear)
+            status = try await body(AppLife(phone: phone, printer: printer))
+            await phone.endProcess()
         } catch {
             printer.fail(error)
             throw error.status.exitCode
@@ -34,65 +30,44 @@ struct AppLife {
         if status != .done { throw status.exitCode }
     }
 
-    private init(_ options: WalletOptions, _ printer: Printer) throws(CommandFailure) {
-        let home = try WalletHome(options.home)
-        let settings = try WalletSettings(home: home, lab: options.lab)
-        let clock = try Self.clock(settings)
-        self.home = home
-        self.printer = printer
-        self.device = try Self.device(options.device, home, settings, clock)
-        let dialer: TLSDialer
-        do throws(TLSDialer.NotUsable) {
-            dialer = try TLSDialer(settings.server)
+    func launch() async throws(CommandFailure) -> Screen {
+        do throws(PhoneError) {
+            return try await self.phone.launch()
         } catch {
-            throw .usage("\(error)")
-        }
-        self.serverAddress = dialer.address
-        do {
-            self.wallet = try Wallet(
-                disk: try FolderDisk(folder: home.appFolder),
-                device: self.device,
-                dialer: dialer,
-                clock: clock,
-                wording: settings.wording,
-                skipsSplash: true,
-                observer: printer.hear
-            )
-        } catch {
-            throw .failed("\(error)")
+            throw CommandFailure(error)
         }
     }
 
     /// Selects an action; that the screen does not offer it is a failure of this program.
     func perform(_ action: ActionID) async throws(CommandFailure) -> Screen {
-        do throws(WalletError) {
-            return try await self.wallet.perform(action)
+        do throws(PhoneError) {
+            return try await self.phone.tap(action)
         } catch {
-            throw .failed("\(error)")
+            throw CommandFailure(error)
         }
     }
 
     /// Enters a PIN; that the screen asks for none is a failure of this program.
     func enter(_ input: PINInput) async throws(CommandFailure) -> Screen {
-        do throws(WalletError) {
-            return try await self.wallet.enter(input)
+        do throws(PhoneError) {
+            return try await self.phone.enter(input)
         } catch {
-            throw .failed("\(error)")
+            throw CommandFailure(error)
         }
     }
 
     /// Goes to what the command is named for.
     func open(_ destination: AppStateMachine.Destination) async throws(CommandFailure) -> Screen {
-        do throws(WalletError) {
-            return try await self.wallet.open(destination)
+        do throws(PhoneError) {
+            return try await self.phone.goTo(destination)
         } catch {
-            throw .failed("\(error)")
+            throw CommandFailure(error)
         }
     }
 
     /// How the run ended: by what stands in the way, or done if `goal` is reached.
     func status(reached goal: Bool) async -> ExitStatus {
-        let status = ExitStatus(await self.wallet.obstacle)
+        let status = ExitStatus(await self.phone.obstacle)
         return status == .done && !goal ? .cancelled : status
     }
 
@@ -101,40 +76,6 @@ struct AppLife {
         switch input {
         case .complete: return input
         case .malformed: throw .usage("a PIN has exactly six digits")
-        }
-    }
-
-    private static func clock(_ settings: WalletSettings) throws(CommandFailure) -> any WallClock {
-        guard let file = settings.clockFile else { return SystemClock() }
-        do throws(LabError) {
-            return try FollowedLabClock(file: file)
-        } catch {
-            throw .failed("the lab's clock cannot be read: \(error)")
-        }
-    }
-
-    private static func device(
-        _ options: DeviceOptions,
-        _ home: WalletHome,
-        _ settings: WalletSettings,
-        _ clock: any WallClock
-    ) throws(CommandFailure) -> SimulatedDevice {
-        do throws(DeviceError) {
-            var profile = DeviceProfile(options.platform?.platform ?? .android)
-            options.apply(to: &profile)
-            let device = try SimulatedDevice(
-                folder: home.deviceFolder,
-                authorityFolder: settings.authorityFolder ?? home.deviceFolder,
-                clock: clock,
-                new: profile
-            )
-            if let platform = options.platform?.platform, platform != device.platform {
-                throw DeviceError.storage("this phone is \(device.platform.rawValue), and stays so")
-            }
-            if !options.isEmpty { try device.update(options.apply) }
-            return device
-        } catch {
-            throw .usage("\(error)")
         }
     }
 }

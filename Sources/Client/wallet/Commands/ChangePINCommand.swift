@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -14,10 +15,11 @@ struct ChangePINCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             guard let old = try await Protected.open(.changePIN, life, pins) else {
                 return await life.status(reached: false)
@@ -42,10 +44,11 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             let screen = try await Protected.open(.deletionCode, life, pins)
             return await life.status(reached: screen?.step == "UC9.12/1.2")
@@ -61,14 +64,14 @@ enum Protected {
         _ life: AppLife,
         _ pins: PINSource
     ) async throws(CommandFailure) -> Screen? {
-        let screen = await life.wallet.launch()
+        let screen = try await life.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }
         guard screen.step == "UC2.3/1.3" else { return nil }
         let pin = try AppLife.sixDigits(try pins.next("PIN: "))
         _ = try await life.enter(pin)
-        guard await !life.wallet.isLocked else { return nil }
+        guard await !life.phone.isLocked else { return nil }
         _ = try await life.open(destination)
         return try await life.enter(pin.enteredAgain())
     }

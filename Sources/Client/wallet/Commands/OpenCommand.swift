@@ -1,6 +1,7 @@
 import ArgumentParser
 internal import Devices
 internal import Vocabulary
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -12,10 +13,11 @@ struct OpenCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+            _ = try await life.launch()
             return await life.status(reached: true)
         }
     }
@@ -30,18 +32,19 @@ struct StatusCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
-            let setup = await life.wallet.setup
-            let walletID = await life.wallet.walletID?.description
-            var rows = [("setup", setup.rawValue)]
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+            _ = try await life.launch()
+            let setup = await life.phone.setup
+            let walletID = await life.phone.walletID?.description
+            var rows = [("setup", (setup ?? .notStarted).rawValue)]
             if let walletID { rows.append(("walletID", walletID)) }
             rows += [
-                ("server", life.serverAddress),
-                ("platform", life.device.platform.rawValue),
-                ("appVersion", life.device.appVersion),
+                ("server", life.phone.serverAddress),
+                ("platform", life.phone.device.platform.rawValue),
+                ("appVersion", life.phone.device.appVersion),
             ]
             life.printer.tell(rows)
             life.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -18,20 +19,21 @@ struct SetupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, once it was shown.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
-            var screen = await life.wallet.launch()
+            var screen = try await life.launch()
             switch screen.step {
             case "UC1.1/1.1":
                 screen = try await self.choosePIN(life, pins)
             case "UC2.3/1.3":
-                guard await life.wallet.setup != .done else {
+                guard await life.phone.setup != .done else {
                     throw .usage("this wallet is set up already; `wallet wipe` deletes it")
                 }
                 let input = try AppLife.sixDigits(try pins.next("PIN: "))
@@ -40,7 +42,7 @@ struct SetupCommand: AsyncParsableCommand {
                 return await life.status(reached: false)
             }
             screen = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
-            let isUnlocked = await !life.wallet.isLocked
+            let isUnlocked = await !life.phone.isLocked
             return await life.status(reached: isUnlocked)
         }
     }

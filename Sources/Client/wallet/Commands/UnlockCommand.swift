@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -11,19 +12,20 @@ struct UnlockCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, where the setup was left before.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
             guard let screen = try await Unlocking.launchAndEnter(life, pins) else {
                 return await life.status(reached: false)
             }
             _ = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
-            let isUnlocked = await !life.wallet.isLocked
+            let isUnlocked = await !life.phone.isLocked
             return await life.status(reached: isUnlocked)
         }
     }
@@ -33,7 +35,7 @@ struct UnlockCommand: AsyncParsableCommand {
 enum Unlocking {
     /// Nil where the app does not come to ask for the PIN.
     static func launchAndEnter(_ life: AppLife, _ pins: PINSource) async throws(CommandFailure) -> Screen? {
-        let screen = await life.wallet.launch()
+        let screen = try await life.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }

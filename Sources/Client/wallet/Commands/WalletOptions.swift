@@ -1,8 +1,9 @@
 import ArgumentParser
-internal import Devices
-internal import Vocabulary
+internal import Phone
+internal import WalletCore
+internal import WalletFlows
 
-/// What every command takes: which wallet, which server, which output.
+/// What every command takes: which wallet, which server, which phone.
 struct WalletOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -24,14 +25,52 @@ struct WalletOptions: ParsableArguments {
     )
     var lab: String?
 
+    @Option(
+        help: ArgumentHelp("The language of the app: en or nl; wallet.yaml's where it is left out.", valueName: "code"),
+        completion: .list(Wording.Language.allCases.map(\.rawValue))
+    )
+    var language: LanguageName?
+
+    @OptionGroup(title: "Simulated device")
+    var device: DeviceOptions
+
+    /// A language by its code.
+    struct LanguageName: ExpressibleByArgument {
+        let language: Wording.Language
+
+        init?(argument: String) {
+            guard let language = Wording.Language(rawValue: argument) else { return nil }
+            self.language = language
+        }
+
+        static var allValueStrings: [String] { Wording.Language.allCases.map(\.rawValue) }
+    }
+
+    /// The phone that the options name, with the device changed as they say.
+    func phone(
+        _ behavior: Phone.Behavior,
+        observer: @escaping @Sendable (WalletEvent) -> Void
+    ) throws(CommandFailure) -> Phone {
+        do throws(PhoneError) {
+            let home = try PhoneHome(self.home)
+            var settings = try WalletSettings(home: home, lab: self.lab)
+            if let language = self.language?.language { settings.wording.language = language }
+            let phone = try Phone(home, settings, new: try self.device.newProfile(), behavior, observer: observer)
+            try self.device.change(phone.device)
+            return phone
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// How a one-shot command talks.
+struct OutputOptions: ParsableArguments {
     @Flag(help: "Print one JSON object a line (docs/wallet-output.schema.json).")
     var json = false
 
     @Flag(help: "Print the steps of the flows as they are taken, such as UC2.1/1.3b.")
     var trace = false
-
-    @OptionGroup(title: "Simulated device")
-    var device: DeviceOptions
 }
 
 /// Where a command's PINs come from.
@@ -50,93 +89,5 @@ struct PINOptions: ParsableArguments {
 
     func source() throws(CommandFailure) -> PINSource {
         try PINSource(descriptor: self.pinFd, file: self.pinFile)
-    }
-}
-
-/// What the simulated phone is; stays so until it is changed.
-struct DeviceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("android or ios; decided when the phone is first used.", valueName: "name"))
-    var platform: PlatformName?
-
-    @Flag(inversion: .prefixedNo, help: "The phone is rooted or jailbroken.")
-    var rooted: Bool?
-
-    @Option(help: ArgumentHelp("The phone's network: on or off.", valueName: "state"))
-    var network: NetworkState?
-
-    @Option(help: ArgumentHelp("The app's package, or team and bundle.", valueName: "id"))
-    var appID: String?
-
-    @Option(help: ArgumentHelp("The app's version, such as 1.4.0.", valueName: "version"))
-    var appVersion: String?
-
-    @Option(help: ArgumentHelp("The operating system's version.", valueName: "version"))
-    var osVersion: String?
-
-    @Option(help: ArgumentHelp("The phone's model.", valueName: "text"))
-    var model: String?
-
-    @Option(help: ArgumentHelp("Android: the system's patch level, such as 202610.", valueName: "yyyymm"))
-    var patchLevel: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "What the phone's attestation does wrong, or none.",
-            discussion: "One of: \(Fault.allCases.map(\.rawValue).sorted().joined(separator: ", ")).",
-            valueName: "name"
-        )
-    )
-    var fault: DeviceFault?
-
-    enum NetworkState: String, ExpressibleByArgument, CaseIterable {
-        case on
-        case off
-    }
-
-    /// Whether any of them was given.
-    var isEmpty: Bool {
-        self.rooted == nil && self.network == nil && self.appID == nil && self.appVersion == nil
-            && self.osVersion == nil && self.model == nil && self.patchLevel == nil && self.fault == nil
-    }
-
-    func apply(to profile: inout DeviceProfile) {
-        if let rooted = self.rooted { profile.isRooted = rooted }
-        if let network = self.network { profile.hasNetwork = network == .on }
-        if let appID = self.appID { profile.appID = appID }
-        if let appVersion = self.appVersion { profile.appVersion = appVersion }
-        if let osVersion = self.osVersion { profile.osVersion = osVersion }
-        if let model = self.model { profile.model = model }
-        if let patchLevel = self.patchLevel { profile.osPatchLevel = patchLevel }
-        if let fault = self.fault { profile.fault = fault.fault }
-    }
-}
-
-/// A fault by its name, or none.
-struct DeviceFault: ExpressibleByArgument {
-    let fault: Fault?
-
-    init?(argument: String) {
-        if argument == "none" {
-            self.fault = nil
-        } else if let fault = Fault(rawValue: argument) {
-            self.fault = fault
-        } else {
-            return nil
-        }
-    }
-
-    static var allValueStrings: [String] { ["none"] + Fault.allCases.map(\.rawValue) }
-}
-
-/// A platform by its name.
-enum PlatformName: String, ExpressibleByArgument, CaseIterable {
-    case android
-    case ios
-
-    var platform: Platform {
-        switch self {
-        case .android: .android
-        case .ios: .iOS
-        }
     }
 }

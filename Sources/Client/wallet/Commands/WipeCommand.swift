@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import HostSystem
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -15,13 +16,14 @@ struct WipeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
+    @OptionGroup var output: OutputOptions
 
     @Flag(help: "Do not ask.")
     var yes = false
 
     func run() async throws {
-        try await AppLife.run(self.options) { life throws(CommandFailure) in
-            _ = await life.wallet.launch()
+        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+            _ = try await life.launch()
             _ = try await life.open(.wipe)
             let action: ActionID = self.isConfirmed ? .yesDelete : .cancel
             let screen = try await life.perform(action)

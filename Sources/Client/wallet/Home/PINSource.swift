@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HostSystem
+internal import Phone
 internal import WalletFlows
 
 /// Where a command's PINs come from: a prompt, a descriptor or a file, one a line.

@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import HostSystem
+internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
@@ -12,38 +13,33 @@ final class Printer: Sendable {
 
     private let isJSON: Bool
     private let showsSteps: Bool
-    private let palette: Palette
+    private let ink: Ink
     private let state = Mutex(State())
 
     init(isJSON: Bool, showsSteps: Bool) {
         self.isJSON = isJSON
         self.showsSteps = showsSteps
-        self.palette = Palette(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
+        self.ink = Ink(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
     }
 
     /// What the wallet says while it works.
     func hear(_ event: WalletEvent) {
+        if self.isJSON {
+            for line in OutputLine.lines(event) { self.write(line) }
+            return
+        }
         switch event {
         case .step(let step):
-            if self.isJSON {
-                self.write(.step(step.description))
-            } else if self.showsSteps {
-                StandardStreams.writeOutput(self.palette.dim(step.description) + "\n")
-            }
-        case .screen(let screen, let obstacle):
+            if self.showsSteps { StandardStreams.writeOutput(self.ink.dim(step.description) + "\n") }
+        case .screen(let screen, _):
             let passed = self.state.withLock { state in
                 defer { state.last = screen }
                 return state.last
             }
             // A code is shown once: also where a command goes on to the next screen.
-            if let passed, !self.isJSON, passed.values["deletionCode"] != nil { self.draw(passed) }
-            guard self.isJSON else { return }
-            self.write(.screen(screen))
-            if let error = Self.error(screen, obstacle) { self.write(error) }
-        case .event(let event):
-            self.say(event.rawValue)
-        case .locked(let isLocked):
-            self.say(isLocked ? "locked" : "unlocked")
+            if let passed, passed.values["deletionCode"] != nil { self.draw(passed) }
+        case .event, .locked:
+            return
         }
     }
 
@@ -58,7 +54,7 @@ final class Printer: Sendable {
         let width = rows.map(\.0.count).max() ?? 0
         for (name, value) in rows {
             let padding = String(repeating: " ", count: width - name.count)
-            StandardStreams.writeOutput("\(self.palette.dim(name + ":"))\(padding) \(value)\n")
+            StandardStreams.writeOutput("\(self.ink.dim(name + ":"))\(padding) \(value)\n")
         }
     }
 
@@ -90,42 +86,21 @@ final class Printer: Sendable {
     }
 
     private func draw(_ screen: Screen) {
-        var text = self.palette.bold(screen.title) + "\n"
+        var text = self.ink.bold(screen.title) + "\n"
         if !screen.message.isEmpty { text += screen.message + "\n" }
-        if case .text(let banner) = screen.values["banner"] { text += self.palette.highlight(banner) + "\n" }
-        if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.palette.bold(code))\n\n" }
+        if case .text(let banner) = screen.values["banner"] { text += self.ink.highlight(banner) + "\n" }
+        if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.ink.bold(code))\n\n" }
         for name in ["product", "version", "server"] {
             if case .text(let value) = screen.values[name] { text += "\(name): \(value)\n" }
         }
         let actions = screen.actions.map { "[\($0.title)]" }
-        if !actions.isEmpty { text += self.palette.dim(actions.joined(separator: " ")) + "\n" }
+        if !actions.isEmpty { text += self.ink.dim(actions.joined(separator: " ")) + "\n" }
         StandardStreams.writeOutput(text)
-    }
-
-    private static func error(_ screen: Screen, _ obstacle: Obstacle?) -> OutputLine? {
-        let id: String
-        switch obstacle {
-        case .some(.deviceInsecure): id = "device-insecure"
-        case .some(.noInternet): id = "no-internet"
-        case .some(.serverUnreachable): id = "server-unreachable"
-        case .some(.other): id = "generic"
-        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
-            .some(.pinNotAccepted), .none:
-            return nil
-        }
-        var correlationID: String?
-        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
-        return .error(
-            id: id,
-            correlationID: correlationID,
-            retry: screen.actions.contains { $0.id == .retry },
-            message: nil
-        )
     }
 }
 
 /// Colors, where they are wanted.
-struct Palette {
+struct Ink {
     let isOn: Bool
 
     func bold(_ text: String) -> String { self.paint(text, "1") }

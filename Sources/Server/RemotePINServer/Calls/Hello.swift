@@ -5,8 +5,8 @@ internal import Wire
 extension Conversation {
     /// The first call: on which terms this version of the app is served.
     mutating func hello(_ hello: Hello) async throws(CallFailure) -> CallResult {
-        let rules = self.services.rules
-        let update = rules.updates.verdict(on: hello.appVersion, platform: hello.platform)
+        let (rules, now) = (self.services.rules, self.services.clock.now())
+        let update = self.services.controls.verdict(on: hello.appVersion, platform: hello.platform, at: now)
         let store = self.services.store
         // Before the machine moves: a Hello that could not be answered may be said again.
         let solutionRevoked = try await stored { () throws(StoreError) in try await store.isSolutionRevoked() }
@@ -14,7 +14,7 @@ extension Conversation {
             try machine.receiveHello(servesVersion: !update.blocks)
         }
         let terms = ServerTerms(
-            serverTime: self.services.clock.now(),
+            serverTime: now,
             update: update,
             policy: rules.attempts,
             features: self.services.features,

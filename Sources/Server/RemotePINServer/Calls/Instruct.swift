@@ -70,13 +70,13 @@ extension Conversation {
     ) async throws(CallFailure) -> InstructResult {
         var identity = session.identity
         for _ in 0..<Self.looksAtIdentity {
-            let effect = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
+            let (effect, newIdentity) = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
             let attempt = Attempt(
                 walletID: session.walletID,
                 attemptID: body.attemptID,
                 namedKeyID: body.pinKeyID,
-                knownKeyID: identity.pinKeyID,
-                pinKey: identity.pinKey,
+                identity: identity.sealed,
+                pinKey: identity.record.pinKey,
                 candidate: body.candidate,
                 effect: effect,
                 policy: self.services.rules.attempts,
@@ -98,36 +98,40 @@ extension Conversation {
                 throw .pinKeyChanged(current: current)
             case .notValid(let verdict):
                 return try self.result(of: verdict)
-            case .valid(let effect):
-                return try await self.release(effect, to: session.walletID, after: body.instruction, on: identity)
+            case .valid(let result):
+                if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
+                return try await self.release(result, to: session.walletID)
             }
         }
         throw .contended
     }
 
-    /// What a right PIN will write, made before the step so that the step itself needs no key.
+    /// What a right PIN will write, made before the step so that the step itself needs no key; with it the wallet's
+    /// identity from then on, where that changes.
     private func effect(
         of instruction: Instruction,
-        on identity: IdentityRecord,
+        on identity: OpenedIdentity,
         of walletID: WalletID
-    ) async throws(CallFailure) -> Attempt.Effect {
+    ) async throws(CallFailure) -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
         let vault = self.services.vault
         switch instruction {
         case .checkPIN:
-            return .releaseShare
+            return (.releaseShare, nil)
         case .changePIN(let newKey, let newKeyID):
-            let record = identity.with(pinKey: newKey, id: newKeyID)
+            let record = identity.record.with(pinKey: newKey, id: newKeyID)
             let sealed = try await vaulted { () throws(VaultError) in
                 try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
             }
-            return .replacePINKey(identity: sealed, newKeyID: newKeyID)
+            return (
+                .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
+            )
         case .linkRecoveryCode(let code):
             let mac = try await vaulted { () throws(VaultError) in
                 try await vault.mac(code, for: .recoveryCodeIndex)
             }
-            return .linkRecoveryCode(mac: mac)
+            return (.linkRecoveryCode(mac: mac), nil)
         case .showDeletionCode:
-            return .readDeletionCode
+            return (.readDeletionCode, nil)
         }
     }
 
@@ -149,19 +153,14 @@ extension Conversation {
     }
 
     /// What a right PIN gives.
-    private mutating func release(
+    private func release(
         _ effect: AttemptOutcome.Effect,
-        to walletID: WalletID,
-        after instruction: Instruction,
-        on identity: IdentityRecord
+        to walletID: WalletID
     ) async throws(CallFailure) -> InstructResult {
         switch effect {
         case .unlockShare(let sealed):
             return .pinValid(unlockShare: try await self.share(sealed, as: .unlockShare, of: walletID))
         case .pinKeyReplaced:
-            if case .changePIN(let newKey, let newKeyID) = instruction {
-                self.machine.identityReplaced(by: identity.with(pinKey: newKey, id: newKeyID))
-            }
             self.log.info("PIN changed")
             return .pinChanged
         case .recoveryCodeLinked:

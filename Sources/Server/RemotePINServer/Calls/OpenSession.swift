@@ -23,8 +23,8 @@ extension Conversation {
             body: call.body
         )
         for _ in 0..<Self.looksAtIdentity {
-            let (identity, sealed) = try await self.prove(call, statement: statement)
-            if let result = try await self.begin(identity, sealed: sealed, release: release, of: call.walletID) {
+            let proven = try await self.prove(call, statement: statement)
+            if let result = try await self.begin(proven, release: release, of: call.walletID) {
                 return result
             }
             // The wallet has another identity now, and the proof may be another's: look again from the start.
@@ -32,11 +32,11 @@ extension Conversation {
         throw .contended
     }
 
-    /// The identity that the proof is good for, with the counter of the proof, and as it is stored.
+    /// The identity that the proof is good for, with the counter of the proof.
     private func prove(
         _ call: OpenSession,
         statement: Statement
-    ) async throws(CallFailure) -> (identity: ProvenIdentity, sealed: Sealed) {
+    ) async throws(CallFailure) -> ProvenIdentity {
         let store = self.services.store
         let stored = try await stored { () throws(StoreError) in try await store.identity(of: call.walletID) }
         guard let stored else {
@@ -45,9 +45,9 @@ extension Conversation {
             throw .authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
-        switch self.services.proofs.check(call.deviceProof, of: statement, by: identity) {
+        switch self.services.proofs.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
-            return (ProvenIdentity(record: identity, assertionCounter: counter), stored.identity)
+            return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
             throw .authentication(.deviceProof)
         }
@@ -56,7 +56,6 @@ extension Conversation {
     /// Takes the proof, durably, and opens the session; nil where the identity is not the current one any more.
     private mutating func begin(
         _ proven: ProvenIdentity,
-        sealed: Sealed,
         release: ConnectionStateMachine.ShareRelease,
         of walletID: WalletID
     ) async throws(CallFailure) -> CallResult? {
@@ -64,7 +63,7 @@ extension Conversation {
         services.registry.join(self.live, wallet: walletID)
         let session = NewSession(
             walletID: walletID,
-            identity: sealed,
+            identity: proven.identity.sealed,
             assertionCounter: proven.assertionCounter,
             policy: services.rules.attempts,
             now: now
@@ -75,16 +74,16 @@ extension Conversation {
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
                 share = try await self.share(sealedShare, as: .presenceShare, of: walletID)
             }
-            self.sessionOpened(proven.record, of: walletID, at: now)
+            self.sessionOpened(proven.identity, of: walletID, at: now)
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,
-                features: services.features,
+                features: services.features(of: walletID),
                 presenceShare: share
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):
-            self.sessionOpened(proven.record, of: walletID, at: now)
+            self.sessionOpened(proven.identity, of: walletID, at: now)
             return .openSession(.revoked(revocation))
         case .counterNotIncreased:
             throw .authentication(.assertionCounter)
@@ -93,11 +92,12 @@ extension Conversation {
         }
     }
 
-    private mutating func sessionOpened(_ identity: IdentityRecord, of walletID: WalletID, at now: Timestamp) {
+    private mutating func sessionOpened(_ identity: OpenedIdentity, of walletID: WalletID, at now: Timestamp) {
         let end = now + self.services.rules.sessionLifetime
         self.machine.sessionOpened(ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end))
         self.services.registry.sessionOpened(on: self.live.id, until: end)
         self.connection.sessionOpened()
+        self.services.lastSessions.note(walletID, at: now)
         self.log[metadataKey: "wallet"] = "\(walletID)"
         self.log.debug("session opened")
     }
@@ -105,6 +105,6 @@ extension Conversation {
 
 /// An identity whose hardware has just signed, and the counter of an App Attest assertion that has yet to be stored.
 struct ProvenIdentity {
-    let record: IdentityRecord
+    let identity: OpenedIdentity
     let assertionCounter: UInt32?
 }

@@ -40,8 +40,7 @@ extension Conversation {
                 by: identity
             )
         else { throw .authentication(.deviceProof) }
-        let proven = ProvenIdentity(record: identity, assertionCounter: counter)
-        return try await self.keep(proven, attested: device.json(), as: token.walletID, at: now)
+        return try await self.keep(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
     }
 
     /// The verifier's word on the evidence; its challenge is the token's digest, so it was made for this enrollment.
@@ -85,7 +84,8 @@ extension Conversation {
 
     /// Makes shares and code, seals them and keeps the registration; all of them replace those of an earlier try.
     private mutating func keep(
-        _ proven: ProvenIdentity,
+        _ identity: IdentityRecord,
+        counter: UInt32?,
         attested: String,
         as walletID: WalletID,
         at now: Timestamp
@@ -100,16 +100,16 @@ extension Conversation {
                 let sealed = try await services.vault.seal(secret, as: .deletionCode, of: walletID)
                 sealedCode = (sealed, services.lookup(code))
             }
-            let identity = SecretBytes(copying: proven.record.bytes)
+            let bytes = SecretBytes(copying: identity.bytes)
             return NewRegistration(
                 walletID: walletID,
-                hardwareKeyDigest: .of(proven.record.hardwareKey.bytes),
-                identity: try await services.vault.seal(identity, as: .identity, of: walletID),
-                pinKeyID: proven.record.pinKeyID,
+                hardwareKeyDigest: .of(identity.hardwareKey.bytes),
+                identity: try await services.vault.seal(bytes, as: .identity, of: walletID),
+                pinKeyID: identity.pinKeyID,
                 unlockShare: try await services.vault.seal(unlockShare.copy(), as: .unlockShare, of: walletID),
                 presenceShare: try await services.vault.seal(presenceShare.copy(), as: .presenceShare, of: walletID),
                 deletionCode: sealedCode,
-                assertionCounter: proven.assertionCounter,
+                assertionCounter: counter,
                 attested: attested,
                 now: now
             )

@@ -1,5 +1,5 @@
-internal import Crypto
 internal import Logging
+internal import Statements
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
@@ -34,14 +34,4 @@ extension Services {
 
     /// A digest that no code has: a code's characters would have been readable.
     func lookup(unreadable text: String) -> Vocabulary.SHA256Digest { .of(Array(text.utf8)) }
-}
-
-extension Vocabulary.SHA256Digest {
-    /// SHA-256 of the bytes.
-    static func of(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
-        guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
-            preconditionFailure("SHA-256 has 32 bytes")
-        }
-        return digest
-    }
 }

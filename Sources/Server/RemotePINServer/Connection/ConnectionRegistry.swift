@@ -64,6 +64,40 @@ final class ConnectionRegistry: Sendable {
         for connection in doomed { await connection.closed() }
     }
 
+    /// How many connections joined this wallet.
+    func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.count ?? 0 } }
+
+    /// Returns when nothing of these wallets is on its way any more.
+    ///
+    /// A connection at rest stays: its next call finds the revocation in the store and is told of it. Where an answer may
+    /// be on its way, the connection is ended at once.
+    ///
+    /// - Important: After the revocation's commit, never before.
+    func settle(_ wallets: some Sequence<WalletID>) async {
+        let concerned = self.members.withLock { members in
+            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1] ?? []) }
+                .compactMap { members.byConnection[$0]?.connection }
+        }
+        await Self.settle(concerned)
+    }
+
+    /// The same for every wallet that there is.
+    func settleAll() async {
+        await Self.settle(self.members.withLock { $0.byConnection.values.map(\.connection) })
+    }
+
+    private static func settle(_ connections: [LiveConnection]) async {
+        await withDiscardingTaskGroup { group in
+            for connection in connections {
+                group.addTask {
+                    if await connection.isAtRest() { return }
+                    connection.abort()
+                    await connection.closed()
+                }
+            }
+        }
+    }
+
     /// Closes the connections whose sessions are over; how many.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in

@@ -12,7 +12,7 @@ internal import Vocabulary
 struct ConnectionStateMachine {
     /// A wallet whose device proved itself on this connection.
     struct Session {
-        var identity: IdentityRecord
+        var identity: OpenedIdentity
         let walletID: WalletID
         /// From here on nothing is instructed any more.
         let endsAt: Timestamp
@@ -96,7 +96,7 @@ struct ConnectionStateMachine {
     }
 
     /// The store has a newer identity for the session's wallet: its PIN was changed, here or on another connection.
-    mutating func identityReplaced(by identity: IdentityRecord) {
+    mutating func identityReplaced(by identity: OpenedIdentity) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity
         self.state = .inSession(session, servesVersion: servesVersion)

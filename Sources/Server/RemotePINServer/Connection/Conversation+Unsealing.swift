@@ -6,10 +6,10 @@ internal import WalletStore
 // What is opened is used for one answer and never kept: after a revocation nothing of it is left in the process.
 extension Conversation {
     /// Opens a wallet's identity.
-    func identity(_ sealed: Sealed, of walletID: WalletID) async throws(CallFailure) -> IdentityRecord {
+    func identity(_ sealed: Sealed, of walletID: WalletID) async throws(CallFailure) -> OpenedIdentity {
         let bytes = try await self.open(sealed, as: .identity, of: walletID)
         guard let record = IdentityRecord(bytes.exposedBytes()) else { throw .vault(.notOurs) }
-        return record
+        return OpenedIdentity(record: record, sealed: sealed)
     }
 
     /// Opens a share that is about to be sent.

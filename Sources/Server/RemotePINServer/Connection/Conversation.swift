@@ -18,12 +18,14 @@ struct Conversation {
     let services: Services
     let connection: ServerConnection
     let live: LiveConnection
+    let turn: Turn
     let channelBinding: ChannelBinding
-    /// Where the peer is, without its port.
-    let source: String
+    /// Under which the peer's tries of deletion codes are counted.
+    let source: PeerSource
     var machine = ConnectionStateMachine()
     /// The key that the last instruction was signed with, decoded.
     var lastCandidate: VerifyingKey?
+    var use = UsefulCalls()
     var log: Logger
 
     /// Serves until either side ends the connection; returns once it is closed.
@@ -32,10 +34,12 @@ struct Conversation {
         serving: while true {
             switch await self.connection.next() {
             case .request(let request):
+                self.turn.begin()
                 let (result, endsConnection) = await self.answer(request.call)
-                guard await self.connection.send(Response(id: request.id, result: result)), !endsConnection else {
-                    break serving
-                }
+                let isUse = self.use.counts(request.call, result)
+                let response = Response(id: request.id, result: result)
+                guard await self.connection.send(response, isUse: isUse), !endsConnection else { break serving }
+                self.turn.end()
             case .violation(let violation, let id):
                 let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
                 guard await self.connection.send(response), !violation.endsConnection else { break serving }

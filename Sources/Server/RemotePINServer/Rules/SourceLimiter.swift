@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Transport
 internal import Vocabulary
 
 /// How often one source may try deletion codes; for load only.
@@ -16,7 +17,7 @@ final class SourceLimiter: Sendable {
     private let refill: Duration
     /// Sources remembered; when there are more all are forgotten, which only ever allows more.
     private let capacity: Int
-    private let buckets = Mutex<[String: Bucket]>([:])
+    private let buckets = Mutex<[PeerSource: Bucket]>([:])
 
     init(burst: Int = 20, refill: Duration = .seconds(1), capacity: Int = 10_000) {
         self.burst = burst
@@ -25,7 +26,7 @@ final class SourceLimiter: Sendable {
     }
 
     /// Takes one try; how long to wait where there is none.
-    func take(from source: String, at now: Timestamp) -> Duration? {
+    func take(from source: PeerSource, at now: Timestamp) -> Duration? {
         self.buckets.withLock { buckets in
             if buckets.count >= self.capacity, buckets[source] == nil { buckets.removeAll(keepingCapacity: true) }
             var bucket = buckets[source] ?? Bucket(tokens: self.burst, refilledAt: now)

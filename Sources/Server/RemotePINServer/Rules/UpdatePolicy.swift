@@ -1,8 +1,10 @@
 public import Vocabulary
 
-/// Which versions of the app are served, and which ones tell their user of an update.
+/// Which versions of the app are served, and what their users are told of updates.
+///
+/// Ordered rules for each platform; the first one that fits a version counts, and a version that none fits is fine.
 public struct UpdatePolicy: Hashable, Sendable {
-    /// The versions of one platform; nil where nothing is asked.
+    /// What the settings say of one platform's versions; nil where nothing is asked.
     public struct Versions: Hashable, Sendable {
         /// Lower ones are blocked.
         public var minimum: AppVersion?
@@ -13,21 +15,47 @@ public struct UpdatePolicy: Hashable, Sendable {
             self.minimum = minimum
             self.notify = notify
         }
+
+        /// The same as rules.
+        var rules: [UpdateRule] {
+            [
+                self.minimum.flatMap { UpdateRule(below: $0, .block(updateAvailable: true)) },
+                self.notify.flatMap { UpdateRule(below: $0, .notify) },
+            ].compactMap(\.self)
+        }
     }
 
-    public var android: Versions
-    public var iOS: Versions
+    public var android: [UpdateRule]
+    public var iOS: [UpdateRule]
 
-    public init(android: Versions = Versions(), iOS: Versions = Versions()) {
+    public init(android: [UpdateRule], iOS: [UpdateRule]) {
         self.android = android
         self.iOS = iOS
     }
 
+    /// The policy that the settings make.
+    public init(android: Versions = Versions(), iOS: Versions = Versions()) {
+        self.init(android: android.rules, iOS: iOS.rules)
+    }
+
+    /// One platform's rules.
+    public subscript(_ platform: Platform) -> [UpdateRule] {
+        get {
+            switch platform {
+            case .android: self.android
+            case .iOS: self.iOS
+            }
+        }
+        set {
+            switch platform {
+            case .android: self.android = newValue
+            case .iOS: self.iOS = newValue
+            }
+        }
+    }
+
     /// The policy's word on a version, which is what the app claims to be.
-    public func verdict(on version: AppVersion, platform: Platform) -> UpdateVerdict {
-        let versions = platform == .android ? self.android : self.iOS
-        if let minimum = versions.minimum, version < minimum { return .block(updateAvailable: true) }
-        if let notify = versions.notify, version < notify { return .notify }
-        return .ok
+    public func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
+        self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }
 }

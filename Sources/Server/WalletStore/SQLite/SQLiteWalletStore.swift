@@ -132,24 +132,3 @@ extension SQLiteWalletStore {
         return removed
     }
 }
-
-/// What only operators do.
-extension SQLiteWalletStore {
-    /// Revokes the whole solution: nothing is released or registered until it is restored.
-    ///
-    /// Shares are kept.
-    public func revokeSolution() async throws(StoreError) {
-        try await self.queue.perform { try $0.setSolutionRevoked(true) }
-    }
-
-    /// Takes the solution's revocation back.
-    public func restoreSolution() async throws(StoreError) {
-        try await self.queue.perform { try $0.setSolutionRevoked(false) }
-    }
-
-    /// Puts the recovery code of this vault's MAC on the deny list and ends the wallets linked to it, for good; returns
-    /// how many.
-    public func deny(recoveryCode mac: [UInt8], at now: Timestamp) async throws(StoreError) -> Int {
-        try await self.queue.perform { try $0.deny(recoveryCode: mac, at: now) }
-    }
-}

@@ -38,7 +38,8 @@ enum Schema {
         CREATE TABLE denied_recovery_codes (mac BLOB PRIMARY KEY, denied_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         CREATE TABLE solution (id INTEGER PRIMARY KEY CHECK (id = 1), revoked INTEGER NOT NULL) STRICT;
         INSERT INTO solution (id, revoked) VALUES (1, 0);
-        """
+        """,
+        Schema.operatorTables,
     ]
 
     static var version: Int { Self.migrations.count }

@@ -22,10 +22,7 @@ extension StoreConnection {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
         if let revocation = self.revocation(of: found.state) { return .revoked(revocation) }
         guard attempt.namedKeyID == found.pinKeyID else { return .pinKeyChanged(current: found.pinKeyID) }
-        guard attempt.knownKeyID == found.pinKeyID else {
-            guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
-            return .identityChanged(wallet.identity)
-        }
+        guard attempt.identity == found.identity else { return .identityChanged(found.identity) }
         let before = found.attempts.record
         var isJudged = false
         let verdict = found.attempts.record.judge(attempt.attemptID, policy: attempt.policy, now: attempt.now) {

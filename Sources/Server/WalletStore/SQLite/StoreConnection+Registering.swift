@@ -128,6 +128,7 @@ extension StoreConnection {
     private func remove(_ key: WalletKey) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
+            ("last_sessions", "wallet"),
         ] {
             try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").run([key.number])
         }

@@ -18,28 +18,53 @@ extension StoreConnection {
         try self.revoke(&row, Revocation(reason: .user, mayRegisterAnew: true), at: now)
     }
 
-    /// Puts a recovery code on the deny list and ends the wallets that are linked to it; returns how many it ended.
+    /// Looks at every wallet before it ends one: where one is unknown, nothing is written.
+    func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
+        var rows: [WalletRow] = []
+        var unknown: [WalletID] = []
+        for id in wallets {
+            if let row = try self.wallet(id) { rows.append(row) } else { unknown.append(id) }
+        }
+        guard unknown.isEmpty else { return .unknown(unknown) }
+        var ended = 0
+        for var row in rows {
+            if row.state.revocation == nil { ended += 1 }
+            try self.revoke(&row, Revocation(reason: .wallet, mayRegisterAnew: true), at: now)
+        }
+        return .revoked(now: ended, before: rows.count - ended)
+    }
+
+    /// Both the denial and the ends are one step, with which every link is ordered.
     ///
-    /// Both are one step, with which every link is ordered. The column has no index: one would be written by a right PIN only. This looks at every wallet instead.
-    func deny(recoveryCode mac: [UInt8], at now: Timestamp) throws -> Int {
-        precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
-        try self.db.execute(
-            sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?) ON CONFLICT (mac) DO NOTHING",
-            arguments: [mac.blob, now.milliseconds]
-        )
-        let linked = try Row.fetchAll(
+    /// The column has no index: one would be written by a right PIN only. This looks at every wallet instead.
+    func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> RecoveryCodeRevocationOutcome {
+        let before = try self.denied(mac)
+        if before == nil {
+            try self.db.execute(
+                sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
+                arguments: [mac.blob, now.milliseconds]
+            )
+        }
+        let candidates = try Row.fetchAll(
             self.db,
             sql: "SELECT id FROM wallets WHERE recovery_mac = ?",
             arguments: [mac.blob]
         ).map { row -> WalletID in try row.identifier(0) }
         self.mustTruncateLog = true
+        var linked: Set<WalletID> = []
         var ended = 0
-        for id in linked {
+        for id in candidates {
             guard var row = try self.wallet(id) else { throw StoreError.corrupt }
-            guard row.state.isLinked, row.state.revocation == nil else { continue }
+            guard row.state.isLinked else { continue }
+            linked.insert(id)
+            if row.state.revocation == nil { ended += 1 }
             try self.revoke(&row, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: now)
-            ended += 1
         }
-        return ended
+        return RecoveryCodeRevocationOutcome(
+            deniedAt: before ?? now,
+            wasDenied: before != nil,
+            linked: linked,
+            ended: ended
+        )
     }
 }

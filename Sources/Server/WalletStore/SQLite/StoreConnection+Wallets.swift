@@ -1,5 +1,6 @@
 internal import GRDB
 import PINPolicy
+import PreparedSQL
 import Vocabulary
 
 /// A wallet's place among the rows.
@@ -27,12 +28,12 @@ struct KeptAttempts {
             let record = AttemptRecord(decoding: [UInt8](bytes[..<AttemptRecord.byteCount]))
         else { return nil }
         self.record = record
-        self.writes = bytes[AttemptRecord.byteCount...].bigEndianNumber
+        self.writes = bytes[AttemptRecord.byteCount...].bigEndian
     }
 
     func encoded() -> [UInt8] {
         var bytes = self.record.encoded()
-        bytes.append(bigEndianNumber: self.writes, byteCount: 8)
+        bytes.append(bigEndian: self.writes, byteCount: 8)
         return bytes
     }
 }
@@ -44,21 +45,31 @@ extension StoreConnection {
         let state: WalletState
         let pinKeyID: PINKeyID
         let unlockShare: Sealed
+        let identity: Sealed
         var attempts: KeptAttempts
     }
 
     func attempted(_ wallet: WalletID) throws -> Attempted? {
-        try self.statements.attempted.first([wallet.blob]) { row in
+        let statement = self.statements.attempted
+        statement.bind(wallet.bytes, at: 1)
+        return try statement.first { row in
             var attempts = KeptAttempts()
-            if let bytes = try row.bytesIfAny(4) {
-                guard let kept = KeptAttempts(decoding: bytes) else { throw StoreError.corrupt }
+            if !row.isNull(4) {
+                guard let bytes = row.bytes(4), let kept = KeptAttempts(decoding: bytes) else {
+                    throw StoreError.corrupt
+                }
                 attempts = kept
             }
+            guard let key = row.number(0), let state = row.bytes(1).flatMap(WalletState.init(decoding:)),
+                let pinKeyID = row.bytes(2).flatMap({ PINKeyID($0) }), let unlockShare = row.bytes(3),
+                let identity = row.bytes(5)
+            else { throw StoreError.corrupt }
             return Attempted(
-                key: WalletKey(number: try row.number(0)),
-                state: try row.walletState(1),
-                pinKeyID: try row.identifier(2),
-                unlockShare: try row.bytes(3),
+                key: WalletKey(number: key),
+                state: state,
+                pinKeyID: pinKeyID,
+                unlockShare: unlockShare,
+                identity: identity,
                 attempts: attempts
             )
         }
@@ -82,7 +93,10 @@ extension StoreConnection {
     func keep(_ attempts: KeptAttempts, of key: WalletKey) throws {
         var kept = attempts
         kept.writes &+= 1
-        try self.statements.keepAttempts.run([key.number, kept.encoded().blob])
+        let statement = self.statements.keepAttempts
+        statement.bind(key.number, at: 1)
+        statement.bind(kept.encoded(), at: 2)
+        try statement.run()
         if kept.record.isEmpty { self.justEmptied.append(key) }
     }
 

@@ -1,5 +1,6 @@
 internal import GRDB
 import PINPolicy
+import PreparedSQL
 import Vocabulary
 
 /// The database and its prepared statements; used by the store's thread alone.
@@ -12,11 +13,16 @@ final class StoreConnection {
     var mustTruncateLog = false
     /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
     var justEmptied: [WalletKey] = []
-    /// Those of the transaction before; their rows go with this one.
+    /// Those of the transactions before; when there are ``mostEmptied`` their rows go, with the next one.
     ///
-    /// So the table stays small and a batch writes few pages, and no row goes in the commit that holds the verdict which
-    /// emptied it.
-    private var emptied: [WalletKey] = []
+    /// So the table stays small and a batch writes few pages; a wallet that comes again soon keeps its row; and no row
+    /// goes in the commit that holds the verdict which emptied it.
+    private var emptied: Set<WalletKey> = []
+    private var dropsEmptied = false
+    private static let emptyRecord = AttemptRecord().encoded()
+
+    /// Rows that may hold nothing before they go: three pages of the table.
+    private static let mostEmptied = 256
 
     init(_ db: Database) throws {
         self.db = db
@@ -27,17 +33,22 @@ final class StoreConnection {
         self.justEmptied = []
         try self.statements.begin.execute()
         try self.readSolution()
-        for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) }
+        self.dropsEmptied = self.emptied.count >= Self.mostEmptied
+        if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
     }
 
     /// Removes a row that says nothing; the row itself decides, so that no count can be lost here.
     func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
-        try self.statements.dropAttempts.run([wallet.number, AttemptRecord().encoded().blob])
+        let statement = self.statements.dropAttempts
+        statement.bind(wallet.number, at: 1)
+        statement.bind(Self.emptyRecord, at: 2)
+        try statement.run()
     }
 
     func commit() throws {
         try self.statements.commit.execute()
-        self.emptied = self.justEmptied
+        if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
+        self.emptied.formUnion(self.justEmptied)
     }
 
     func rollBack() throws {
@@ -86,27 +97,31 @@ final class StoreConnection {
 /// Every statement of a step that is done often, compiled once.
 struct Statements {
     let begin, commit, solution: Statement
-    let attempted, wallet, keepAttempts, dropAttempts, keepWallet, isDenied: Statement
+    let wallet, keepWallet, isDenied: Statement
+    let attempted, keepAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try db.makeStatement(sql: "BEGIN IMMEDIATE")
         self.commit = try db.makeStatement(sql: "COMMIT")
         self.solution = try db.makeStatement(sql: "SELECT revoked FROM solution")
-        self.attempted = try db.makeStatement(
-            sql: """
-                SELECT wallets.key, state, pin_key_id, unlock_share, record
-                FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
-                """
+        self.attempted = try PreparedStatement(
+            """
+            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity
+            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
+            """,
+            on: db
         )
         self.wallet = try db.makeStatement(sql: "SELECT \(WalletRow.columns) FROM wallets WHERE id = ?")
-        self.keepAttempts = try db.makeStatement(
-            sql: """
-                INSERT INTO attempts (wallet, record) VALUES (?, ?)
-                ON CONFLICT (wallet) DO UPDATE SET record = excluded.record
-                """
+        self.keepAttempts = try PreparedStatement(
+            """
+            INSERT INTO attempts (wallet, record) VALUES (?, ?)
+            ON CONFLICT (wallet) DO UPDATE SET record = excluded.record
+            """,
+            on: db
         )
-        self.dropAttempts = try db.makeStatement(
-            sql: "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?"
+        self.dropAttempts = try PreparedStatement(
+            "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?",
+            on: db
         )
         self.keepWallet = try db.makeStatement(
             sql: """

@@ -31,11 +31,11 @@ struct WalletState: Hashable {
     init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
         let flags = bytes[2]
-        self.revokedAt = Timestamp(milliseconds: Int64(bitPattern: bytes[4..<12].bigEndianNumber))
+        self.revokedAt = Timestamp(milliseconds: Int64(bitPattern: bytes[4..<12].bigEndian))
         self.sessionOpened = flags & 2 != 0
-        if flags & 4 != 0 { self.assertionCounter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndianNumber) }
+        if flags & 4 != 0 { self.assertionCounter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian) }
         self.isLinked = flags & 8 != 0
-        self.writes = bytes[16..<24].bigEndianNumber
+        self.writes = bytes[16..<24].bigEndian
         switch bytes[1] {
         case 0: break
         case 1: self.revocation = Revocation(reason: .user, mayRegisterAnew: flags & 1 != 0)
@@ -54,9 +54,9 @@ struct WalletState: Hashable {
         if self.isLinked { flags |= 8 }
         var bytes: [UInt8] = [Self.form, Self.code(of: self.revocation?.reason), flags, 0]
         bytes.reserveCapacity(Self.byteCount)
-        bytes.append(bigEndianNumber: UInt64(bitPattern: self.revokedAt.milliseconds), byteCount: 8)
-        bytes.append(bigEndianNumber: UInt64(self.assertionCounter ?? 0), byteCount: 4)
-        bytes.append(bigEndianNumber: self.writes, byteCount: 8)
+        bytes.append(bigEndian: UInt64(bitPattern: self.revokedAt.milliseconds), byteCount: 8)
+        bytes.append(bigEndian: UInt64(self.assertionCounter ?? 0), byteCount: 4)
+        bytes.append(bigEndian: self.writes, byteCount: 8)
         return bytes
     }
 
@@ -69,14 +69,4 @@ struct WalletState: Hashable {
         case .solution: preconditionFailure("the solution is revoked in one place, not in each wallet")
         }
     }
-}
-
-extension [UInt8] {
-    mutating func append(bigEndianNumber number: UInt64, byteCount: Int) {
-        for index in (0..<byteCount).reversed() { self.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
-    }
-}
-
-extension ArraySlice<UInt8> {
-    var bigEndianNumber: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
 }

@@ -1,0 +1,137 @@
+internal import FoundationEssentials
+public import WalletCore
+public import WalletFlows
+
+/// One line of the machine-readable output (docs/wallet-output.schema.json).
+///
+/// Names never change their meaning within version 1; new ones may come. Times are integers whose name ends in `Ms`.
+public enum OutputLine: Sendable {
+    case screen(Screen)
+    case step(String)
+    case event(String, [String: Screen.Value])
+    case error(id: String, correlationID: String?, retry: Bool, message: String?)
+    case result(ExitStatus)
+
+    /// The version of the format; stands in the first line of a run.
+    public static let version = 1
+
+    /// What an event of the wallet is in this output: one line, and one more where a screen says that something failed.
+    public static func lines(_ event: WalletEvent) -> [OutputLine] {
+        switch event {
+        case .step(let step): [.step(step.description)]
+        case .screen(let screen, let obstacle): [.screen(screen)] + [self.error(screen, obstacle)].compactMap(\.self)
+        case .event(let event): [.event(event.name, event.values)]
+        case .locked(let isLocked): [.event(isLocked ? "locked" : "unlocked", [:])]
+        }
+    }
+
+    private static func error(_ screen: Screen, _ obstacle: Obstacle?) -> OutputLine? {
+        let id: String
+        switch obstacle {
+        case .some(.deviceInsecure): id = "device-insecure"
+        case .some(.noInternet): id = "no-internet"
+        case .some(.serverUnreachable): id = "server-unreachable"
+        case .some(.other): id = "generic"
+        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
+            .some(.pinNotAccepted), .none:
+            return nil
+        }
+        var correlationID: String?
+        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
+        return .error(
+            id: id,
+            correlationID: correlationID,
+            retry: screen.actions.contains { $0.id == .retry },
+            message: nil
+        )
+    }
+
+    /// The line as JSON, without its end.
+    public func json(isFirst: Bool) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let fields = Fields(line: self, version: isFirst ? Self.version : nil)
+        guard let data = try? encoder.encode(fields) else { preconditionFailure("plain values encode") }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private struct Fields: Encodable {
+        let line: OutputLine
+        let version: Int?
+
+        enum Key: String, CodingKey {
+            case v, type, step, kind, title, message, values, inputs, actions, name, id, correlationID, retry, outcome
+            case exitCode, length
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var fields = encoder.container(keyedBy: Key.self)
+            try fields.encodeIfPresent(self.version, forKey: .v)
+            switch self.line {
+            case .screen(let screen):
+                try fields.encode("screen", forKey: .type)
+                try fields.encode(screen.step, forKey: .step)
+                try fields.encode(screen.kind.rawValue, forKey: .kind)
+                try fields.encode(screen.title, forKey: .title)
+                try fields.encode(screen.message, forKey: .message)
+                try fields.encode(screen.values.mapValues(EncodableValue.init), forKey: .values)
+                try fields.encode(screen.inputs.map(EncodableInput.init), forKey: .inputs)
+                try fields.encode(screen.actions.map(EncodableAction.init), forKey: .actions)
+            case .step(let step):
+                try fields.encode("step", forKey: .type)
+                try fields.encode(step, forKey: .step)
+            case .event(let name, let values):
+                try fields.encode("event", forKey: .type)
+                try fields.encode(name, forKey: .name)
+                if !values.isEmpty { try fields.encode(values.mapValues(EncodableValue.init), forKey: .values) }
+            case .error(let id, let correlationID, let retry, let message):
+                try fields.encode("error", forKey: .type)
+                try fields.encode(id, forKey: .id)
+                try fields.encodeIfPresent(correlationID, forKey: .correlationID)
+                try fields.encode(retry, forKey: .retry)
+                try fields.encodeIfPresent(message, forKey: .message)
+            case .result(let status):
+                try fields.encode("result", forKey: .type)
+                try fields.encode(status.outcome, forKey: .outcome)
+                try fields.encode(status.rawValue, forKey: .exitCode)
+            }
+        }
+    }
+
+    private struct EncodableValue: Encodable {
+        let value: Screen.Value
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self.value {
+            case .text(let text): try container.encode(text)
+            case .number(let number): try container.encode(number)
+            case .truth(let truth): try container.encode(truth)
+            }
+        }
+    }
+
+    private struct EncodableInput: Encodable {
+        let id: String
+        let length: Int
+        let step: String
+
+        init(_ input: Screen.Input) {
+            self.id = input.id
+            self.length = input.length
+            self.step = input.step
+        }
+    }
+
+    private struct EncodableAction: Encodable {
+        let id: String
+        let title: String
+        let step: String
+
+        init(_ action: Screen.Action) {
+            self.id = action.id.rawValue
+            self.title = action.title
+            self.step = action.step
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import HostSystem
+
+/// A grid of characters with their styles; what is drawn outside it is lost.
+struct Canvas: Hashable, Sendable {
+    private struct Cell: Hashable, Sendable {
+        var character: Character = " "
+        var style = Style.plain
+        /// The right half of the character before it.
+        var isContinued = false
+    }
+
+    let size: TerminalSize
+    private var rows: [[Cell]]
+
+    init(_ size: TerminalSize) {
+        self.size = size
+        self.rows = Array(repeating: Array(repeating: Cell(), count: size.columns), count: size.rows)
+    }
+
+    /// A rectangle of the grid.
+    struct Area: Hashable, Sendable {
+        var column: Int
+        var row: Int
+        var width: Int
+        var height: Int
+
+        var inner: Area {
+            Area(column: self.column + 1, row: self.row + 1, width: self.width - 2, height: self.height - 2)
+        }
+    }
+
+    mutating func write(_ text: String, column: Int, row: Int, _ style: Style = .plain) {
+        guard self.rows.indices.contains(row) else { return }
+        var column = column
+        for character in text {
+            let width = Columns.width(character)
+            guard column >= 0, column + width <= self.size.columns else { return }
+            self.rows[row][column] = Cell(character: character, style: style)
+            if width == 2 { self.rows[row][column + 1] = Cell(style: style, isContinued: true) }
+            column += width
+        }
+    }
+
+    /// Draws a frame and empties what is inside.
+    mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: Style) {
+        let line = String(repeating: String(box.horizontal), count: max(0, area.width - 2))
+        let space = String(repeating: " ", count: max(0, area.width - 2))
+        self.write("\(box.corners[0])\(line)\(box.corners[1])", column: area.column, row: area.row, style)
+        for row in area.row + 1..<max(area.row + 1, area.row + area.height - 1) {
+            self.write(String(box.vertical), column: area.column, row: row, style)
+            self.write(space, column: area.column + 1, row: row)
+            self.write(String(box.vertical), column: area.column + area.width - 1, row: row, style)
+        }
+        let last = area.row + area.height - 1
+        self.write("\(box.corners[3])\(line)\(box.corners[2])", column: area.column, row: last, style)
+    }
+
+    /// Everything that is there steps back behind what comes next.
+    mutating func fade() {
+        for row in self.rows.indices {
+            for column in self.rows[row].indices { self.rows[row][column].style = .dim }
+        }
+    }
+
+    /// The rows as a terminal takes them, without spaces at their ends.
+    func lines(_ palette: Palette) -> [String] {
+        self.rows.map { row in
+            var line = ""
+            var style = Style.plain
+            let end = row.lastIndex { $0.character != " " || $0.style == .selected || $0.isContinued }
+            for cell in row[..<(end.map { $0 + 1 } ?? 0)] where !cell.isContinued {
+                if cell.style != style {
+                    line += palette.end + palette.begin(cell.style)
+                    style = cell.style
+                }
+                line.append(cell.character)
+            }
+            return style == .plain ? line : line + palette.end
+        }
+    }
+}

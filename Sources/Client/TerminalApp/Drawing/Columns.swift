@@ -1,0 +1,104 @@
+/// How text fits into columns of a terminal.
+enum Columns {
+    /// How many columns a character takes: two for the wide ones of East Asia and for pictures.
+    static func width(_ character: Character) -> Int {
+        guard let scalar = character.unicodeScalars.first?.value, scalar >= 0x1100 else { return 1 }
+        return self.wide.contains { $0.contains(scalar) } ? 2 : 1
+    }
+
+    static func width(_ text: some StringProtocol) -> Int {
+        text.reduce(0) { $0 + self.width($1) }
+    }
+
+    /// Unicode's East Asian Width W and F, and pictures, in blocks.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+    ]
+
+    /// The text as a terminal may be given it: nothing that moves a cursor, changes a color or reorders what is shown.
+    ///
+    /// Products' names, addresses and codes come from settings and servers; none of them may draw outside its place.
+    static func harmless(_ text: String, _ palette: Palette) -> String {
+        var harmless = ""
+        for character in text {
+            let isHarmless = character.unicodeScalars.allSatisfy { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+                case _: true
+                }
+            }
+            guard isHarmless else {
+                if character.isWhitespace { harmless.append(" ") }
+                continue
+            }
+            harmless += palette.hasUnicode || character.isASCII ? String(character) : self.ascii(character)
+        }
+        return harmless
+    }
+
+    /// The nearest thing in ASCII.
+    private static func ascii(_ character: Character) -> String {
+        switch character {
+        case "…": return "..."
+        case "–", "—", "·": return "-"
+        case "‘", "’": return "'"
+        case "“", "”": return "\""
+        case "€": return "EUR"
+        case _:
+            let base = self.bases[String(character).lowercased()] ?? "?"
+            return character.isUppercase ? base.uppercased() : base
+        }
+    }
+
+    /// Letters with marks, as Dutch and its neighbors write them.
+    private static let bases: [String: String] = {
+        var bases: [String: String] = [:]
+        for (base, marked) in [
+            ("a", "áàâäãå"), ("c", "ç"), ("e", "éèêë"), ("i", "íìîï"), ("n", "ñ"), ("o", "óòôöõø"), ("u", "úùûü"),
+            ("y", "ýÿ"), ("ss", "ß"), ("ae", "æ"), ("oe", "œ"), ("ij", "ĳ"),
+        ] {
+            for letter in marked { bases[String(letter)] = base }
+        }
+        return bases
+    }()
+
+    /// Breaks a text between its words, and words that are too long where they end.
+    static func wrap(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            var word = Substring(word)
+            if !line.isEmpty, self.width(line) + 1 + self.width(word) <= width {
+                line += " " + word
+                continue
+            }
+            if !line.isEmpty { lines.append(line) }
+            while self.width(word) > width {
+                let head = self.prefix(word, width)
+                lines.append(String(head))
+                word = word.dropFirst(head.count)
+            }
+            line = String(word)
+        }
+        if !line.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    /// The text where it fits, else its beginning and an ellipsis.
+    static func fit(_ text: String, to width: Int, _ ellipsis: String) -> String {
+        guard self.width(text) > width else { return text }
+        return String(self.prefix(text, max(0, width - ellipsis.count))) + ellipsis.prefix(width)
+    }
+
+    /// As much of the beginning as fits, and one character at least where there is room for one.
+    private static func prefix<Text: StringProtocol>(_ text: Text, _ width: Int) -> Text.SubSequence {
+        var (used, count) = (0, 0)
+        for character in text {
+            used += self.width(character)
+            guard used <= width || (count == 0 && width > 0) else { break }
+            count += 1
+        }
+        return text.prefix(count)
+    }
+}

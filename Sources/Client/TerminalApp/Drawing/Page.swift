@@ -1,0 +1,160 @@
+internal import WalletFlows
+
+/// What a screen says, in the order in which it is read, before anything is placed.
+struct Page {
+    /// One line, and how it looks.
+    struct Line: Hashable, Sendable {
+        var text: String
+        var style = Style.plain
+
+        static let empty = Line(text: "")
+    }
+
+    /// How much is left out to save room, from nothing to all that can be missed.
+    enum Density: Int, CaseIterable {
+        case airy
+        case tight
+        /// Actions side by side.
+        case dense
+        /// The message ends where there is no more room.
+        case cut
+    }
+
+    let upper: [Line]
+    let lower: [Line]
+
+    /// Lays a screen out in `width` columns; `upper` stands at the top and `lower`, the actions, at the bottom.
+    init(
+        _ screen: Screen,
+        _ picture: Picture,
+        _ keys: KeyMap,
+        width: Int,
+        height: Int,
+        _ palette: Palette
+    ) {
+        var chosen: (upper: [Line], lower: [Line]) = ([], [])
+        for density in Density.allCases {
+            let writer = PageWriter(screen: screen, picture: picture, width: width, palette: palette, density: density)
+            chosen = (writer.upper, writer.actions(keys))
+            let gap = density == .airy ? 1 : 0
+            if chosen.upper.count + gap + chosen.lower.count <= height { break }
+        }
+        // Whatever is missing, the title and the actions are not.
+        let room = max(1, height - chosen.lower.count)
+        if chosen.upper.count > room {
+            chosen.upper = Array(chosen.upper.prefix(room))
+            chosen.upper[room - 1].text = Columns.fit(
+                chosen.upper[room - 1].text + " " + palette.glyphs.ellipsis,
+                to: width,
+                palette.glyphs.ellipsis
+            )
+        }
+        self.upper = chosen.upper
+        self.lower = Array(chosen.lower.prefix(height))
+    }
+}
+
+/// Writes the parts of one screen at one density.
+struct PageWriter {
+    let screen: Screen
+    let picture: Picture
+    let width: Int
+    let palette: Palette
+    let density: Page.Density
+
+    /// Everything but the actions.
+    var upper: [Page.Line] {
+        var parts: [[Page.Line]] = []
+        if case .text(let banner) = self.screen.values["banner"] {
+            parts.append(self.wrapped(banner, .warning))
+        }
+        parts.append(self.wrapped(self.screen.title, .title))
+        parts.append(self.wrapped(self.screen.message, .plain))
+        parts.append(self.code)
+        parts.append(self.countdown)
+        parts.append(self.rows)
+        parts.append(self.dots)
+        let gap: [Page.Line] = self.density == .airy ? [.empty] : []
+        return Array(parts.filter { !$0.isEmpty }.joined(separator: gap))
+    }
+
+    /// The actions with their keys, one below the other or side by side.
+    func actions(_ keys: KeyMap) -> [Page.Line] {
+        let glyphs = self.palette.glyphs
+        let entries = keys.entries.enumerated().map { index, entry in
+            let isSelected = self.picture.selected == index
+            let mark = isSelected ? String(glyphs.pointer) : " "
+            let title = Columns.harmless(entry.title, self.palette)
+            return (text: "\(mark) \(entry.key)  \(title) ", isSelected: isSelected)
+        }
+        guard self.density.rawValue >= Page.Density.dense.rawValue else {
+            return entries.map { entry in
+                let text = Columns.fit(entry.text, to: self.width, glyphs.ellipsis)
+                return Page.Line(text: text, style: entry.isSelected ? .selected : .plain)
+            }
+        }
+        var lines: [Page.Line] = []
+        for entry in entries {
+            let text = entry.text.replacing("  ", with: " ", maxReplacements: 2)
+            if let last = lines.last, Columns.width(last.text) + Columns.width(text) <= self.width {
+                lines[lines.count - 1].text += text
+            } else {
+                lines.append(Page.Line(text: Columns.fit(text, to: self.width, glyphs.ellipsis)))
+            }
+        }
+        return lines
+    }
+
+    /// The deletion code, letter by letter where there is room: it is copied by hand.
+    private var code: [Page.Line] {
+        guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
+        let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
+        let spaced = groups.joined(separator: " - ")
+        if Columns.width(spaced) <= self.width { return [Page.Line(text: spaced, style: .value)] }
+        guard self.density == .airy || self.density == .tight, groups.count > 2 else {
+            return [Page.Line(text: code, style: .value)]
+        }
+        let middle = (groups.count + 1) / 2
+        return [groups[..<middle], groups[middle...]].map {
+            Page.Line(text: $0.joined(separator: " - "), style: .value)
+        }
+    }
+
+    /// A block's end as a clock shows it; the message says it in words.
+    private var countdown: [Page.Line] {
+        guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
+        let seconds = (max(0, remaining) + 999) / 1000
+        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].drop { $0 == 0 && seconds < 3600 }
+        let two = (clock.count < 2 ? [0] + clock : clock).map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return [Page.Line(text: two.joined(separator: ":"), style: .warning)]
+    }
+
+    /// Values by name, those that the texts do not say already.
+    private var rows: [Page.Line] {
+        let said: Set = [
+            "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
+        ]
+        return self.screen.values.filter { !said.contains($0.key) }.sorted { $0.key < $1.key }.map { name, value in
+            let text =
+                switch value {
+                case .text(let text): text
+                case .number(let number): "\(number)"
+                case .truth(let truth): truth ? "yes" : "no"
+                }
+            let line = Columns.harmless("\(name): \(text)", self.palette)
+            return Page.Line(text: Columns.fit(line, to: self.width, self.palette.glyphs.ellipsis))
+        }
+    }
+
+    /// How many digits were typed; never which.
+    private var dots: [Page.Line] {
+        guard let input = self.screen.inputs.first(where: { $0.id == "pin" }) else { return [] }
+        let glyphs = self.palette.glyphs
+        let marks = (0..<input.length).map { String($0 < self.picture.typed ? glyphs.typed : glyphs.missing) }
+        return [Page.Line(text: marks.joined(separator: " "), style: .value)]
+    }
+
+    private func wrapped(_ text: String, _ style: Style) -> [Page.Line] {
+        Columns.wrap(Columns.harmless(text, self.palette), to: self.width).map { Page.Line(text: $0, style: style) }
+    }
+}

@@ -1,0 +1,101 @@
+/// What a piece of the picture is, by its meaning; a ``Palette`` says how that looks.
+enum Style: Hashable, Sendable, CaseIterable {
+    case plain
+    /// What stands behind something else, or is of lesser weight.
+    case dim
+    case title
+    /// Something worth a second look: a banner, a countdown.
+    case warning
+    /// A value that is to be read or written down with care.
+    case value
+    /// Drawn by the operating system, not by the app.
+    case system
+    case selected
+}
+
+/// What a terminal can show.
+public struct Palette: Hashable, Sendable {
+    /// Whether it takes characters other than ASCII.
+    public var hasUnicode: Bool
+    /// Whether it shows colors, and whoever sits there wants them.
+    public var hasColor: Bool
+    /// Whether it takes control sequences: weights, reverse video, a cursor that moves.
+    public var hasControl: Bool
+
+    public init(hasUnicode: Bool, hasColor: Bool, hasControl: Bool) {
+        self.hasUnicode = hasUnicode
+        self.hasColor = hasColor
+        self.hasControl = hasControl
+    }
+
+    /// As the environment says: locale(7), the terminal's kind, and https://no-color.org.
+    public init(environment value: (String) -> String?) {
+        let locale = value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? ""
+        let kind = value("TERM") ?? "dumb"
+        self.hasUnicode = locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
+        self.hasControl = kind != "dumb"
+        self.hasColor = self.hasControl && value("NO_COLOR") == nil && !kind.hasSuffix("-m") && !kind.hasPrefix("vt")
+    }
+
+    /// The characters of boxes and marks.
+    var glyphs: Glyphs { self.hasUnicode ? .unicode : .ascii }
+
+    /// The control sequence that begins a style (ECMA-48, SGR).
+    func begin(_ style: Style) -> String {
+        guard self.hasControl, style != .plain else { return "" }
+        let codes =
+            switch style {
+            case .plain: "0"
+            case .dim: "2"
+            case .title: "1"
+            case .warning: self.hasColor ? "33" : "1"
+            case .value: self.hasColor ? "1;36" : "1"
+            case .system: self.hasColor ? "34" : "0"
+            case .selected: "7"
+            }
+        return "\u{1B}[\(codes)m"
+    }
+
+    /// Ends whatever was begun.
+    var end: String { self.hasControl ? "\u{1B}[0m" : "" }
+}
+
+/// The characters that are drawn with.
+struct Glyphs: Hashable, Sendable {
+    /// Corners from the upper left, clockwise, then the horizontal and the vertical line.
+    struct Box: Hashable, Sendable {
+        var corners: [Character]
+        var horizontal: Character
+        var vertical: Character
+    }
+
+    var screen: Box
+    var prompt: Box
+    var system: Box
+    var typed: Character
+    var missing: Character
+    var pointer: Character
+    var separator: Character
+    var ellipsis: String
+
+    static let unicode = Glyphs(
+        screen: Box(corners: ["╭", "╮", "╯", "╰"], horizontal: "─", vertical: "│"),
+        prompt: Box(corners: ["┏", "┓", "┛", "┗"], horizontal: "━", vertical: "┃"),
+        system: Box(corners: ["╔", "╗", "╝", "╚"], horizontal: "═", vertical: "║"),
+        typed: "●",
+        missing: "○",
+        pointer: "›",
+        separator: "·",
+        ellipsis: "…"
+    )
+    static let ascii = Glyphs(
+        screen: Box(corners: ["+", "+", "+", "+"], horizontal: "-", vertical: "|"),
+        prompt: Box(corners: ["*", "*", "*", "*"], horizontal: "-", vertical: "|"),
+        system: Box(corners: ["#", "#", "#", "#"], horizontal: "=", vertical: "#"),
+        typed: "*",
+        missing: "_",
+        pointer: ">",
+        separator: "-",
+        ellipsis: "..."
+    )
+}

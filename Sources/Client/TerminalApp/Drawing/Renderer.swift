@@ -1,0 +1,185 @@
+public import HostSystem
+internal import WalletFlows
+
+/// Draws a ``Picture``: a pure function of it, of the terminal's size and of its palette.
+public struct Renderer: Sendable {
+    /// The smallest terminal on which every screen can be used.
+    public static let smallest = TerminalSize(columns: 40, rows: 12)
+
+    public let size: TerminalSize
+    public let palette: Palette
+
+    public init(size: TerminalSize, palette: Palette) {
+        self.size = size
+        self.palette = palette
+    }
+
+    /// One line for each row of the terminal.
+    public func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
+
+    func canvas(_ picture: Picture) -> Canvas {
+        var canvas = Canvas(self.size)
+        guard self.size.columns >= Self.smallest.columns, self.size.rows >= Self.smallest.rows else {
+            let lines = ["This terminal is too small:", "40 columns and 12 rows are needed."]
+            for (row, line) in lines.enumerated() { canvas.write(line, column: 0, row: row) }
+            return canvas
+        }
+        self.drawPhone(picture, on: &canvas)
+        self.drawFoot(picture, on: &canvas)
+        return canvas
+    }
+
+    /// Where the phone stands: in the middle, not larger than a page is pleasant to read.
+    private var phone: Canvas.Area {
+        let width = min(self.size.columns, 60)
+        let height = min(self.size.rows - 2, 20)
+        return Canvas.Area(
+            column: (self.size.columns - width) / 2,
+            row: max(0, (self.size.rows - 2 - height) / 2),
+            width: width,
+            height: height
+        )
+    }
+
+    private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
+        let area = self.phone
+        canvas.frame(area, self.palette.glyphs.screen, .plain)
+        self.drawStatus(picture, on: &canvas)
+        guard picture.place == .inFront else { return self.drawHomeScreen(picture, on: &canvas) }
+        switch picture.screen.kind {
+        case .screen:
+            self.draw(picture.screen, picture, in: self.content, on: &canvas)
+        case .prompt, .osPrompt:
+            if let behind = picture.behind {
+                var past = picture
+                past.selected = nil
+                past.typed = 0
+                self.draw(behind, past, in: self.content, on: &canvas)
+                canvas.fade()
+            }
+            self.drawPrompt(picture, on: &canvas)
+        }
+    }
+
+    /// Below the phone's own line, with a column of air on both sides.
+    private var content: Canvas.Area {
+        let area = self.phone
+        return Canvas.Area(
+            column: area.column + 2,
+            row: area.row + 2,
+            width: area.width - 4,
+            height: area.height - 3
+        )
+    }
+
+    private func draw(_ screen: Screen, _ picture: Picture, in area: Canvas.Area, on canvas: inout Canvas) {
+        // Air above the title, where there is room for it.
+        let top = area.height >= 14 ? 1 : 0
+        let page = Page(
+            screen,
+            picture,
+            KeyMap(screen),
+            width: area.width,
+            height: area.height - top,
+            self.palette
+        )
+        for (index, line) in page.upper.enumerated() {
+            let margin = max(0, (area.width - Columns.width(line.text)) / 2)
+            canvas.write(line.text, column: area.column + margin, row: area.row + top + index, line.style)
+        }
+        let first = area.row + area.height - page.lower.count
+        for (index, line) in page.lower.enumerated() {
+            canvas.write(line.text, column: area.column, row: first + index, line.style)
+        }
+    }
+
+    /// A box of its own over the screen before; the operating system's looks like none of the app's.
+    private func drawPrompt(_ picture: Picture, on canvas: inout Canvas) {
+        let screen = picture.screen
+        let isSystem = screen.kind == .osPrompt
+        let phone = self.content
+        let margin = phone.width >= 44 ? 2 : 0
+        let width = phone.width - 2 * margin
+        let page = Page(screen, picture, KeyMap(screen), width: width - 4, height: phone.height - 2, self.palette)
+        let gap = page.upper.count + page.lower.count + 2 < phone.height ? 1 : 0
+        let height = min(phone.height, page.upper.count + page.lower.count + 2 + gap)
+        let area = Canvas.Area(
+            column: phone.column + margin,
+            row: phone.row + (phone.height - height) / 2,
+            width: width,
+            height: height
+        )
+        let box = isSystem ? self.palette.glyphs.system : self.palette.glyphs.prompt
+        canvas.frame(area, box, isSystem ? .system : .plain)
+        if isSystem {
+            let name = picture.phone.isEmpty ? "the phone asks" : "\(picture.phone) asks"
+            let text = Columns.fit(" \(name) ", to: area.width - 4, self.palette.glyphs.ellipsis)
+            canvas.write(text, column: area.column + 2, row: area.row, .system)
+        }
+        let inner = Canvas.Area(
+            column: area.column + 2,
+            row: area.row + 1,
+            width: width - 4,
+            height: height - 2
+        )
+        self.draw(screen, picture, in: inner, on: &canvas)
+    }
+
+    /// What a phone shows while the app is out of sight.
+    private func drawHomeScreen(_ picture: Picture, on canvas: inout Canvas) {
+        let area = self.content
+        let text = picture.place == .background ? "The app is in the background." : "The app is not running."
+        let key = picture.place == .background ? "b  bring it back" : "b  start it"
+        for (index, line) in [text, "", key].enumerated() {
+            let column = area.column + (area.width - Columns.width(line)) / 2
+            canvas.write(line, column: column, row: area.row + area.height / 2 - 1 + index, index == 0 ? .dim : .plain)
+        }
+    }
+}
+
+// MARK: The lines that are the phone's and the terminal's
+
+extension Renderer {
+    /// The phone's own line: what it is, and what is the case with it.
+    private func drawStatus(_ picture: Picture, on canvas: inout Canvas) {
+        let area = self.phone
+        let glyphs = self.palette.glyphs
+        let states = (picture.isBusy ? ["working"] : []) + picture.states
+        let right = states.joined(separator: " \(glyphs.separator) ")
+        let left = Columns.harmless(picture.phone, self.palette)
+        let room = area.width - 4
+        let name = Columns.fit(left, to: max(0, room - Columns.width(right) - 2), glyphs.ellipsis)
+        canvas.write(name, column: area.column + 2, row: area.row + 1, .dim)
+        let column = area.column + 2 + max(0, room - Columns.width(right))
+        canvas.write(right, column: column, row: area.row + 1, picture.isBusy ? .warning : .dim)
+    }
+
+    /// The last two rows: what happened beside the screens or the link that is typed, and the keys.
+    private func drawFoot(_ picture: Picture, on canvas: inout Canvas) {
+        let glyphs = self.palette.glyphs
+        let width = self.size.columns
+        if let link = picture.link {
+            let from = link.source == .app ? "an app" : "a QR code, read by the camera"
+            let room = width - 7
+            let shown = String(Columns.harmless(link.text, self.palette).suffix(room))
+            canvas.write("Link: " + shown + "_", column: 0, row: self.size.rows - 2)
+            let keys = "Enter open  Tab from \(from)  Esc leave"
+            canvas.write(Columns.fit(keys, to: width, glyphs.ellipsis), column: 0, row: self.size.rows - 1, .dim)
+            return
+        }
+        let note = Columns.fit(Columns.harmless(picture.note, self.palette), to: width, glyphs.ellipsis)
+        canvas.write(note, column: max(0, (width - Columns.width(note)) / 2), row: self.size.rows - 2, .dim)
+        let keys = Self.keys(picture).joined(separator: "  ")
+        let text = Columns.fit(keys, to: width, glyphs.ellipsis)
+        canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
+    }
+
+    /// The keys that no screen shows.
+    static func keys(_ picture: Picture) -> [String] {
+        var keys = KeyMap.phoneKeys.map { key, title in
+            key == "b" && picture.place != .inFront ? "b open" : "\(key) \(title)"
+        }
+        if picture.place == .inFront, KeyMap(picture.screen).wayBack != nil { keys.insert("Esc back", at: 0) }
+        return keys
+    }
+}

@@ -1,0 +1,36 @@
+internal import Synchronization
+public import WalletCore
+
+/// Hears the wallet from whatever thread it speaks on, until the app asks what there was.
+public final class Ear: Sendable {
+    private struct State {
+        var events: [WalletEvent] = []
+        var wake: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// What the phone's observer calls.
+    public func hear(_ event: WalletEvent) {
+        let wake = self.state.withLock { state in
+            state.events.append(event)
+            return state.wake
+        }
+        wake?()
+    }
+
+    /// What was heard since the last call, in order.
+    func take() -> [WalletEvent] {
+        self.state.withLock { state in
+            defer { state.events = [] }
+            return state.events
+        }
+    }
+
+    /// Calls `wake` whenever there is something to take.
+    func onEvent(_ wake: @escaping @Sendable () -> Void) {
+        self.state.withLock { $0.wake = wake }
+    }
+}

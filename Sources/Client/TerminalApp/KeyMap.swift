@@ -1,0 +1,76 @@
+internal import Presence
+internal import WalletFlows
+
+/// Which key does what on a screen: the keys that are shown beside each action are the ones that work.
+struct KeyMap: Hashable, Sendable {
+    /// One action and its key.
+    struct Entry: Hashable, Sendable {
+        var key: Character
+        var title: String
+        var target: Target
+    }
+
+    enum Target: Hashable, Sendable {
+        case action(ActionID)
+        case present(Presentation)
+    }
+
+    let entries: [Entry]
+    /// Whether digits are a PIN's.
+    let takesPIN: Bool
+
+    /// Keys of the phone itself, on every screen.
+    static let phoneKeys: [(key: Character, title: String)] = [
+        ("b", "background"), ("l", "link"), ("q", "quit"),
+    ]
+
+    init(_ screen: Screen) {
+        self.takesPIN = screen.inputs.contains { $0.id == "pin" }
+        if screen.inputs.contains(where: { $0.id == "biometric" }) {
+            self.entries = Self.presentations + Self.numbered(screen.actions)
+        } else {
+            self.entries = self.takesPIN ? Self.lettered(screen.actions) : Self.numbered(screen.actions)
+        }
+    }
+
+    /// What a key does; nil where it does nothing.
+    func target(of character: Character) -> Target? {
+        self.entries.first { $0.key == character }?.target
+    }
+
+    /// What the escape key does: the way back that the screen offers, if it offers one.
+    var wayBack: Target? {
+        let back: [Target] = [
+            .present(.cancel), .action(.back), .action(.cancel), .action(.close), .action(.no),
+        ]
+        return back.first { target in self.entries.contains { $0.target == target } }
+    }
+
+    private static let presentations: [Entry] = [
+        Entry(key: "m", title: "Match: the owner's face or finger", target: .present(.match)),
+        Entry(key: "x", title: "Mismatch: somebody else's", target: .present(.mismatch)),
+        Entry(key: "p", title: "Passcode of the phone", target: .present(.passcode)),
+        Entry(key: "w", title: "Wrong passcode", target: .present(.wrongPasscode)),
+        Entry(key: "c", title: "Cancel", target: .present(.cancel)),
+    ]
+
+    /// Digits, as long as there are any.
+    private static func numbered(_ actions: [Screen.Action]) -> [Entry] {
+        zip("123456789", actions).map { key, action in
+            Entry(key: key, title: action.title, target: .action(action.id))
+        }
+    }
+
+    /// The first letter of each title that is still free: digits are the PIN's.
+    private static func lettered(_ actions: [Screen.Action]) -> [Entry] {
+        var taken = Set(Self.phoneKeys.map(\.key))
+        return actions.compactMap { action in
+            let letters = action.title.lowercased() + "abcdefghijklmnopqrstuvwxyz"
+            guard let key = letters.first(where: { ("a"..."z").contains($0) && !taken.contains($0) }) else {
+                return nil
+            }
+            taken.insert(key)
+            return Entry(key: key, title: action.title, target: .action(action.id))
+        }
+    }
+}

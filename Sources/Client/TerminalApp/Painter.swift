@@ -1,0 +1,48 @@
+internal import HostSystem
+
+/// Brings pictures to a terminal, and of each only what has changed.
+struct Painter {
+    private let palette: Palette
+    private var shown: [String] = []
+    private var typed = 0
+
+    init(_ palette: Palette) {
+        self.palette = palette
+    }
+
+    /// The terminal shows nothing of ours any more.
+    mutating func forget() { self.shown = [] }
+
+    /// What to write so that the terminal shows the picture.
+    mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
+        let renderer = Renderer(size: size, palette: self.palette)
+        return self.palette.hasControl ? self.move(to: renderer.lines(picture)) : self.print(picture, renderer)
+    }
+
+    /// The rows that differ, each where it belongs (ECMA-48: CUP, EL, ED).
+    private mutating func move(to lines: [String]) -> String {
+        var text = self.shown.count == lines.count ? "" : "\u{1B}[2J"
+        let known = self.shown.count == lines.count
+        for (row, line) in lines.enumerated() where !known || self.shown[row] != line {
+            text += "\u{1B}[\(row + 1);1H\(line)\u{1B}[K"
+        }
+        self.shown = lines
+        return text
+    }
+
+    /// The whole page where something else than the digits has changed; for those one mark each.
+    private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
+        defer { self.typed = picture.typed }
+        var calm = picture
+        calm.typed = 0
+        let lines = renderer.text(calm)
+        if lines != self.shown {
+            let isInLine = self.typed > 0
+            self.shown = lines
+            let marks = String(repeating: "*", count: picture.typed)
+            return (isInLine ? "\n" : "") + "\n" + lines.joined(separator: "\n") + "\n" + marks
+        }
+        if picture.typed < self.typed { return "\n" + String(repeating: "*", count: picture.typed) }
+        return String(repeating: "*", count: picture.typed - self.typed)
+    }
+}

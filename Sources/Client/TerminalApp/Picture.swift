@@ -1,0 +1,43 @@
+public import WalletFlows
+
+/// Everything that is seen of a phone at one moment: what the renderer draws, and nothing else does.
+public struct Picture: Hashable, Sendable {
+    /// Where the app is.
+    public enum Place: Hashable, Sendable {
+        case inFront
+        case background
+        /// No process of it runs.
+        case ended
+    }
+
+    public var screen: Screen
+    /// The screen that a prompt stands over.
+    public var behind: Screen?
+    public var place = Place.inFront
+    /// What the phone says of itself, as in `Android 16`.
+    public var phone = ""
+    /// What is the case with it, as in `no network`.
+    public var states: [String] = []
+    /// Whether something is under way.
+    public var isBusy = false
+    /// How many digits of a PIN were typed.
+    public var typed = 0
+    /// Which of the actions is pointed at.
+    public var selected: Int?
+    /// A link that is being typed.
+    public var link: LinkEntry?
+    /// The last thing that was no screen, for the line at the bottom.
+    public var note = ""
+
+    public init(_ screen: Screen) {
+        self.screen = screen
+    }
+
+    /// A link that is being typed, and who is said to have handed it over.
+    public struct LinkEntry: Hashable, Sendable {
+        public var text = ""
+        public var source = IncomingLink.Source.app
+
+        public init() {}
+    }
+}

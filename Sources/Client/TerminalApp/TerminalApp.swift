@@ -1,0 +1,244 @@
+public import HostSystem
+public import Phone
+public import WalletCore
+
+/// The app of a phone in a terminal: draws what the phone shows, and does what the keys say.
+///
+/// It holds no rule of the wallet's: every key becomes one call of ``Phone``. While one is under way the screen stays
+/// alive and other keys are dropped, as a phone's would be.
+public actor TerminalApp {
+    private let phone: Phone
+    private let terminal: FullScreen
+    private let ear: Ear
+    private var painter: Painter
+    private var picture = Picture(.none)
+    /// The digits of a PIN until there are six; wiped when they are handed on and when the screen goes.
+    private var digits = WipedBuffer(capacity: 6)
+    private var isLocked = true
+    private var isDone = false
+    private var failure: PhoneError?
+    private let wake: AsyncStream<Void>.Continuation
+    private let wakeups: AsyncStream<Void>
+
+    /// - Parameter ear: The observer that the phone was made with.
+    public init(_ phone: Phone, heardBy ear: Ear, on terminal: FullScreen, _ palette: Palette) {
+        self.phone = phone
+        self.ear = ear
+        self.terminal = terminal
+        self.painter = Painter(palette)
+        (self.wakeups, self.wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Launches the app and follows the keys until the person quits or the terminal ends.
+    ///
+    /// The terminal is given back before this returns or throws; it throws where the app cannot be launched.
+    public func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
+        let wake = self.wake
+        self.ear.onEvent { wake.yield() }
+        let keys = Task { [terminal] in
+            for await _ in terminal.wakeups { wake.yield() }
+        }
+        let screens = Task { [phone] in
+            for await screen in phone.watch() { self.show(screen) }
+        }
+        self.begin { (phone) throws(PhoneError) in try await phone.launch(opening: link) }
+        for await _ in self.wakeups {
+            await self.update()
+            if self.isDone { break }
+        }
+        keys.cancel()
+        screens.cancel()
+        self.digits.removeAll()
+        self.terminal.close()
+        if let failure = self.failure { throw failure }
+    }
+
+    /// Takes up what was heard and pressed, and draws.
+    private func update() async {
+        for event in self.ear.take() { self.take(event) }
+        while !self.isDone, let event = self.terminal.next() {
+            switch event {
+            case .key(let key): self.press(key)
+            case .redraw: self.painter.forget()
+            case .ended: self.isDone = true
+            }
+        }
+        await self.look()
+        if !self.isDone { self.terminal.write(self.painter.paint(self.picture, self.terminal.size)) }
+    }
+
+    private func take(_ event: WalletEvent) {
+        switch event {
+        case .step: return
+        case .screen(let screen, _): self.take(screen)
+        case .event(let event): self.picture.note = Self.note(event) ?? self.picture.note
+        case .locked(let isLocked): self.isLocked = isLocked
+        }
+    }
+
+    private func show(_ screen: Screen) {
+        guard !screen.step.isEmpty else { return }
+        self.take(screen)
+        self.wake.yield()
+    }
+
+    private func take(_ screen: Screen) {
+        if screen.step != self.picture.screen.step {
+            self.digits.removeAll()
+            self.picture.typed = 0
+            // Digits are what a PIN screen is for; elsewhere something is always pointed at.
+            let takesPIN = screen.inputs.contains { $0.id == "pin" }
+            self.picture.selected = takesPIN || KeyMap(screen).entries.isEmpty ? nil : 0
+        }
+        if screen.kind == .screen { self.picture.behind = screen }
+        self.picture.screen = screen
+    }
+
+    /// What the phone says of itself.
+    private func look() async {
+        let device = self.phone.device
+        let system = device.platform == .iOS ? "iOS" : "Android"
+        self.picture.phone = "\(system) \(device.osVersion)"
+        var states: [String] = []
+        if device.isRooted { states.append("rooted") }
+        if !device.hasNetwork { states.append("no network") }
+        states.append(self.isLocked ? "locked" : "unlocked")
+        self.picture.states = states
+        let isRunning = await self.phone.isRunning
+        let isInFront = await self.phone.isInFront
+        self.picture.place = isInFront || self.picture.isBusy ? .inFront : isRunning ? .background : .ended
+    }
+
+    /// Does something with the phone while the screen stays alive.
+    private func begin(_ action: @escaping @Sendable (Phone) async throws(PhoneError) -> Void) {
+        self.picture.isBusy = true
+        self.picture.note = ""
+        Task {
+            do throws(PhoneError) {
+                try await action(self.phone)
+                self.end(nil)
+            } catch {
+                self.end(error)
+            }
+        }
+    }
+
+    private func end(_ error: PhoneError?) {
+        self.picture.isBusy = false
+        if let error {
+            self.picture.note = error.description
+            if self.picture.screen.step.isEmpty {
+                self.failure = error
+                self.isDone = true
+            }
+        }
+        self.wake.yield()
+    }
+
+    private static func note(_ event: AppEvent) -> String? {
+        switch event {
+        case .suspended, .closed: nil
+        case .storeOpened: "The store was opened."
+        case .pidRequested: "The issuer was asked for an identity."
+        case .scanRequested: "The app's own scanner was opened."
+        case .linkAccepted(let kind, let url): "Link accepted (\(kind.rawValue)): \(url)"
+        }
+    }
+}
+
+// MARK: Keys
+
+extension TerminalApp {
+    private func press(_ key: Key) {
+        if self.picture.link != nil { return self.edit(key) }
+        if key == .character(UInt8(ascii: "q")) {
+            self.isDone = true
+            return
+        }
+        guard !self.picture.isBusy else { return }
+        switch key {
+        case .character(UInt8(ascii: "l")): self.picture.link = Picture.LinkEntry()
+        case .character(UInt8(ascii: "b")): self.leaveOrReturn()
+        case _ where self.picture.place == .inFront: self.pressOnScreen(key)
+        case .enter: self.leaveOrReturn()
+        case _: return
+        }
+    }
+
+    private func pressOnScreen(_ key: Key) {
+        let keys = KeyMap(self.picture.screen)
+        switch key {
+        case .character(let byte):
+            if keys.takesPIN, (0x30...0x39).contains(byte) { return self.type(byte) }
+            if let target = keys.target(of: Character(UnicodeScalar(byte))) { self.hit(target) }
+        case .backspace:
+            self.digits.removeLast()
+            self.picture.typed = self.digits.count
+        case .up, .left: self.point(-1, among: keys.entries.count)
+        case .down, .right, .tab: self.point(1, among: keys.entries.count)
+        case .enter:
+            if let selected = self.picture.selected, keys.entries.indices.contains(selected) {
+                self.hit(keys.entries[selected].target)
+            }
+        case .escape:
+            if let target = keys.wayBack { self.hit(target) }
+        case .other: return
+        }
+    }
+
+    private func point(_ step: Int, among count: Int) {
+        guard count > 0 else { return }
+        let first = step > 0 ? 0 : count - 1
+        self.picture.selected = self.picture.selected.map { ($0 + step + count) % count } ?? first
+    }
+
+    private func hit(_ target: KeyMap.Target) {
+        switch target {
+        case .action(let action): self.begin { (phone) throws(PhoneError) in try await phone.tap(action) }
+        case .present(let presentation):
+            self.begin { (phone) throws(PhoneError) in try await phone.present(presentation) }
+        }
+    }
+
+    /// The sixth digit enters the PIN, as on a phone.
+    private func type(_ digit: UInt8) {
+        guard self.digits.append(digit) else { return }
+        self.picture.typed = self.digits.count
+        guard self.digits.room == 0 else { return }
+        let input = self.digits.withBytes { PINInput(typed: $0) }
+        self.digits.removeAll()
+        self.picture.typed = 0
+        self.begin { (phone) throws(PhoneError) in try await phone.enter(input) }
+    }
+
+    private func leaveOrReturn() {
+        if self.picture.place == .inFront {
+            self.digits.removeAll()
+            self.picture.typed = 0
+            self.begin { (phone) throws(PhoneError) in try await phone.background() }
+        } else {
+            self.begin { (phone) throws(PhoneError) in try await phone.resume() }
+        }
+    }
+
+    /// A key while a link is typed.
+    private func edit(_ key: Key) {
+        guard var link = self.picture.link else { return }
+        switch key {
+        case .character(let byte) where link.text.count < 2000: link.text.unicodeScalars.append(UnicodeScalar(byte))
+        case .backspace: link.text = String(link.text.dropLast())
+        case .tab: link.source = link.source == .app ? .externalScanner : .app
+        case .escape:
+            self.picture.link = nil
+            return
+        case .enter:
+            guard !self.picture.isBusy else { return }
+            self.picture.link = nil
+            let incoming = IncomingLink(link.text, from: link.source)
+            self.begin { (phone) throws(PhoneError) in try await phone.open(incoming) }
+            return
+        case _: return
+        }
+        self.picture.link = link
+    }
+}

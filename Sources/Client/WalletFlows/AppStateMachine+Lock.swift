@@ -1,0 +1,120 @@
+internal import Vocabulary
+
+/// Opening, leaving and locking: UC1.2's two ways in, and the times of LOCK.
+extension AppStateMachine {
+    /// A process of the app starts: always locked, whatever was there before.
+    ///
+    /// - Parameter link: What the phone started it with, if anything; taken up once the app is unlocked (PF2.7).
+    public mutating func launch(_ facts: Facts, opening link: IncomingLink? = nil) -> Action {
+        self.stack.removeAll()
+        self.isWaiting = false
+        self.owesResume = false
+        self.banner = nil
+        self.link = link
+        self.idleness.use(at: facts.now)
+        self.note("LOCK/1.1")
+        return self.follow(.goTo(OpenTheApp(.launch)), facts)
+    }
+
+    /// The app comes back from the background, with its process still there; what fell due meanwhile happens first.
+    public mutating func resume(_ facts: Facts, opening link: IncomingLink? = nil) -> Action {
+        guard !self.stack.isEmpty else { return self.launch(facts, opening: link) }
+        guard !self.isWaiting else {
+            self.noteResume(opening: link)
+            return self.mustCover(facts) ? .leave(.suspended, nil) : self.stay(facts)
+        }
+        if let link { self.link = link }
+        self.owesResume = false
+        if let reason = self.lockDueAtReturn(facts) {
+            self.idleness.use(at: facts.now)
+            return self.follow(Turn(.lock(reason)), facts)
+        }
+        // The warning stands until somebody answers it.
+        if self.stack.top is LockWarning { self.idleness.comeBack() } else { self.idleness.use(at: facts.now) }
+        if self.isTimerDue(facts), let action = self.timerFired(facts) {
+            guard case .show = action else { return action }
+        }
+        if self.stack.isBeforeLock { return self.follow(Turn(.stay, steps: ["UC1.2/1.1b"]), facts) }
+        if facts.isLocked {
+            if self.stack.isAtLock {
+                return self.follow(Turn(.stay, steps: ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b"]), facts)
+            }
+            self.stack.endConfirmations()
+        }
+        return self.follow(.call(OpenTheApp(.resume)), facts)
+    }
+
+    /// The phone hands over a link: the app that is there takes it as a resume does (UC1.2/3.4), one that is not starts.
+    public mutating func open(link: IncomingLink, _ facts: Facts) -> Action {
+        self.resume(facts, opening: link)
+    }
+
+    /// The app came back, or a link was handed over, while an effect is under way; ``timeDue(_:)`` does it afterwards.
+    public mutating func noteResume(opening link: IncomingLink? = nil) {
+        if let link { self.link = link }
+        self.owesResume = true
+    }
+
+    /// The app leaves the foreground; how long it stays away decides whether the next resume locks it first (LOCK/1.3).
+    public mutating func background(_ facts: Facts) {
+        self.idleness.hide(at: facts.now)
+    }
+
+    /// What the time itself brings, looked at a few times a second; nil where nothing is due.
+    ///
+    /// The end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock for want of use
+    /// (LOCK/1.5), and a resume that had to wait for an effect. Nothing while the app is in the background: a prompt of the
+    /// operating system must not appear there, and the next resume does what fell due.
+    public mutating func timeDue(_ facts: Facts) -> Action? {
+        guard !self.isWaiting, self.scene != nil else { return nil }
+        if self.owesResume { return self.resume(facts) }
+        guard self.idleness.hiddenSince == nil else { return nil }
+        if let lock = self.lockOverdue(facts) { return lock }
+        if self.isTimerDue(facts) { return self.timerFired(facts) }
+        guard !facts.isLocked, !self.stack.isBeforeLock, self.idleness.wantsWarning(facts),
+            !(self.stack.top is LockWarning)
+        else { return nil }
+        return self.follow(.call(LockWarning(locksAt: self.idleness.locksAt(facts))), facts)
+    }
+
+    /// Whether the present screen's own time is over.
+    func isTimerDue(_ facts: Facts) -> Bool {
+        switch self.scene?.timer?.end {
+        case .none: false
+        case .some(.at(let end)): end <= facts.now
+        case .some(.after(let duration)): self.shownAt + duration <= facts.now
+        }
+    }
+
+    /// Locks an app whose time is over before anything else is done with it; nil where it is not.
+    ///
+    /// A host that never looks at the time cannot keep it open: the first thing that is selected or entered is lost.
+    mutating func lockOverdue(_ facts: Facts) -> Action? {
+        guard !facts.isLocked else { return nil }
+        let reason: LockTheApp.Reason
+        if self.idleness.wasHiddenTooLong(facts) {
+            reason = .background
+        } else if self.idleness.isUnused(facts) {
+            reason = .inactivity
+        } else {
+            return nil
+        }
+        self.idleness.use(at: facts.now)
+        return self.follow(Turn(.lock(reason)), facts)
+    }
+
+    private func lockDueAtReturn(_ facts: Facts) -> LockTheApp.Reason? {
+        guard !facts.isLocked else { return nil }
+        if self.idleness.wasHiddenTooLong(facts) { return .background }
+        return self.stack.top is LockWarning && self.idleness.isUnused(facts) ? .inactivity : nil
+    }
+
+    /// Ends what must not outlive the lock, and has the keys forgotten.
+    mutating func beginLock(_ reason: LockTheApp.Reason, _ facts: Facts) -> Turn {
+        switch reason {
+        case .logOut: self.stack.removeAll()
+        case .background, .inactivity: self.stack.endConfirmations()
+        }
+        return .call(LockTheApp(reason, showsWhatWasThere: self.stack.isBeforeLock))
+    }
+}

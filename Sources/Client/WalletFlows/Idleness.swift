@@ -1,0 +1,49 @@
+internal import Vocabulary
+
+/// When the app was used last, and since when it is out of sight; decides when an unlocked app has to lock itself.
+///
+/// Times out of sight and times without use are two clocks: coming back counts as use, unless the warning was there.
+struct Idleness: Sendable {
+    private var usedAt = Timestamp(milliseconds: 0)
+    private(set) var hiddenSince: Timestamp?
+
+    /// Something was selected, entered or held to the phone, or the app was opened.
+    mutating func use(at now: Timestamp) {
+        self.usedAt = now
+        self.hiddenSince = nil
+    }
+
+    /// The app came back and shows what it showed, which is no use by itself.
+    mutating func comeBack() {
+        self.hiddenSince = nil
+    }
+
+    /// The app went out of sight; the first time counts.
+    mutating func hide(at now: Timestamp) {
+        self.hiddenSince = self.hiddenSince ?? now
+    }
+
+    /// Whether it was out of sight for too long.
+    ///
+    /// A clock that was set back meanwhile locks as well: nobody knows how long it was.
+    func wasHiddenTooLong(_ facts: Facts) -> Bool {
+        guard let hiddenSince = self.hiddenSince else { return false }
+        let time = facts.now - hiddenSince
+        return time < .zero || time >= facts.lockTimes.background
+    }
+
+    /// Whether it was not used for too long.
+    func isUnused(_ facts: Facts) -> Bool {
+        facts.now - self.usedAt >= facts.lockTimes.inactivity
+    }
+
+    /// Whether it was not used for so long that somebody should say whether they are still there.
+    func wantsWarning(_ facts: Facts) -> Bool {
+        facts.now - self.usedAt >= facts.lockTimes.warning
+    }
+
+    /// When it will lock itself if it is not used.
+    func locksAt(_ facts: Facts) -> Timestamp {
+        self.usedAt + facts.lockTimes.inactivity
+    }
+}

@@ -1,0 +1,251 @@
+internal import Presence
+internal import Vocabulary
+
+/// The Dutch texts.
+///
+/// One switch over all of them, as in ``English``: the compiler refuses a language that lacks a text.
+struct Dutch {
+    let product: String
+    let now: Timestamp
+
+    func words(_ text: Text) -> String {
+        switch text {
+        case .splash: "Startscherm"
+        case .walletDeleted: "Je wallet is verwijderd"
+        case .walletDeletedByCode: "Je hebt deze wallet verwijderd met je verwijdercode"
+        case .walletBlocked: "Je wallet is geblokkeerd"
+        case .walletBlockedCreateNew: "Sluit deze app of maak een nieuwe wallet om de app weer te gebruiken."
+        case .personBlocked: "Je bent geblokkeerd"
+        case .cannotUseNow: "Je kunt \(self.product) nu niet gebruiken."
+        case .solutionRevoked: "\(self.product) kan niet meer worden gebruikt"
+        case .technicalProblem: "Je kunt \(self.product) nu niet gebruiken door een technisch probleem bij ons."
+        case .contact: "Contact"
+        case .contactUs: "Kijk op onze website of neem contact met ons op"
+        case .moreInformation: "Meer informatie"
+        case .updateExists: "Er is een update."
+        case .updateRecommended: "Er is een update. We raden je aan om die te installeren."
+        case .versionBlockedIn(let time): "Update nu. Deze versie wordt over \(Self.length(time)) geblokkeerd."
+        case .updateNeeded: "Update nodig"
+        case .updateToGoOn: "Update de app om verder te gaan."
+        case .appIsBlocked: "App is geblokkeerd"
+        case .versionBlocked: "Deze versie van de app kan niet meer worden gebruikt."
+        case .introduction(let page): "Introductie (\(page)/3)"
+        case .introductionWhat: "\(self.product) bewaart je gegevens op je eigen toestel."
+        case .introductionShare: "Jij bepaalt wat je deelt, en met wie."
+        case .introductionSecure: "Je opent de app met een pincode die alleen jij kent."
+        case .privacyConsiderations: "Over je privacy"
+        case .privacySummary: "Je gegevens blijven bij jou."
+        case .privacyStatement: "Privacyverklaring"
+        case .privacyInFull:
+            "Je gegevens staan versleuteld op je toestel. Je pincode verlaat je toestel nooit."
+        case .choosePIN: "Kies een pincode"
+        case .choosePINDigits: "Kies een pincode van 6 cijfers."
+        case .pinTooSimple: "Pincode te eenvoudig"
+        case .pinBreaks(let rule): Self.refusal(rule)
+        case .repeatPIN: "Herhaal je pincode"
+        case .repeatPINDigits: "Voer dezelfde 6 cijfers nog een keer in."
+        case .pinDifferentRetry: "Pincode is anders, probeer opnieuw"
+        case .pinDifferentStartOver: "Pincode is anders, begin opnieuw"
+        case .sureToStop: "Weet je zeker dat je wilt stoppen?"
+        case .stopped: "Gestopt"
+        case .configureBiometrics: "Biometrie instellen"
+        case .wantsBiometrics(let kind): "Wil je de app ontgrendelen met \(Self.kind(kind))?"
+        case .setupConfirmed: "Pincode en biometrie ingesteld"
+        case .walletSecured: "Je \(self.product) is beveiligd"
+        case .writeDownDeletionCode: "Schrijf je verwijdercode op"
+        case .deletionCodePurpose: "Met deze code kun je je \(self.product) op afstand verwijderen."
+        case .openWithPIN: "Open de app met je pincode"
+        case .openWithYourPIN: "Voer je pincode in"
+        case .enterPINToFinish: "Voer je pincode één keer in om je app verder te beveiligen"
+        case .biometricNotRecognized: "Biometrie niet herkend"
+        case .biometricTryAgain: "Probeer opnieuw of open de app met je pincode."
+        case .biometricNotRecognizedEnterPIN: "Biometrie niet herkend, voer je pincode in"
+        case .biometricNotRecognizedThenPIN: "Biometrie niet herkend, voer je pincode in"
+        case .biometricUsePIN: "Open de app met je pincode."
+        case .biometricTooMany: "Te veel mislukte pogingen. Open met je pincode"
+        case .biometricUnlockFailed: "Ontgrendelen met biometrie is mislukt"
+        case .biometricNoFallback(let reason): Self.warning(reason)
+        case .prompt(let purpose): self.question(purpose)
+        case .promptAccepts(let method, let kind): "Bevestig met \(Self.means(method, kind))."
+        case .biometrics: "Biometrie"
+        case .biometricsAreOn: "Je kunt de app openen zonder je pincode."
+        case .biometricsAreOff: "Je opent de app met je pincode."
+        case .noBiometricEnrolled: "Geen biometrie ingesteld"
+        case .enrollBiometricFirst: "Stel eerst je gezicht of vingerafdruk in bij de instellingen van dit toestel."
+        case .unlockWith: "Ontgrendelen met"
+        case .unlockWithWhat: "Waarmee wil je de app openen?"
+        case .scanWithWallet: "Scan de QR-code met \(self.product)"
+        case .scanWithWalletWhy: "Scan deze QR-code voor je veiligheid met de app zelf."
+        case .notReady: "Je \(self.product) is nog niet klaar"
+        case .notReadyWhy: "Voeg eerst je identiteit toe. Open daarna de link opnieuw."
+        case .finishFirst(let session): "Rond eerst \(Self.name(session)) af"
+        case .finishFirstWhy: "Rond eerst af waar je mee bezig bent. Open daarna de link opnieuw."
+        case .stillThere: "Ben je er nog?"
+        case .locksAt(let end): "De app vergrendelt over \(Self.countdown(end - self.now))."
+        case .confirmWithPIN: "Bevestig met je pincode"
+        case .confirmWithYourPIN: "Voer je pincode in om te bevestigen"
+        case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
+        case .wrongPIN: "Verkeerde pincode, probeer het nog een keer."
+        case .wrongPINLeft(let count): "Verkeerde pincode, je hebt nog \(Self.attempts(count))."
+        case .wrongPINBlockNext: "Verkeerde pincode, je hebt nog 1 poging. Daarna wordt je app tijdelijk geblokkeerd."
+        case .wrongPINFinal(let count):
+            "Verkeerde pincode, je hebt nog \(Self.attempts(count)). Daarna wordt je app voorgoed geblokkeerd."
+        case .temporarilyBlocked: "Tijdelijk geblokkeerd"
+        case .blockedUntil(let end): "De app is nog \(Self.countdown(end - self.now)) geblokkeerd."
+        case .blockedForGood: "App is geblokkeerd"
+        case .tooManyFailedEntries:
+            "Je hebt te vaak een verkeerde pincode ingevoerd. Als je de app wilt gebruiken, moet je de gegevens "
+                + "verwijderen en de wallet opnieuw instellen."
+        case .forgotPIN: "Pincode vergeten?"
+        case .forgotPINDelete:
+            "Niemand kan je vertellen wat je pincode is. Je kunt de wallet verwijderen en opnieuw instellen."
+        case .obtainPID: "Identiteit toevoegen"
+        case .obtainPIDWhy: "Voeg je identiteit toe aan \(self.product)."
+        case .dashboard: "Overzicht"
+        case .menu: "Menu"
+        case .settings: "Instellingen"
+        case .appInformation: "Over deze app"
+        case .pinChanged: "Pincode gewijzigd"
+        case .useNewPIN: "Vanaf nu open je de app met je nieuwe pincode."
+        case .deletionCode: "Verwijdercode"
+        case .wipeAppData: "Appgegevens wissen"
+        case .sureToDelete: "Wil je alle gegevens verwijderen?"
+        case .underConstruction: "in aanbouw"
+        case .noInternet: "Geen internet"
+        case .checkConnection: "Controleer je internetverbinding en probeer het opnieuw."
+        case .serverUnreachable: "Server niet bereikbaar"
+        case .notReachedNow(notCounted: false): "De dienst is nu niet bereikbaar."
+        case .notReachedNow(notCounted: true): "De dienst is nu niet bereikbaar. Er is geen poging geteld."
+        case .deviceInsecure: "Toestel niet veilig"
+        case .deviceCannotBeUsed: "Dit toestel kan niet worden gebruikt voor \(self.product)."
+        case .somethingWrong: "Er ging iets mis"
+        case .quoteCode(let id): "Noem deze code: \(id)"
+        }
+    }
+
+    func title(_ action: ActionID) -> String {
+        switch action {
+        case .back: "Terug"
+        case .biometric: "Biometrie"
+        case .biometrics: "Biometrie"
+        case .call: "Bellen"
+        case .cancel: "Annuleren"
+        case .changePIN: "Pincode wijzigen"
+        case .close: "Sluiten"
+        case .createNewWallet: "Maak een nieuwe \(self.product)"
+        case .dashboard: "Overzicht"
+        case .deleteData: "Gegevens verwijderen"
+        case .deleteWallet: "Wallet verwijderen"
+        case .deletionCode: "Verwijdercode"
+        case .devicePasscode: "Toegangscode van het toestel"
+        case .disable: "Uitzetten"
+        case .either: "Allebei"
+        case .enable: "Aanzetten"
+        case .enterPassword: "Pincode invoeren"
+        case .forgotPIN: "Pincode vergeten"
+        case .help: "Help"
+        case .info: "Info"
+        case .logOut: "Uitloggen"
+        case .menu: "Menu"
+        case .next: "Volgende"
+        case .no: "Nee"
+        case .obtain: "Toevoegen"
+        case .ok: "OK"
+        case .readMore: "Lees meer"
+        case .readPrivacyStatement: "Lees de privacyverklaring"
+        case .resetWallet: "Wallet opnieuw instellen"
+        case .retry: "Opnieuw"
+        case .scanQRCode: "QR-code scannen"
+        case .settings: "Instellingen"
+        case .skip: "Overslaan"
+        case .startOver: "Begin opnieuw"
+        case .toHelpDesk: "Naar de helpdesk"
+        case .toStore: "Naar de Play Store of App Store"
+        case .tryAgain: "Probeer opnieuw"
+        case .writtenDown: "Ik heb de code opgeschreven"
+        case .yesContinue: "Ja, ga door"
+        case .yesDelete: "Ja, verwijder"
+        case .yesStop: "Ja, stop"
+        }
+    }
+
+    /// "59 seconden", "1 seconde", "2 minuten".
+    static func countdown(_ remaining: Duration) -> String {
+        switch Countdown(remaining) {
+        case .seconds(let count): count == 1 ? "1 seconde" : "\(count) seconden"
+        case .minutes(let count): count == 1 ? "1 minuut" : "\(count) minuten"
+        }
+    }
+
+    private static func length(_ duration: Duration) -> String {
+        switch LongTime(duration) {
+        case .hours(let count): "\(count) uur"
+        case .days(let count): "\(count) dagen"
+        }
+    }
+
+    private static func attempts(_ count: Int) -> String {
+        count == 1 ? "1 poging" : "\(count) pogingen"
+    }
+
+    private static func refusal(_ rule: PINRule) -> String {
+        switch rule {
+        case .sixCharacters: "Een pincode heeft precies 6 cijfers."
+        case .digitsOnly: "Een pincode bestaat alleen uit cijfers."
+        case .differentDigits: "Een pincode heeft minstens twee verschillende cijfers."
+        case .notAscending: "De cijfers van een pincode mogen niet steeds één hoger zijn."
+        case .notDescending: "De cijfers van een pincode mogen niet steeds één lager zijn."
+        }
+    }
+}
+
+extension Dutch {
+    private static func kind(_ kind: BiometricSupport) -> String {
+        switch kind {
+        case .face: "gezichtsherkenning"
+        case .fingerprint: "je vingerafdruk"
+        case .none, .notEnrolled: "biometrie"
+        }
+    }
+
+    private static func means(_ method: UnlockMethod, _ kind: BiometricSupport) -> String {
+        switch method {
+        case .biometric: Self.kind(kind)
+        case .passcode: "de toegangscode van dit toestel"
+        case .either: "\(Self.kind(kind)) of de toegangscode van dit toestel"
+        }
+    }
+
+    private func question(_ purpose: Prompt.Purpose) -> String {
+        switch purpose {
+        case .unlock: "\(self.product) openen"
+        case .enable: "Ontgrendelen met biometrie aanzetten"
+        case .disable: "Ontgrendelen met biometrie uitzetten"
+        case .changePIN: "Pincode wijzigen"
+        case .migrate: "Je app verder beveiligen"
+        }
+    }
+
+    private static func warning(_ reason: BiometricFailure) -> String {
+        switch reason {
+        case .mayTryAgain:
+            "Zonder biometrie kan je wallet niet open. Probeer opnieuw of stel je wallet opnieuw in: alle gegevens worden "
+                + "dan verwijderd."
+        case .lockedOut:
+            "Te veel mislukte pogingen. Ontgrendel dit toestel met de toegangscode en start de app opnieuw, of stel je "
+                + "wallet opnieuw in: alle gegevens worden dan verwijderd."
+        case .keyIsGone:
+            "De sleutel van je wallet staat niet meer op dit toestel. Je kunt je wallet alleen opnieuw instellen: alle "
+                + "gegevens worden dan verwijderd."
+        }
+    }
+
+    private static func name(_ session: HostSession) -> String {
+        switch session {
+        case .pinRecovery: "het herstellen van je pincode"
+        case .disclosure: "het delen van gegevens"
+        case .issuance: "het toevoegen van gegevens"
+        case .transfer: "het overzetten van je wallet"
+        }
+    }
+}

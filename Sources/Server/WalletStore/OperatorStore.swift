@@ -1,0 +1,156 @@
+public import PINPolicy
+public import Vocabulary
+
+/// What operators read and change of a store, and what is kept for them.
+///
+/// As in ``WalletStore``, every operation is one atomic step; the conditions are looked at within it. Where several
+/// servers share a store, each learns of another's changes by ``operatorValues()``.
+public protocol OperatorStore: Sendable {
+    /// What is on file of a wallet; nil for an unknown one.
+    func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
+
+    /// Ends wallets for good and destroys their shares: all of them, or none where one is unknown.
+    ///
+    /// One that has ended already stays as it is.
+    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
+
+    /// Puts a recovery code on the deny list, ends the wallets that are linked to it and destroys their shares.
+    ///
+    /// Both are one step with which every link is ordered, so that a wallet that is linked later ends in its own step.
+    func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
+        -> RecoveryCodeRevocationOutcome
+
+    /// Revokes the whole solution, or takes that back; shares are kept. Returns whether it made a difference.
+    func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
+
+    /// At most `limit` recovery codes of the deny list, ascending, from the first or from the one behind `after` on; and
+    /// whether others follow.
+    func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
+        entries: [StoredDenial], hasMore: Bool
+    )
+
+    /// Since when a recovery code is on the deny list; nil where it is not.
+    func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
+
+    /// Takes a recovery code off the deny list; since when it was on it, nil where it was not.
+    ///
+    /// The wallets that were revoked by it stay so.
+    func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
+
+    /// All that operators have set.
+    func operatorValues() async throws(StoreError) -> OperatorValues
+
+    /// Sets some values in one step, each nil one is removed; all that is set then.
+    func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
+
+    /// Keeps when wallets had their last sessions; those that are gone are passed over.
+    func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
+}
+
+/// What is on file of a wallet.
+public struct StoredWallet: Sendable {
+    public var identity: Sealed
+    public var registeredAt: Timestamp
+    public var sessionOpened: Bool
+    public var lastSession: Timestamp?
+    /// The wallet's own end; nil while it is in use.
+    public var revocation: Revocation?
+    /// Meaningful where revoked.
+    public var revokedAt: Timestamp
+    public var isSolutionRevoked: Bool
+    public var isLinkedToRecoveryCode: Bool
+    /// One was given at registration; a revoked wallet's is overwritten.
+    public var hasDeletionCode: Bool
+    public var assertionCounter: UInt32?
+    public var attempts: AttemptRecord
+    /// What was attested, a JSON object.
+    public var attested: String
+
+    public init(
+        identity: Sealed,
+        registeredAt: Timestamp,
+        sessionOpened: Bool,
+        lastSession: Timestamp?,
+        revocation: Revocation?,
+        revokedAt: Timestamp,
+        isSolutionRevoked: Bool,
+        isLinkedToRecoveryCode: Bool,
+        hasDeletionCode: Bool,
+        assertionCounter: UInt32?,
+        attempts: AttemptRecord,
+        attested: String
+    ) {
+        self.identity = identity
+        self.registeredAt = registeredAt
+        self.sessionOpened = sessionOpened
+        self.lastSession = lastSession
+        self.revocation = revocation
+        self.revokedAt = revokedAt
+        self.isSolutionRevoked = isSolutionRevoked
+        self.isLinkedToRecoveryCode = isLinkedToRecoveryCode
+        self.hasDeletionCode = hasDeletionCode
+        self.assertionCounter = assertionCounter
+        self.attempts = attempts
+        self.attested = attested
+    }
+}
+
+public enum WalletsRevocationOutcome: Hashable, Sendable {
+    /// All have ended: so many in this step, and so many before it.
+    case revoked(now: Int, before: Int)
+    /// There are no wallets of these ids; none of the others ended.
+    case unknown([WalletID])
+}
+
+/// What became of a recovery code and the wallets that are linked to it.
+public struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
+    /// Since when it is on the deny list.
+    public var deniedAt: Timestamp
+    /// It was on it before this step.
+    public var wasDenied: Bool
+    /// All wallets that are linked to it; each has ended, now or before.
+    public var linked: Set<WalletID>
+    /// Those that this step ended.
+    public var ended: Int
+
+    public init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
+        self.deniedAt = deniedAt
+        self.wasDenied = wasDenied
+        self.linked = linked
+        self.ended = ended
+    }
+}
+
+/// A recovery code on the deny list.
+public struct StoredDenial: Hashable, Sendable {
+    public var mac: RecoveryCodeMAC
+    public var deniedAt: Timestamp
+
+    public init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
+        self.mac = mac
+        self.deniedAt = deniedAt
+    }
+}
+
+/// What operators have set, as it is kept: texts by their names.
+public struct OperatorValues: Hashable, Sendable {
+    /// Raised by every change, so that an older state is known for one.
+    public var revision: Int64
+    public var values: [String: Value]
+
+    /// One text and when it was set.
+    public struct Value: Hashable, Sendable {
+        public var text: String
+        public var setAt: Timestamp
+
+        public init(_ text: String, setAt: Timestamp) {
+            self.text = text
+            self.setAt = setAt
+        }
+    }
+
+    public init(revision: Int64, values: [String: Value]) {
+        self.revision = revision
+        self.values = values
+    }
+}

@@ -1,0 +1,60 @@
+public import Vocabulary
+
+extension SQLiteWalletStore {
+    /// Rows that one step writes, so that PIN checks are not kept waiting.
+    private static let keptAtOnce = 500
+
+    public func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+        try await self.queue.perform { try $0.report(of: wallet) }
+    }
+
+    public func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.queue.perform { try $0.revoke(wallets: wallets, at: now) }
+    }
+
+    public func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        try await self.queue.perform { try $0.revoke(recoveryCode: mac, at: now) }
+    }
+
+    public func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+        try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
+    }
+
+    public func denied(
+        after: RecoveryCodeMAC?,
+        limit: Int
+    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
+        try await self.queue.perform { try $0.denied(after: after, limit: limit) }
+    }
+
+    public func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.denied(mac) }
+    }
+
+    public func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.removeDenied(mac) }
+    }
+
+    public func operatorValues() async throws(StoreError) -> OperatorValues {
+        try await self.queue.perform { try $0.operatorValues() }
+    }
+
+    public func setOperatorValues(
+        _ values: [String: String?],
+        at now: Timestamp
+    ) async throws(StoreError) -> OperatorValues {
+        try await self.queue.perform { try $0.setOperatorValues(values, at: now) }
+    }
+
+    public func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        var rest = sessions.map { (wallet: $0.key, at: $0.value) }[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Self.keptAtOnce))
+            rest = rest.dropFirst(some.count)
+            try await self.queue.perform { try $0.keepLastSessions(some) }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+extension Schema {
+    /// Version 2: what operators set, and when wallets were last seen.
+    static let operatorTables = """
+        CREATE TABLE operator_values (
+            name TEXT PRIMARY KEY,
+            value TEXT NOT NULL,
+            set_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE operator_revision (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL) STRICT;
+        INSERT INTO operator_revision (id, revision) VALUES (1, 0);
+        -- Written some seconds after the fact, for operators only: nothing that a wallet may do hangs on it.
+        CREATE TABLE last_sessions (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+        """
+}

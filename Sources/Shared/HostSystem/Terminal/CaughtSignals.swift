@@ -1,0 +1,87 @@
+internal import Glibc
+internal import Synchronization
+
+/// Signals turned into bytes of a pipe until the value goes; by default those that end or stop a process.
+///
+/// A handler may do next to nothing (signal-safety(7)) and runs on any thread, so it only writes the signal's number;
+/// whoever reads the pipe restores the terminal and then raises the signal again. One of these is there at a time.
+struct CaughtSignals: ~Copyable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+    private var previous: [(number: Int32, action: sigaction)] = []
+
+    static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP]
+    /// Where the handler writes; −1 while nobody reads.
+    private static let target = Atomic<Int32>(-1)
+
+    init(_ numbers: [Int32] = Self.ending) throws(InputError) {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { throw .failed(errno: errno) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        self.readEnd = ends[0]
+        self.writeEnd = ends[1]
+        Self.target.store(ends[1], ordering: .sequentiallyConsistent)
+        for number in numbers {
+            var action = Self.action
+            var old = sigaction()
+            if unsafe sigaction(number, &action, &old) == 0 { self.previous.append((number, old)) }
+        }
+    }
+
+    deinit {
+        for (number, action) in self.previous {
+            var action = action
+            unsafe sigaction(number, &action, nil)
+        }
+        Self.target.store(-1, ordering: .sequentiallyConsistent)
+        close(self.readEnd)
+        close(self.writeEnd)
+    }
+
+    /// The first signal that came and was not asked for yet, or a number that was sent to wake the reader.
+    static func next(from readEnd: Int32) -> Int32? {
+        var byte: UInt8 = 0
+        return unsafe read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
+    }
+
+    /// Wakes the reader with 0, which is no signal's number.
+    borrowing func wakeReader() {
+        var byte: UInt8 = 0
+        unsafe _ = write(self.writeEnd, &byte, 1)
+    }
+
+    consuming func release() {}
+
+    /// Does what the signal would have done had it not been caught; returns where the process lives on.
+    borrowing func raiseUncaught(_ number: Int32) {
+        guard var previous = self.previous.first(where: { $0.number == number })?.action else { return }
+        unsafe sigaction(number, &previous, nil)
+        Self.raiseHere(number)
+        var action = Self.action
+        unsafe sigaction(number, &action, nil)
+    }
+
+    /// Raises a signal and returns once it was delivered: threads of libdispatch's pool block all of them.
+    static func raiseHere(_ number: Int32) {
+        var (wanted, previous) = (sigset_t(), sigset_t())
+        unsafe sigemptyset(&wanted)
+        unsafe sigaddset(&wanted, number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &wanted, &previous)
+        raise(number)
+        unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
+    }
+
+    private static var action: sigaction {
+        var action = sigaction()
+        unsafe action.__sigaction_handler.sa_handler = { number in
+            var byte = UInt8(truncatingIfNeeded: number)
+            let code = errno
+            unsafe _ = write(CaughtSignals.target.load(ordering: .sequentiallyConsistent), &byte, 1)
+            errno = code
+        }
+        return action
+    }
+}

@@ -1,0 +1,278 @@
+internal import Glibc
+internal import Synchronization
+
+/// What happened at a terminal that a program draws all of.
+public enum TerminalEvent: Hashable, Sendable {
+    case key(Key)
+    /// Draw everything anew: another size, or back from the shell.
+    case redraw
+    /// Nothing more will come: the input has ended, or a signal came that ends a process and did not.
+    case ended
+}
+
+/// A terminal that a program draws all of, until it is closed: keys come one by one, nothing that is typed appears.
+///
+/// The terminal is as it was before on every way out: ``close()``, the end of the value, the signals that end or stop a
+/// process, a crash. Only SIGKILL leaves no time. A process that was stopped and continued takes the screen again.
+/// What is typed is kept in one wiped buffer until ``next()`` takes it: a PIN leaves no other trace here.
+public final class FullScreen: Sendable {
+    private struct State: ~Copyable {
+        var saved = termios()
+        /// Whether the terminal is the program's at this moment.
+        var isTaken = false
+        var typed = WipedBuffer(capacity: 4096)
+        /// Whether what was typed ends with what was sent at once, so that an escape there is the key.
+        var isComplete = true
+        var needsRedraw = false
+        var hasEnded = false
+    }
+
+    private let input: Int32
+    private let output: Int32
+    private let hasOwnScreen: Bool
+    private let state = Mutex(State())
+    private let signals: Mutex<CaughtSignals?>
+    private let crashGuard: Mutex<CrashGuard?>
+    private let signalPipe: Int32
+    private let reader = Mutex<pthread_t?>(nil)
+
+    /// Says that ``next()`` has something; several things may be one word of it.
+    public let wakeups: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// The screen beside the shell's own, without a cursor; and back (xterm's control sequences).
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
+    private static let leave = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
+
+    /// Takes the terminal.
+    ///
+    /// - Parameter hasOwnScreen: Whether it has a screen beside the shell's and a cursor that can be moved; nothing but
+    ///   text is written to one that has not.
+    public init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
+        guard Terminal.isTerminal(input), Terminal.isTerminal(output) else { throw .notATerminal }
+        self.input = input
+        self.output = output
+        self.hasOwnScreen = hasOwnScreen
+        (self.wakeups, self.wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        var saved = termios()
+        guard unsafe tcgetattr(input, &saved) == 0 else { throw .failed(errno: errno) }
+        let signals = try CaughtSignals(CaughtSignals.ending + [SIGWINCH, SIGCONT])
+        self.signalPipe = signals.readEnd
+        self.signals = Mutex(consume signals)
+        self.crashGuard = Mutex(CrashGuard(restoring: saved, of: input, with: hasOwnScreen ? Self.leave : ""))
+        self.state.withLock { state in
+            state.saved = saved
+            self.take(&state)
+        }
+        try self.startReader()
+    }
+
+    deinit { self.close() }
+
+    /// Gives the terminal back; nothing happens the second time.
+    public func close() {
+        let reader = self.reader.withLock { reader in
+            defer { reader = nil }
+            return reader
+        }
+        if let reader {
+            self.signals.withLock { $0?.wakeReader() }
+            pthread_join(reader, nil)
+        }
+        self.state.withLock { state in
+            self.giveBack(&state)
+            state.typed.removeAll()
+            state.hasEnded = true
+        }
+        self.crashGuard.withLock { $0 = nil }
+        self.signals.withLock { $0 = nil }
+        self.wake.finish()
+    }
+
+    /// How large it is; 80 × 24 where it does not say.
+    public var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
+
+    /// Takes the first thing that happened and was not taken yet; nil where there is none.
+    public func next() -> TerminalEvent? {
+        self.state.withLock { state in
+            if state.needsRedraw {
+                state.needsRedraw = false
+                return .redraw
+            }
+            let isComplete = state.isComplete
+            guard let (key, length) = state.typed.withBytes({ Key.first(in: $0, isComplete: isComplete) }) else {
+                return state.hasEnded ? .ended : nil
+            }
+            state.typed.removeFirst(length)
+            return .key(key)
+        }
+    }
+
+    /// Forgets what was typed and not taken yet.
+    public func dropTyped() {
+        self.state.withLock { $0.typed.removeAll() }
+    }
+
+    /// Writes to the terminal while it is the program's; what does not go through at once is dropped.
+    ///
+    /// A terminal that takes nothing, such as that of a connection that hangs, must not keep a signal from ending us.
+    public func write(_ text: String) {
+        self.state.withLock { state in
+            if state.isTaken { self.send(text, within: 1000) }
+        }
+    }
+
+    // MARK: Taking and giving back
+
+    private func take(_ state: inout State) {
+        // Whoever had it meanwhile may have changed it.
+        if !state.isTaken { unsafe tcgetattr(self.input, &state.saved) }
+        var raw = state.saved
+        raw.c_iflag &= ~tcflag_t(ICRNL | INLCR | IGNCR | IXON | ISTRIP)
+        // Signals stay: Ctrl-C and Ctrl-Z mean what they always mean.
+        raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHONL | IEXTEN)
+        raw.c_lflag |= tcflag_t(ISIG)
+        unsafe tcsetattr(self.input, TCSAFLUSH, &raw)
+        state.isTaken = true
+        if self.hasOwnScreen { self.send(Self.enter, within: 1000) }
+    }
+
+    private func giveBack(_ state: inout State) {
+        guard state.isTaken else { return }
+        state.isTaken = false
+        unsafe tcsetattr(self.input, TCSANOW, &state.saved)
+        // What was typed for the program is not for the shell: it may be the half of a PIN.
+        tcflush(self.input, TCIFLUSH)
+        if self.hasOwnScreen { self.send(Self.leave, within: 200) }
+    }
+
+    private func send(_ text: String, within milliseconds: Int32) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            var ready = pollfd(fd: self.output, events: Int16(POLLOUT), revents: 0)
+            let isReady = unsafe poll(&ready, 1, milliseconds)
+            if isReady < 0, errno == EINTR { continue }
+            guard isReady > 0 else { return }
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let piece = unsafe UnsafeRawBufferPointer(rebasing: buffer[written..<min(written + 512, buffer.count)])
+                return unsafe Glibc.write(self.output, piece.baseAddress, piece.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            written += count
+        }
+    }
+}
+
+// MARK: The thread that reads
+
+extension FullScreen {
+    private func startReader() throws(InputError) {
+        let retained = unsafe Unmanaged.passRetained(ReaderOf(self))
+        var thread = pthread_t()
+        let code = unsafe pthread_create(
+            &thread,
+            nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let reader = unsafe Unmanaged<ReaderOf>.fromOpaque(argument).takeRetainedValue()
+                reader.run()
+                return nil
+            },
+            retained.toOpaque()
+        )
+        guard code == 0 else {
+            unsafe retained.release()
+            throw .failed(errno: code)
+        }
+        self.reader.withLock { $0 = thread }
+    }
+
+    /// What the thread holds on to: not the screen itself, which would never end.
+    private final class ReaderOf {
+        private weak var screen: FullScreen?
+        private let input: Int32
+        private let signalPipe: Int32
+
+        init(_ screen: FullScreen) {
+            self.screen = screen
+            self.input = screen.input
+            self.signalPipe = screen.signalPipe
+        }
+
+        func run() {
+            var waitsForMore = false
+            while true {
+                var ready = [
+                    pollfd(fd: self.signalPipe, events: Int16(POLLIN), revents: 0),
+                    pollfd(fd: self.input, events: Int16(POLLIN), revents: 0),
+                ]
+                // What follows an escape at once is part of the same key; a person is slower than this.
+                let count = unsafe poll(&ready, 2, waitsForMore ? 50 : -1)
+                let hasFailed = count < 0 && errno != EINTR
+                guard let screen = self.screen else { return }
+                if hasFailed { return screen.noteEnd() }
+                if count > 0, ready[0].revents != 0 {
+                    guard let number = CaughtSignals.next(from: self.signalPipe) else { continue }
+                    guard number != 0 else { return }
+                    screen.receive(signal: number)
+                } else if count > 0, ready[1].revents != 0 {
+                    guard screen.readKeys() else { return }
+                    waitsForMore = true
+                } else if count == 0 {
+                    waitsForMore = false
+                    screen.noteComplete()
+                }
+            }
+        }
+    }
+
+    /// False at the end of the input.
+    private func readKeys() -> Bool {
+        let goesOn = self.state.withLock { state in
+            // Nobody types so much; what does not fit is not for us.
+            if state.typed.room == 0 { state.typed.removeAll() }
+            let count = state.typed.fill(from: self.input)
+            state.isComplete = false
+            if count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN)) { return true }
+            state.hasEnded = true
+            return false
+        }
+        self.wake.yield()
+        return goesOn
+    }
+
+    private func noteEnd() {
+        self.state.withLock { $0.hasEnded = true }
+        self.wake.yield()
+    }
+
+    private func noteComplete() {
+        self.state.withLock { $0.isComplete = true }
+        self.wake.yield()
+    }
+
+    private func receive(signal number: Int32) {
+        switch number {
+        case SIGWINCH:
+            self.state.withLock { $0.needsRedraw = true }
+        case SIGCONT, SIGTSTP:
+            self.state.withLock { state in
+                if number == SIGTSTP {
+                    self.giveBack(&state)
+                    self.signals.withLock { $0?.raiseUncaught(number) }
+                }
+                self.take(&state)
+                state.needsRedraw = true
+            }
+        case _:
+            self.state.withLock { state in
+                self.giveBack(&state)
+                self.signals.withLock { $0?.raiseUncaught(number) }
+                state.hasEnded = true
+            }
+        }
+        self.wake.yield()
+    }
+}

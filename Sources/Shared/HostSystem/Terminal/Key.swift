@@ -1,0 +1,62 @@
+/// Something that was pressed.
+public enum Key: Hashable, Sendable {
+    /// A printing character of ASCII, by its code.
+    case character(UInt8)
+    case up
+    case down
+    case left
+    case right
+    case enter
+    case tab
+    case escape
+    case backspace
+    /// Anything else, which nobody asks for.
+    case other
+
+    /// Reads the first key of what a terminal sent (ECMA-48, as xterm and its kin send it), and how many bytes it took.
+    ///
+    /// Nil where more bytes must come first. An escape alone is the key of that name once `isComplete` says that nothing
+    /// followed at once.
+    static func first(in bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
+        guard bytes.byteCount > 0 else { return nil }
+        switch Self.byte(bytes, 0) {
+        case 0x1B: return Self.sequence(bytes, isComplete: isComplete)
+        case 0x0A, 0x0D: return (.enter, 1)
+        case 0x09: return (.tab, 1)
+        case 0x08, 0x7F: return (.backspace, 1)
+        case let byte where (0x20...0x7E).contains(byte): return (.character(byte), 1)
+        case _: return (.other, 1)
+        }
+    }
+
+    /// What begins with an escape: `ESC [ … letter`, `ESC O letter`, or the key itself.
+    private static func sequence(_ bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
+        guard bytes.byteCount > 1 else { return isComplete ? (.escape, 1) : nil }
+        let introducer = Self.byte(bytes, 1)
+        guard introducer == 0x5B || introducer == 0x4F else { return (.escape, 1) }
+        for index in 2..<max(bytes.byteCount, 2) {
+            let byte = Self.byte(bytes, index)
+            // Parameters and intermediates come before the letter that ends it.
+            if (0x20...0x3F).contains(byte) { continue }
+            return (Self.arrow(byte, isPlain: index == 2), index + 1)
+        }
+        // One that is cut off, or far too long to be a key.
+        return isComplete || bytes.byteCount > 32 ? (.other, bytes.byteCount) : nil
+    }
+
+    private static func arrow(_ letter: UInt8, isPlain: Bool) -> Key {
+        guard isPlain else { return .other }
+        return switch letter {
+        case 0x41: .up
+        case 0x42: .down
+        case 0x43: .right
+        case 0x44: .left
+        case 0x5A: .up
+        case _: .other
+        }
+    }
+
+    private static func byte(_ bytes: RawSpan, _ index: Int) -> UInt8 {
+        unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+    }
+}

@@ -1,0 +1,125 @@
+internal import Glibc
+
+/// The terminal that a person sits at.
+public enum Terminal {
+    /// Whether a descriptor is one.
+    public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// How wide the terminal of the output is; nil where it is none.
+    public static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
+
+    /// How large a terminal is; nil where it does not say.
+    public static func size(of descriptor: Int32) -> TerminalSize? {
+        var size = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return nil
+        }
+        return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+    }
+
+    /// Asks for a line that does not appear on the screen, and lends it to `body` without its end.
+    ///
+    /// The terminal is as it was before on every way out: a line, the end of the input, an error, and the signals that
+    /// end or stop a process. Those do first what they would have done anyway, with the terminal restored. One line is
+    /// asked for at a time.
+    public static func withHiddenLine<Result: ~Copyable>(
+        prompt: String,
+        from descriptor: Int32 = 0,
+        atMost limit: Int,
+        _ body: (RawSpan) -> Result
+    ) throws(InputError) -> Result {
+        guard self.isTerminal(descriptor) else { throw .notATerminal }
+        var line = WipedBuffer(capacity: limit)
+        while true {
+            let signals = try CaughtSignals()
+            let echo = try EchoOff(descriptor)
+            StandardStreams.writeError(prompt)
+            let event = try self.readLine(into: &line, from: descriptor, signals: signals)
+            echo.restore()
+            signals.release()
+            switch event {
+            case .line:
+                return line.withBytes(body)
+            case .signal(let number):
+                line.removeAll()
+                StandardStreams.writeError("\n")
+                CaughtSignals.raiseHere(number)
+                // Only a process that was stopped and continued, or that has a handler of its own, gets here.
+                if number != SIGTSTP { throw .interrupted(signal: number) }
+            }
+        }
+    }
+
+    private enum Event {
+        case line
+        case signal(Int32)
+    }
+
+    private static func readLine(
+        into line: inout WipedBuffer,
+        from descriptor: Int32,
+        signals: borrowing CaughtSignals
+    ) throws(InputError) -> Event {
+        while true {
+            var ready = [
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signals.readEnd, events: Int16(POLLIN), revents: 0),
+            ]
+            let result = unsafe poll(&ready, 2, -1)
+            if result < 0 {
+                let code = errno
+                if code == EINTR { continue }
+                throw .failed(errno: code)
+            }
+            if ready[1].revents != 0, let number = CaughtSignals.next(from: signals.readEnd) { return .signal(number) }
+            if ready[0].revents == 0 { continue }
+            var byte: UInt8 = 0
+            let count = unsafe read(descriptor, &byte, 1)
+            if count < 0 {
+                let code = errno
+                if code == EINTR || code == EAGAIN { continue }
+                throw .failed(errno: code)
+            }
+            if count == 0 { throw .ended }
+            if byte == 0x0A { return .line }
+            guard line.append(byte) else {
+                tcflush(descriptor, TCIFLUSH)
+                throw .tooLong
+            }
+        }
+    }
+}
+
+/// Columns and rows of characters.
+public struct TerminalSize: Hashable, Sendable {
+    public var columns: Int
+    public var rows: Int
+
+    public init(columns: Int, rows: Int) {
+        self.columns = columns
+        self.rows = rows
+    }
+}
+
+/// A terminal that shows nothing that is typed, until the value goes.
+private struct EchoOff: ~Copyable {
+    private let descriptor: Int32
+    private var saved = termios()
+
+    init(_ descriptor: Int32) throws(InputError) {
+        self.descriptor = descriptor
+        guard unsafe tcgetattr(descriptor, &self.saved) == 0 else { throw .failed(errno: errno) }
+        var silent = self.saved
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
+        // Flushes: what was typed before the prompt was not meant for it.
+        guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { throw .failed(errno: errno) }
+    }
+
+    deinit {
+        var saved = self.saved
+        unsafe tcsetattr(self.descriptor, TCSANOW, &saved)
+    }
+
+    consuming func restore() {}
+}

@@ -1,0 +1,12 @@
+internal import Crypto
+public import Vocabulary
+
+extension Vocabulary.SHA256Digest {
+    /// SHA-256 of the bytes.
+    public static func of(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
+        guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
+            preconditionFailure("SHA-256 has 32 bytes")
+        }
+        return digest
+    }
+}

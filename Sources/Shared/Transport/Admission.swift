@@ -1,0 +1,62 @@
+internal import NIOCore
+
+/// Connections that were closed as soon as they were accepted.
+///
+/// Told at most once in ``TransportLimits/refusalReport``, or who opens connections by the thousand would fill the log.
+public struct RefusedConnections: Hashable, Sendable {
+    /// Which limit was reached.
+    public enum Reason: String, Sendable {
+        case connections = "limits.connections"
+        case connectionsPerSource = "limits.connections-per-source"
+    }
+
+    /// Of the last one.
+    public let reason: Reason
+    /// Of the last one.
+    public let source: PeerSource
+    /// How many there were since this was told last.
+    public let count: Int
+}
+
+/// Counts the connections that are open, in all and from each source, and says which further ones may be.
+struct Admission {
+    private let limits: TransportLimits
+    private var count = 0
+    private var bySource: [PeerSource: Int] = [:]
+    private var untold = 0
+    private var nextReport = NIODeadline.uptimeNanoseconds(0)
+
+    init(limits: TransportLimits) {
+        self.limits = limits
+    }
+
+    /// Takes one in; the reason why not where it may not be.
+    mutating func admit(_ source: PeerSource) -> RefusedConnections.Reason? {
+        guard self.count < self.limits.connections else { return .connections }
+        let most = self.limits.connectionsPerSource
+        guard most == 0 || self.bySource[source, default: 0] < most else { return .connectionsPerSource }
+        self.count += 1
+        self.bySource[source, default: 0] += 1
+        return nil
+    }
+
+    /// One that was admitted has ended.
+    mutating func release(_ source: PeerSource) {
+        self.count -= 1
+        let left = self.bySource[source, default: 1] - 1
+        self.bySource[source] = left > 0 ? left : nil
+    }
+
+    /// Counts a refusal; what to tell of it, if it is time to.
+    mutating func refused(
+        _ source: PeerSource,
+        for reason: RefusedConnections.Reason,
+        at now: NIODeadline
+    ) -> RefusedConnections? {
+        self.untold += 1
+        guard now >= self.nextReport else { return nil }
+        defer { self.untold = 0 }
+        self.nextReport = now + TimeAmount(self.limits.refusalReport)
+        return RefusedConnections(reason: reason, source: source, count: self.untold)
+    }
+}

@@ -1,0 +1,186 @@
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("The server's admin commands, with the real programs")
+struct AdminProgramTests {
+    private let lab: LabUnderTest
+    private let phone: TestPhone
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.phone = TestPhone(in: self.lab)
+    }
+
+    private func admin(_ arguments: String...) async throws -> ProgramRun {
+        try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.lab.lab.path])
+    }
+
+    /// The one line of JSON that a command prints.
+    private func json(_ arguments: String...) async throws -> JSONValue {
+        let run = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin"] + arguments + ["--json", "--lab", self.lab.lab.path]
+        )
+        try #require(run.exitCode == 0, "\(run.output)")
+        #expect(run.output.split(separator: "\n").count == 1)
+        return try JSONValue(run.output)
+    }
+
+    @Test("a wallet is shown, revoked with its open session, and shown as revoked; the app shows that it is")
+    func wallet() async throws {
+        let server = try await self.lab.start()
+        try await self.phone.setUp(pin: "135790")
+        let wallet = "\(try self.phone.registration().walletID)"
+        #expect(try await self.phone.run("unlock", pins: ["864209"]).exitCode == 10)
+        var shown = try await self.json("wallet", "show", wallet)
+        #expect(shown["state"]?.string == "active")
+        #expect(shown["pin"]?["failures"] == .integer(1))
+        #expect(shown["platform"]?.string == "android")
+        let text = try await self.admin("wallet", "show", wallet)
+        #expect(text.exitCode == 0 && text.output.contains("in use") && !text.output.contains("\u{1B}"))
+
+        let other = try await self.lab.register(pin: "135790")
+        let session = try await other.openSession()
+        let unknown = String(repeating: "0", count: 32)
+        let none = try await self.admin("revoke", "wallet", wallet, "\(other.walletID)", unknown)
+        #expect(none.exitCode == 67 && none.output.contains(unknown), "\(none.output)")
+        #expect(try await session.check("135790") == other.unlockShare.asValid)
+        let done = try await self.json("revoke", "wallet", wallet, "\(other.walletID)", wallet)
+        #expect(done["revoked"] == .integer(2) && done["alreadyRevoked"] == .integer(0))
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        #expect(try await session.check("135790") == .refused(.revoked(revocation)))
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 13)
+        shown = try await self.json("wallet", "show", wallet)
+        #expect(shown["state"]?.string == "revoked" && shown["revocation"]?["reason"]?.string == "wallet")
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a recovery code is taken from a descriptor, a file or an argument, and never shown or logged")
+    func recoveryCode() async throws {
+        let server = try await self.lab.start()
+        let wallet = try await self.lab.register(pin: "135790")
+        let session = try await wallet.openSession()
+        let code = "NL-999-1234"
+        #expect(
+            try await session.answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790") == .recoveryCodeLinked
+        )
+        let file = "\(self.lab.folder)/code"
+        try DurableFile.write(Array("\(code)\n".utf8), to: file)
+        #expect(try await self.admin("deny-list", "show", "--code-file", file).exitCode == 1)
+        let done = try await ServerProcess.run(
+            "/bin/sh",
+            [
+                "-c", "exec \"$0\" admin revoke recovery-code --code-fd 0 --lab \"$1\" <\"$2\"",
+                Programs.path("remote-pin-server"), self.lab.lab.path, file,
+            ]
+        )
+        #expect(done.exitCode == 0 && done.output.contains("1 wallet is revoked"), "\(done.output)")
+        let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        #expect(try await session.check("135790") == .refused(.revoked(ended)))
+        let listed = try await self.json("deny-list", "list")
+        let mac = try listed["entries"]?.array.first?["mac"]?.string.orThrow() ?? ""
+        #expect(mac.count == 64)
+        #expect(try await self.admin("deny-list", "show", code).exitCode == 0)
+        let both = try await self.admin("deny-list", "show", code, "--mac", mac)
+        #expect(both.exitCode == 64)
+        #expect(try await self.admin("revoke", "recovery-code").exitCode == 64, "there is no terminal to ask at")
+        #expect(try await self.admin("deny-list", "remove", "--mac", mac).exitCode == 0)
+        #expect(try await self.admin("deny-list", "remove", "--mac", mac).exitCode == 1)
+        #expect(try await self.admin("wallet", "show", "\(wallet.walletID)").output.contains("its recovery code"))
+        #expect(!done.output.contains(code) && !server.output.contains(code))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("the solution is revoked only when that is meant, and restored")
+    func solution() async throws {
+        let server = try await self.lab.start()
+        try await self.phone.setUp(pin: "135790")
+        let asked = try await self.admin("revoke", "solution")
+        #expect(asked.exitCode == 64 && asked.output.contains("--yes"), "\(asked.output)")
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 0)
+        #expect(try await self.admin("revoke", "solution", "--yes").exitCode == 0)
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 13)
+        #expect(try await self.json("restore", "solution")["changed"] == .boolean(true))
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("flags and the update policy hold after a kill, and the policy follows the lab's clock")
+    func afterKill() async throws {
+        let first = try await self.lab.start()
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(try await self.admin("flags", "set", "safe-biometric-unlock", "percent", "100").exitCode == 0)
+        #expect(try await self.admin("update-policy", "set", "android", "..2=warn@+60s", "2..=notify").exitCode == 0)
+        await first.kill()
+        let second = try await self.lab.start()
+        guard case .active(let active) = try await wallet.openSession().opening else { throw UnexpectedAnswer() }
+        #expect(active.features.safeBiometricUnlock)
+        #expect(try await self.json("flags")["flags"]?.array.first?["percentage"] == .integer(100))
+        try await self.phone.setUp(pin: "135790")
+        #expect(try await self.admin("clock", "advance", "61s").exitCode == 0)
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 17)
+        let policy = try await self.json("update-policy")
+        #expect(policy["android"]?["setBy"]?.string == "operator" && policy["ios"]?["setBy"]?.string == "settings")
+        #expect(policy["android"]?["rules"]?.array.first?["now"]?.string?.contains("blocked") == true)
+        #expect(try await self.admin("update-policy", "clear", "all").exitCode == 0)
+        #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 0)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test("without the deletion code no wallet gets one, Hello says so, and none can be shown")
+    func noDeletionCode() async throws {
+        let server = try await self.lab.start(["REMOTE_PIN_FEATURES_DELETION_CODE": "false"])
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(wallet.deletionCode == nil)
+        let session = try await wallet.openSession()
+        guard case .active(let active) = session.opening else { throw UnexpectedAnswer() }
+        #expect(!active.features.deletionCode)
+        #expect(try await session.answer(.showDeletionCode, pin: "135790") == .refused(.notAllowed))
+        let shown = try await self.json("wallet", "show", "\(wallet.walletID)")
+        #expect(shown["hasDeletionCode"] == .boolean(false) && shown["features"]?["deletionCode"] == .boolean(false))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test(
+        "what cannot be done is refused before anybody is asked, with the way out",
+        arguments: [
+            (["wallet", "show", "zz"], "32 hexadecimal digits"), (["revoke", "wallet"], "wallet"),
+            (["revoke", "wallet", "12"], "32 hexadecimal digits"),
+            (["flags", "set", "safe-biometrics", "on"], "safe-biometric-unlock"),
+            (["flags", "set", "safe-biometric-unlock", "percent", "101"], "0 to 100"),
+            (["flags", "set", "safe-biometric-unlock", "list"], "off"),
+            (["flags", "set", "safe-biometric-unlock", "on", "5"], "percent N"),
+            (["update-policy", "set", "android", "1.2=block"], "no range"),
+            (["update-policy", "set", "android", "2..1=block"], "no version is in that range"),
+            (["update-policy", "set", "android", "..1=warn@soon"], "warn@TIME"),
+            (["update-policy", "set", "windows", "all=ok"], "android"),
+            (["deny-list", "show", "--mac", "12"], "64 hexadecimal digits"),
+        ] as [([String], String)]
+    )
+    func usage(arguments: [String], wayOut: String) async throws {
+        let run = try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", "/nowhere"])
+        #expect(run.exitCode == 64, "\(run.output)")
+        #expect(run.output.contains(wayOut), "\(run.output)")
+    }
+
+    @Test("every command explains itself with an example, and a server that does not run is named")
+    func help() async throws {
+        for command in [
+            ["wallet", "show"], ["revoke", "wallet"], ["revoke", "recovery-code"], ["revoke", "solution"],
+            ["restore", "solution"], ["deny-list", "list"], ["deny-list", "show"], ["deny-list", "add"],
+            ["deny-list", "remove"], ["flags", "list"], ["flags", "set"], ["update-policy", "show"],
+            ["update-policy", "set"], ["update-policy", "clear"], ["clock", "advance"],
+        ] {
+            let help = try await ServerProcess.run("remote-pin-server", ["help", "admin"] + command)
+            #expect(help.exitCode == 0)
+            #expect(help.output.contains("  remote-pin-server admin \(command[0])"), "\(command): \(help.output)")
+        }
+        let run = try await self.admin("flags")
+        #expect(run.exitCode == 69 && run.output.contains("is it running"), "\(run.output)")
+    }
+}

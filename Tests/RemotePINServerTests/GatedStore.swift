@@ -1,0 +1,139 @@
+import Synchronization
+import Vocabulary
+import WalletStore
+
+/// Holds answers of the store back while it is closed.
+final class Gate: Sendable {
+    private struct State {
+        var isClosed = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func close() { self.state.withLock { $0.isClosed = true } }
+
+    func open() {
+        let held = self.state.withLock { state in
+            state.isClosed = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    /// Returns once something is held back.
+    func isReached() async {
+        await withCheckedContinuation { continuation in
+            let isReached = self.state.withLock { state in
+                if state.held.isEmpty { state.watching.append(continuation) }
+                return !state.held.isEmpty
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, watching): (Bool, [CheckedContinuation<Void, Never>]) = self.state.withLock { state in
+                guard state.isClosed else { return (true, []) }
+                state.held.append(continuation)
+                defer { state.watching = [] }
+                return (false, state.watching)
+            }
+            if isOpen { continuation.resume() }
+            for watcher in watching { watcher.resume() }
+        }
+    }
+}
+
+/// A store whose verdicts and sessions pass a gate on their way back; revocations do not.
+struct GatedStore: WalletStore {
+    let store: any WalletStore
+    let gate: Gate
+
+    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        let outcome = try await self.store.judge(attempt)
+        await self.gate.pass()
+        return outcome
+    }
+
+    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        let outcome = try await self.store.beginSession(session)
+        await self.gate.pass()
+        return outcome
+    }
+
+    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.store.register(registration)
+    }
+
+    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.store.identity(of: wallet)
+    }
+
+    func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.store.revoke(byDeletionCode: digest, at: now)
+    }
+
+    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        try await self.store.recordWipe(of: wallet, at: now)
+    }
+
+    func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
+
+    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.store.sweep(unopenedSince: limit)
+    }
+}
+
+extension GatedStore {
+    func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+        try await self.store.report(of: wallet)
+    }
+
+    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.store.revoke(wallets: wallets, at: now)
+    }
+
+    func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        try await self.store.revoke(recoveryCode: mac, at: now)
+    }
+
+    func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+        try await self.store.setSolutionRevoked(isRevoked)
+    }
+
+    func denied(
+        after: RecoveryCodeMAC?,
+        limit: Int
+    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
+        try await self.store.denied(after: after, limit: limit)
+    }
+
+    func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? { try await self.store.denied(mac) }
+
+    func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.store.removeDenied(mac)
+    }
+
+    func operatorValues() async throws(StoreError) -> OperatorValues { try await self.store.operatorValues() }
+
+    func setOperatorValues(
+        _ values: [String: String?],
+        at now: Timestamp
+    ) async throws(StoreError) -> OperatorValues {
+        try await self.store.setOperatorValues(values, at: now)
+    }
+
+    func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        try await self.store.keepLastSessions(sessions)
+    }
+}

@@ -1,0 +1,62 @@
+import NIOCore
+import Testing
+
+@testable import Transport
+
+@Suite("How many connections there may be")
+struct AdmissionTests {
+    @Test("a source is an IPv4 address or an IPv6 network of 64 bits, however it is written")
+    func sources() throws {
+        func source(_ address: String) throws -> PeerSource { try #require(PeerSource(address: address)) }
+        #expect(try source("192.0.2.1") != source("192.0.2.2"))
+        #expect(try source("192.0.2.1") == source("::ffff:192.0.2.1"))
+        #expect(try source("2001:db8:1:2::1") == source("2001:db8:1:2:a:b:c:d"))
+        #expect(try source("2001:db8:1:2::1") != source("2001:db8:1:3::1"))
+        #expect(try source("2001:db8:1:2:a:b:c:d").description == "2001:db8:1:2::/64")
+        #expect(try source("192.0.2.1").description == "192.0.2.1")
+        #expect(PeerSource(address: "localhost") == nil)
+        #expect(PeerSource(nil).description == "unknown")
+        #expect(PeerSource(try SocketAddress(ipAddress: "192.0.2.1", port: 7)) == (try source("192.0.2.1")))
+    }
+
+    @Test("one source has no more than its share, and gets a place back when one of its connections ends")
+    func perSource() throws {
+        var limits = TransportLimits()
+        limits.connections = 5
+        limits.connectionsPerSource = 2
+        var admission = Admission(limits: limits)
+        let sources = try ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map { try #require(PeerSource(address: $0)) }
+        for source in sources.prefix(2) {
+            #expect(admission.admit(source) == nil)
+            #expect(admission.admit(source) == nil)
+            #expect(admission.admit(source) == .connectionsPerSource)
+        }
+        #expect(admission.admit(sources[2]) == nil)
+        #expect(admission.admit(sources[2]) == .connections)
+        admission.release(sources[0])
+        #expect(admission.admit(sources[0]) == nil)
+        #expect(admission.admit(sources[0]) == .connections)
+    }
+
+    @Test("a limit of 0 for each source is none")
+    func unlimited() {
+        var limits = TransportLimits()
+        limits.connections = 5000
+        limits.connectionsPerSource = 0
+        var admission = Admission(limits: limits)
+        for _ in 0..<5000 { #expect(admission.admit(PeerSource(nil)) == nil) }
+    }
+
+    @Test("refusals are told at most once in ten seconds, with their number")
+    func report() {
+        var admission = Admission(limits: TransportLimits())
+        let (start, source) = (NIODeadline.now(), PeerSource(nil))
+        func told(_ seconds: Int64) -> Int? {
+            admission.refused(source, for: .connections, at: start + .seconds(seconds))?.count
+        }
+        #expect(told(0) == 1)
+        #expect((1..<10).allSatisfy { told($0) == nil })
+        #expect(told(10) == 10)
+        #expect(told(11) == nil)
+    }
+}

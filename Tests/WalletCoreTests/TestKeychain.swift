@@ -1,0 +1,94 @@
+import Devices
+import Presence
+import Secrets
+import Synchronization
+
+/// A keychain in memory that gives nothing out without its prompt, and dies with the process's power.
+///
+/// Adding, prompting and removing are places at which the process may end.
+final class TestKeychain: Keychain {
+    struct Item {
+        var secret: [UInt8]
+        var access: UnlockMethod
+    }
+
+    struct State {
+        var items: [String: Item] = [:]
+        var biometrics = BiometricSupport.none
+        var answersPrompts = true
+        /// What is held to the phone where nobody says.
+        var presented = Presentation.match
+        var mismatches = 0
+        var prompts: [Prompt.Purpose] = []
+        /// Gives out something else than was kept.
+        var isBroken = false
+        /// Does what it is told and says that it failed.
+        var failsAfterAdding = false
+    }
+
+    private let state = Mutex(State())
+    private let power: Power
+
+    init(power: Power) {
+        self.power = power
+    }
+
+    func withState<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
+        self.state.withLock { body(&$0) }
+    }
+
+    /// How a prompt with this access ends when this is held to the phone.
+    func answer(_ presentation: Presentation, for access: UnlockMethod) -> PromptResult {
+        self.withState { state in
+            let presented = presentation == .byDevice ? state.presented : presentation
+            switch (presented, access) {
+            case (.cancel, _): return .cancelled
+            case (.passcode, .passcode), (.passcode, .either):
+                state.mismatches = 0
+                return .confirmed
+            case (.passcode, .biometric), (.wrongPasscode, _), (_, .passcode): return .rejected
+            case (_, .biometric), (_, .either): break
+            }
+            guard state.biometrics.isEnrolled else { return .unavailable }
+            guard state.mismatches < 5 else { return .lockedOut }
+            guard presented == .match else {
+                state.mismatches += 1
+                return state.mismatches == 5 ? .lockedOut : .rejected
+            }
+            state.mismatches = 0
+            return .confirmed
+        }
+    }
+
+    func names() throws(KeychainError) -> [String] { self.withState { $0.items.keys.sorted() } }
+
+    func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
+        guard access == .passcode || self.withState(\.biometrics).isEnrolled else { throw .accessImpossible }
+        guard let passed = self.power.pass("add item") else { throw Self.dead }
+        let item = Item(secret: secret.exposedBytes(), access: access)
+        let fails = self.withState { state in
+            state.items[name] = item
+            return state.failsAfterAdding
+        }
+        if passed.isLast || fails { throw Self.dead }
+    }
+
+    func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
+    {
+        guard let passed = self.power.pass("prompt"), !passed.isLast else { throw Self.dead }
+        guard let item = self.withState({ $0.items[name] }) else { throw .notFound }
+        self.withState { $0.prompts.append(prompt.purpose) }
+        let result = self.answer(presentation, for: item.access)
+        guard result == .confirmed else { throw .prompt(result) }
+        return self.withState(\.isBroken) ? .random(count: item.secret.count) : SecretBytes(copying: item.secret)
+    }
+
+    func remove(_ name: String) throws(KeychainError) {
+        guard self.withState({ $0.items[name] != nil }) else { return }
+        guard let passed = self.power.pass("remove item") else { throw Self.dead }
+        self.withState { $0.items[name] = nil }
+        if passed.isLast { throw Self.dead }
+    }
+
+    private static let dead = KeychainError.storage("the process is dead")
+}

@@ -1,0 +1,223 @@
+import Devices
+import Presence
+import Synchronization
+import Testing
+import Vocabulary
+import WalletCore
+import WalletFlows
+
+@Suite("The wallet as a host embeds it")
+struct WalletTests {
+    let phone = TestPhone()
+
+    init() {
+        self.phone.keychain.withState { $0.biometrics = .fingerprint }
+    }
+
+    /// Always the same person, or nobody.
+    struct Issuer: PIDIssuer {
+        var code: RecoveryCode?
+
+        func obtain() async -> RecoveryCode? { self.code }
+    }
+
+    /// What an observer heard.
+    final class Ear: Sendable {
+        private let heard = Mutex<[String]>([])
+
+        func hear(_ event: WalletEvent) {
+            let word: String? =
+                switch event {
+                case .step, .screen: nil
+                case .event(let event): event.name
+                case .locked(let isLocked): isLocked ? "locked" : "unlocked"
+                }
+            guard let word else { return }
+            self.heard.withLock { $0.append(word) }
+        }
+
+        var words: [String] { self.heard.withLock { $0 } }
+    }
+
+    /// A wallet with biometrics and an identity, at its dashboard.
+    private func atDashboard(
+        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
+    ) async throws -> Wallet {
+        let code = RecoveryCode(Array("a person".utf8))
+        let wallet = try self.phone.wallet(observer: observer) { $0.issuer = Issuer(code: code) }
+        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        for action in [ActionID.enable, .next, .writtenDown, .obtain] { _ = try await wallet.perform(action) }
+        try #require(try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC7.1/1.1")
+        return wallet
+    }
+
+    @Test("a device that answers prompts by itself needs nobody, from the setup to the next unlock")
+    func byDevice() async throws {
+        _ = try await self.atDashboard()
+        let next = try self.phone.wallet()
+        #expect(await next.launch().step == "UC7.1/1.1")
+        #expect(await !next.isLocked)
+        #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
+    }
+
+    @Test("a rejection by the device's own sensor is shown, not tried again without end")
+    func rejectedByDevice() async throws {
+        _ = try await self.atDashboard()
+        self.phone.keychain.withState { $0.presented = .mismatch }
+        let next = try self.phone.wallet()
+        #expect(await next.launch().step == "UC2.3/4.1")
+        #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
+        #expect(try await next.perform(.tryAgain).step == "UC2.3/4.1")
+        #expect(self.phone.keychain.withState(\.prompts) == [.unlock, .unlock])
+    }
+
+    @Test("otherwise the prompt is a screen that waits for what the host presents")
+    func byHost() async throws {
+        _ = try await self.atDashboard()
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        let next = try self.phone.wallet()
+        let screen = await next.launch()
+        #expect(screen.step == "UC2.3/1.2")
+        #expect(screen.kind == .osPrompt)
+        await #expect(throws: WalletError.noInput) { try await next.enter(PINInput(typed: TestPhone.oldPIN.utf8)) }
+        #expect(try await next.present(.mismatch).step == "UC2.3/4.1")
+        await #expect(throws: WalletError.noPrompt) { try await next.present(.match) }
+        #expect(try await next.perform(.tryAgain).step == "UC2.3/1.2")
+        #expect(try await next.present(.match).step == "UC7.1/1.1")
+    }
+
+    @Test("SB5: the migration asks for the PIN once, then for the owner, and never again")
+    func migration() async throws {
+        _ = try await self.atDashboard()
+        self.phone.server.withState { $0.wantsSafeMode = true }
+        let first = try self.phone.wallet()
+        #expect(await first.launch().step == "UC2.3/1.3")
+        #expect(try await first.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC7.1/1.1")
+        #expect(self.phone.keychain.withState(\.prompts) == [.migrate])
+        let second = try self.phone.wallet()
+        #expect(await second.launch().step == "UC7.1/1.1")
+        #expect(self.phone.keychain.withState(\.prompts) == [.migrate, .unlock])
+    }
+
+    @Test("SB7, SB11: in the safe mode the settings ask for the owner first")
+    func settingsInSafeMode() async throws {
+        self.phone.server.withState { $0.wantsSafeMode = true }
+        let wallet = try await self.atDashboard()
+        _ = try await wallet.open(.changePIN)
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        #expect(try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8)).step == "UC2.6/1.3")
+        #expect(self.phone.keychain.withState(\.prompts) == [.changePIN])
+        #expect(try await self.phone.opens(with: TestPhone.newPIN))
+        let next = try self.phone.wallet()
+        #expect(await next.launch().step == "UC7.1/1.1")
+        for action in [ActionID.menu, .settings, .biometrics, .disable] { _ = try await next.perform(action) }
+        #expect(try await self.phone.opens(with: TestPhone.newPIN))
+        #expect(self.phone.items.isEmpty)
+    }
+
+    @Test("a wallet that is blocked for good says so where a biometric would open it")
+    func blockedForGood() async throws {
+        _ = try await self.atDashboard()
+        self.phone.server.withState { state in
+            for id in state.records.keys { state.records[id]?.isBlockedForGood = true }
+        }
+        #expect(await (try self.phone.wallet()).launch().step == "PF2.8/9.1")
+    }
+
+    @Test("the lock after too long in the background comes before what a resume shows")
+    func background() async throws {
+        let wallet = try await self.atDashboard()
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        await wallet.background()
+        self.phone.clock.advance(by: .seconds(299))
+        #expect(await wallet.resume().step == "UC7.1/1.1")
+        await wallet.background()
+        self.phone.clock.advance(by: .seconds(300))
+        #expect(await wallet.refresh().step == "UC7.1/1.1")
+        #expect(await wallet.resume().step == "UC2.3/1.2")
+        #expect(await wallet.isLocked)
+    }
+
+    @Test("without use the wallet warns, then locks, as refreshing finds it")
+    func inactivity() async throws {
+        let wallet = try await self.atDashboard()
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        self.phone.clock.advance(by: .seconds(239))
+        #expect(await wallet.refresh().step == "UC7.1/1.1")
+        self.phone.clock.advance(by: .seconds(1))
+        #expect(await wallet.refresh().step == "LOCK/1.4")
+        #expect(try await wallet.perform(.yesContinue).step == "UC7.1/1.1")
+        self.phone.clock.advance(by: .seconds(240))
+        #expect(await wallet.refresh().step == "LOCK/1.4")
+        self.phone.clock.advance(by: .seconds(60))
+        #expect(await wallet.refresh().step == "UC2.3/1.2")
+        #expect(await wallet.isLocked)
+    }
+
+    @Test("a link is handed to the host once the wallet is open, and waits for what the host is doing")
+    func links() async throws {
+        let ear = Ear()
+        let wallet = try await self.atDashboard(observer: ear.hear)
+        let link = IncomingLink("https://wallet.example.org/link/login/1")
+        await wallet.setHostSession(.disclosure)
+        #expect(await wallet.open(link).step == "PF2.7/4.1")
+        #expect(!ear.words.contains("link-accepted"))
+        _ = try await wallet.perform(.ok)
+        await wallet.setHostSession(nil)
+        _ = await wallet.open(link)
+        #expect(ear.words.contains("link-accepted"))
+    }
+
+    @Test("a host without an issuer hears that one is asked for; one that is cancelled leaves the offer")
+    func noIssuer() async throws {
+        let ear = Ear()
+        let wallet = try self.phone.wallet(observer: ear.hear)
+        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        for action in [ActionID.skip, .next, .writtenDown] { _ = try await wallet.perform(action) }
+        #expect(try await wallet.perform(.obtain).step == "UC3.1/1.1")
+        #expect(ear.words.contains("pid-requested"))
+    }
+
+    @Test("the stream of lock states begins with the present one and tells the newest")
+    func lockStates() async throws {
+        let wallet = try await self.atDashboard()
+        var open = wallet.lockStates.makeAsyncIterator()
+        #expect(await open.next() == false)
+        _ = try await wallet.perform(.menu)
+        _ = try await wallet.perform(.logOut)
+        // The device answers the prompt at once: locked and open again, of which only the newest is told.
+        #expect(await open.next() == false)
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        _ = try await wallet.perform(.menu)
+        _ = try await wallet.perform(.logOut)
+        #expect(await open.next() == true)
+        var late = wallet.lockStates.makeAsyncIterator()
+        #expect(await late.next() == true)
+    }
+
+    @Test("the stream of configurations tells what the server said last, and ends with the wallet")
+    func configurations() async throws {
+        var wallet: Wallet? = try self.phone.wallet()
+        let stream = try #require(wallet).configurations
+        var told = stream.makeAsyncIterator()
+        let unknown = try #require(await told.next())
+        #expect(unknown.features == nil && unknown.update == nil && unknown.attemptPolicy == .standard)
+        _ = await wallet?.launch()
+        let said = try #require(await told.next())
+        #expect(said.features == Features(deletionCode: true, safeBiometricUnlock: false))
+        #expect(said.update == .ok)
+        #expect(!said.isSolutionRevoked)
+        wallet = nil
+        #expect(await told.next() == nil)
+    }
+
+    @Test("a launch locks whatever was open")
+    func launchLocks() async throws {
+        let ear = Ear()
+        let wallet = try await self.atDashboard(observer: ear.hear)
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        #expect(await wallet.launch().step == "UC2.3/1.2")
+        #expect(ear.words.last == "locked")
+    }
+}

@@ -1,0 +1,207 @@
+import Presence
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("UC2.3 Unlock the app with biometrics")
+struct BiometricUnlockTests {
+    static func atPrompt(_ mode: BiometricMode, _ platform: Platform = .android) -> AppUnderTest {
+        var app = AppUnderTest(setup: .done)
+        app.facts.hasPID = true
+        app.facts.platform = platform
+        app.facts.biometrics = .fingerprint
+        app.facts.biometricMode = mode
+        app.facts.wantsSafeMode = mode == .safe
+        app.launchToPIN()
+        return app
+    }
+
+    /// Presents something and has it judged so often.
+    static func present(_ app: inout AppUnderTest, _ result: PromptResult) -> String {
+        #expect(app.present(.mismatch) == "ask unlock with biometrics")
+        return app.unlocked(result)
+    }
+
+    @Test("a prompt that is confirmed unlocks without the PIN", arguments: [BiometricMode.fallback, .safe])
+    func confirmed(mode: BiometricMode) {
+        var app = Self.atPrompt(mode)
+        #expect(app.state == "UC2.3/1.2")
+        #expect(app.screen?.kind == .osPrompt)
+        #expect(app.screen?.inputs.map(\.id) == ["biometric"])
+        #expect(Self.present(&app, .confirmed) == "UC7.1/1.1")
+        #expect(
+            app.trace.suffix(8) == [
+                "UC2.3/1.1a", "UC2.3/1.2", "UC2.3/1.2a", "UC2.3/1.5a", "PF2.7/1.1a", "UC2.3/1.6a", "UC2.3/1.7b",
+                "UC7.1/1.1",
+            ]
+        )
+    }
+
+    @Test("on iOS the first rejection may be tried again, the second asks for the PIN")
+    func rejectedOnIOS() {
+        var app = Self.atPrompt(.fallback, .iOS)
+        #expect(Self.present(&app, .rejected) == "UC2.3/2.1")
+        #expect(app.screen?.title == "Biometric not recognized")
+        #expect(app.screen?.actions.map(\.title) == ["Try again", "Close"])
+        #expect(app.tap(.tryAgain) == "UC2.3/1.2")
+        #expect(Self.present(&app, .rejected) == "UC2.3/3.1")
+        #expect(app.screen?.title == "Biometric not recognized enter your PIN")
+        #expect(app.screen?.actions.map(\.title) == ["Enter Password", "Cancel"])
+        #expect(app.trace.contains("UC2.3/1.2b") && app.trace.contains("UC2.3/1.2c"))
+    }
+
+    @Test("what follows two rejections on iOS leads to the PIN", arguments: [ActionID.enterPassword, .cancel])
+    func pinOnIOS(action: ActionID) {
+        var app = Self.atPrompt(.fallback, .iOS)
+        _ = Self.present(&app, .rejected)
+        app.tap(.tryAgain)
+        _ = Self.present(&app, .rejected)
+        #expect(app.tap(action) == "UC2.3/1.3")
+    }
+
+    @Test("on Android four rejections may be tried again, the fifth asks for the PIN")
+    func rejectedOnAndroid() {
+        var app = Self.atPrompt(.fallback)
+        for _ in 1...4 {
+            #expect(Self.present(&app, .rejected) == "UC2.3/4.1")
+            #expect(app.tap(.tryAgain) == "UC2.3/1.2")
+        }
+        #expect(Self.present(&app, .rejected) == "UC2.3/5.1")
+        #expect(app.screen?.title == "Too many failed attempts. Open with PIN")
+        #expect(app.tap(.close) == "UC2.3/5.2")
+        #expect(app.screen?.title == "Biometric not recognized, enter your PIN")
+        #expect(app.tap(.ok) == "UC2.3/1.3")
+        #expect(app.trace.filter { $0 == "UC2.3/1.2d" }.count == 4)
+        #expect(app.trace.contains("UC2.3/1.2e"))
+    }
+
+    @Test("Close after a rejection leads to the PIN", arguments: [Platform.iOS, .android])
+    func close(platform: Platform) {
+        var app = Self.atPrompt(.fallback, platform)
+        _ = Self.present(&app, .rejected)
+        #expect(app.tap(.close) == "UC2.3/1.3")
+    }
+
+    @Test(
+        "with the PIN to fall back on, whatever else ends the prompt leads to it",
+        arguments: [
+            (PromptResult.cancelled, "UC2.3/1.2f", "UC2.3/1.3"), (.lockedOut, "UC2.3/1.2g", "UC2.3/5.1"),
+            (.unavailable, "UC2.3/1.2", "UC2.3/1.3"),
+        ]
+    )
+    func fallsBack(_ expected: (PromptResult, String, String)) {
+        var app = Self.atPrompt(.fallback)
+        #expect(Self.present(&app, expected.0) == expected.2)
+        #expect(app.trace.contains(expected.1))
+    }
+
+    @Test(
+        "in safe mode nothing leads to the PIN: a warning, and a reset",
+        arguments: [
+            (PromptResult.rejected, [ActionID.tryAgain, .resetWallet]), (.cancelled, [.tryAgain, .resetWallet]),
+            (.lockedOut, [.resetWallet]), (.unavailable, [.resetWallet]),
+        ],
+        [Platform.iOS, .android]
+    )
+    func safe(_ expected: (PromptResult, [ActionID]), platform: Platform) {
+        var app = Self.atPrompt(.safe, platform)
+        #expect(Self.present(&app, expected.0) == "UC2.3/6.1")
+        #expect(app.screen?.title == "Biometric unlock failed")
+        #expect(app.screen?.actions.map(\.id) == expected.1)
+        #expect(app.tap(.resetWallet) == "UC9.4/1.1")
+        #expect(app.tap(.cancel) == "UC2.3/6.1")
+        app.tap(.resetWallet)
+        #expect(app.tap(.yesDelete) == "ask wipe")
+        app.facts.setup = .notStarted
+        #expect(app.answer(.wiped(serverTold: true)) == "UC1.1/1.1")
+    }
+
+    @Test("in safe mode Try again prompts again, until the fifth rejection on Android")
+    func safeTryAgain() {
+        var app = Self.atPrompt(.safe)
+        for _ in 1...4 {
+            #expect(Self.present(&app, .rejected) == "UC2.3/6.1")
+            #expect(app.tap(.tryAgain) == "UC2.3/1.2")
+        }
+        #expect(Self.present(&app, .rejected) == "UC2.3/6.1")
+        #expect(app.screen?.actions.map(\.id) == [.resetWallet])
+    }
+
+    @Test(
+        "an error may be tried again; Close leads to the PIN, in safe mode out of the app",
+        arguments: [
+            (Failure.noInternet, "UC2.3/1.2h"), (.serverUnreachable(notCounted: true), "UC2.3/1.2i"),
+            (.generic(correlationID: "c0ffee"), "UC2.3/1.2"),
+        ],
+        [BiometricMode.fallback, .safe]
+    )
+    func errors(_ expected: (Failure, String), mode: BiometricMode) {
+        var app = Self.atPrompt(mode)
+        app.present()
+        #expect(app.answer(.failed(expected.0)) == expected.1)
+        #expect(app.tap(.retry) == "UC2.3/1.2")
+        app.present()
+        app.answer(.failed(expected.0))
+        #expect(app.tap(.close) == (mode == .safe ? "left: closed" : "UC2.3/1.3"))
+        if mode == .safe { #expect(app.resume() == expected.1) }
+    }
+
+    @Test("a revocation that the prompt's session finds is shown as such")
+    func revoked() {
+        var app = Self.atPrompt(.fallback)
+        app.present()
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        #expect(app.answer(.failed(.revoked(revocation))) == "UC1.2/5.1")
+        #expect(app.trace.contains("UC1.2/2.4c"))
+    }
+
+    @Test("the way to the safe mode asks for the PIN once, then for the prompt", arguments: [true, false])
+    func migration(isConfirmed: Bool) {
+        var app = Self.atPrompt(.fallback)
+        app.facts.wantsSafeMode = true
+        app.launchToPIN()
+        #expect(app.state == "UC2.3/1.3")
+        #expect(app.trace.suffix(2) == ["UC2.3/1.1b", "UC2.3/1.3"])
+        #expect(app.screen?.message == "Enter your PIN once to finish securing your app")
+        app.unlock()
+        #expect(app.state == "UC2.2/1.3")
+        #expect(app.app.scene?.prompt?.purpose == .migrate)
+        #expect(app.present(isConfirmed ? .match : .cancel) == "ask migrate biometrics")
+        if isConfirmed { app.facts.biometricMode = .safe }
+        #expect(app.answer(.prompted(isConfirmed ? .confirmed : .cancelled)) == "UC7.1/1.1")
+        #expect(app.trace.contains(isConfirmed ? "UC2.2/1.3a" : "UC2.2/1.3b"))
+        app.facts.isLocked = true
+        app.launchToPIN()
+        #expect(app.state == (isConfirmed ? "UC2.3/1.2" : "UC2.3/1.3"))
+    }
+
+    @Test("a migration that fails opens the wallet all the same, unless it is revoked")
+    func migrationFails() {
+        var app = Self.atPrompt(.fallback)
+        app.facts.wantsSafeMode = true
+        app.launchToPIN()
+        app.unlock()
+        app.present()
+        var other = app
+        #expect(app.answer(.failed(.noInternet)) == "UC7.1/1.1")
+        let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        #expect(other.answer(.failed(.revoked(revocation))) == "UC1.2/6.1")
+    }
+
+    @Test("the prompt asks for what opens the keychain item", arguments: UnlockMethod.allCases)
+    func method(_ method: UnlockMethod) {
+        var app = Self.atPrompt(.fallback)
+        app.facts.unlockMethod = method
+        app.launchToPIN()
+        #expect(app.app.scene?.prompt == Prompt(.unlock, accepts: method))
+    }
+
+    @Test("a setup that was not finished goes on after the prompt")
+    func unfinishedSetup() {
+        var app = Self.atPrompt(.fallback)
+        app.facts.setup = .registered
+        app.launchToPIN()
+        #expect(Self.present(&app, .confirmed) == "UC2.1/1.5")
+    }
+}

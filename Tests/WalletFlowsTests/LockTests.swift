@@ -1,0 +1,264 @@
+import Presence
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("LOCK: when an unlocked app locks itself")
+struct LockTests {
+    @Test("the background locks from its time on, not before (LTC55)", arguments: [(299, false), (300, true)])
+    func background(_ expected: (Int64, Bool)) {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.background()
+        app.wait(expected.0)
+        #expect(app.timeDue() == "not offered")
+        #expect(app.resume() == (expected.1 ? "ask lock" : "UC7.1/1.2"))
+        guard expected.1 else { return }
+        #expect(app.locked() == "UC2.3/1.3")
+        #expect(
+            app.trace.suffix(6) == [
+                "LOCK/1.3", "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b", "UC2.3/1.1b", "UC2.3/1.3",
+            ]
+        )
+        app.unlock()
+        #expect(app.state == "UC7.1/1.2")
+        #expect(app.trace.last == "UC2.3/1.7a")
+    }
+
+    @Test("a clock that was set back in the background locks as well")
+    func clockSetBack() {
+        var app = AppUnderTest.atDashboard()
+        app.background()
+        app.wait(-1)
+        #expect(app.resume() == "ask lock")
+    }
+
+    @Test("without use a warning comes, and then the lock (LTC54)")
+    func inactivity() {
+        var app = AppUnderTest.atDashboard()
+        app.wait(239)
+        #expect(app.timeDue() == "not offered")
+        app.wait(1)
+        #expect(app.timeDue() == "LOCK/1.4")
+        #expect(app.screen?.kind == .prompt)
+        #expect(app.screen?.actions.map(\.title) == ["Yes continue", "Log out"])
+        #expect(app.value("remainingMs") == .number(60_000))
+        app.wait(59)
+        #expect(app.timeDue() == "not offered")
+        #expect(app.screen?.message == "The app locks itself in 1 second.")
+        app.wait(1)
+        #expect(app.timeDue() == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.trace.suffix(3) == ["LOCK/1.5", "UC2.3/1.1b", "UC2.3/1.3"])
+        app.unlock()
+        #expect(app.state == "UC7.1/1.1")
+    }
+
+    @Test("Yes continue starts the time anew (LTC57)")
+    func yesContinue() {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.wait(250)
+        app.timeDue()
+        #expect(app.tap(.yesContinue) == "UC7.1/1.2")
+        #expect(app.trace.last == "LOCK/1.4a")
+        app.wait(239)
+        #expect(app.timeDue() == "not offered")
+        app.wait(1)
+        #expect(app.timeDue() == "LOCK/1.4")
+    }
+
+    @Test("Log out at the warning locks, and the next unlock is at the dashboard (LTC56)")
+    func logOutAtWarning() {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.wait(240)
+        app.timeDue()
+        #expect(app.tap(.logOut) == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.trace.suffix(4) == ["LOCK/1.4b", "LOCK/1.2", "UC2.3/1.1b", "UC2.3/1.3"])
+        app.unlock()
+        #expect(app.state == "UC7.1/1.1")
+    }
+
+    @Test("whatever a person does starts the time anew")
+    func use() {
+        var app = AppUnderTest.atDashboard()
+        for action in [ActionID.menu, .settings, .back, .back] {
+            app.wait(239)
+            #expect(app.timeDue() == "not offered")
+            app.tap(action)
+        }
+    }
+
+    @Test("a tap after the time is no tap: the lock comes first")
+    func tapTooLate() {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.wait(300)
+        #expect(app.tap(.settings) == "ask lock")
+        #expect(!app.trace.contains("UC7.1/1.3"))
+    }
+
+    @Test("the warning is there again after a resume, and the lock that fell due meanwhile comes first")
+    func warningInBackground() {
+        var app = AppUnderTest.atDashboard()
+        app.wait(240)
+        app.timeDue()
+        app.background()
+        app.wait(30)
+        #expect(app.resume() == "LOCK/1.4")
+        #expect(app.value("remainingMs") == .number(30_000))
+        app.background()
+        app.wait(30)
+        #expect(app.resume() == "ask lock")
+        app.locked()
+        #expect(app.trace.contains("LOCK/1.5"))
+    }
+
+    @Test("neither a locked app nor one that is not set up is warned")
+    func lockedIsNotWarned() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        app.wait(1000)
+        #expect(app.timeDue() == "not offered")
+        app = AppUnderTest()
+        app.launchToChoosing()
+        app.wait(1000)
+        #expect(app.timeDue() == "not offered")
+    }
+
+    @Test("times are the settings'")
+    func times() {
+        var app = AppUnderTest.atDashboard()
+        app.facts.lockTimes.warning = .seconds(5)
+        app.facts.lockTimes.inactivity = .seconds(8)
+        app.wait(5)
+        #expect(app.timeDue() == "LOCK/1.4")
+        app.wait(3)
+        #expect(app.timeDue() == "ask lock")
+    }
+
+    @Test("a confirmed PIN does not outlive the lock: the change begins anew")
+    func changeEndsWithLock() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.changePIN)
+        ChangePINTests.confirm(&app)
+        app.enter("135790")
+        #expect(app.state == "PF2.9/1.3")
+        app.background()
+        app.wait(300)
+        app.resume()
+        app.locked()
+        app.unlock()
+        #expect(app.state == "UC7.1/1.3")
+    }
+
+    @Test("a deletion code that was shown is not shown again after the lock")
+    func codeEndsWithLock() throws {
+        var app = ChangePINTests.atSettings()
+        app.tap(.deletionCode)
+        ChangePINTests.confirm(&app)
+        app.answer(.deletionCode(try #require(DeletionCode("0123456789ABCDEFGH"))))
+        app.wait(300)
+        #expect(app.timeDue() == "ask lock")
+        app.locked()
+        app.unlock()
+        #expect(app.state == "UC7.1/1.3")
+    }
+
+    @Test("a lock at the screen after the unlocking returns to the dashboard")
+    func lockAtLink() {
+        var app = AppUnderTest(setup: .done)
+        app.facts.hasPID = true
+        app.launchToPIN(opening: IncomingLink(LinkTests.link.url, from: .externalScanner))
+        app.unlock()
+        #expect(app.state == "PF2.7/2.1")
+        app.wait(300)
+        #expect(app.timeDue() == "ask lock")
+        app.locked()
+        app.unlock()
+        #expect(app.state == "UC7.1/1.1")
+    }
+
+    @Test("a setup that is locked goes on where it was")
+    func setup() {
+        var app = ManageBiometricsTests.atConfiguring(.face)
+        app.wait(240)
+        #expect(app.timeDue() == "LOCK/1.4")
+        app.wait(60)
+        app.timeDue()
+        #expect(app.locked() == "UC2.3/1.3")
+        app.unlock()
+        #expect(app.state == "UC2.1/1.3")
+    }
+
+    @Test("a revocation stays in sight, locked or not")
+    func revoked() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.changePIN)
+        app.enter("024791")
+        app.answer(.verdict(.valid))
+        app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))))
+        app.wait(240)
+        #expect(app.timeDue() == "not offered")
+        app.wait(60)
+        #expect(app.timeDue() == "ask lock")
+        #expect(app.locked() == "UC1.2/4.1")
+        app.background()
+        app.wait(1000)
+        #expect(app.resume() == "UC1.2/4.1")
+    }
+
+    @Test("a version that is blocked while the app is open stays blocked, locked or not")
+    func blockedVersion() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.deletionCode)
+        app.enter("024791")
+        app.answer(.verdict(.valid))
+        app.answer(.status(.active))
+        #expect(app.answer(.updatePolicy(.block(updateAvailable: true), solutionRevoked: false)) == "PF1.4/2.1")
+        app.background()
+        app.wait(300)
+        #expect(app.resume() == "ask lock")
+        #expect(app.locked() == "PF1.4/2.1")
+    }
+
+    @Test("an app that is locked behind its back shows the PIN screen instead of what was there")
+    func lockedByOthers() {
+        var app = ChangePINTests.atSettings()
+        app.facts.isLocked = true
+        #expect(app.tap(.back) == "UC2.3/1.3")
+        app.unlock()
+        #expect(app.state == "UC7.1/1.2")
+    }
+
+    @Test("a block that ended in the background ends before the screen is shown again")
+    func blockEndsInBackground() {
+        var app = ValidatePINTests.locked()
+        app.answer(.verdict(.wrong(.blocked(remaining: .seconds(60)))))
+        app.background()
+        app.wait(60)
+        #expect(app.resume() == "UC2.3/1.3")
+        #expect(app.trace.contains("PF2.8/5.1e"))
+    }
+
+    @Test("timeDue ends the splash screen and a block by itself")
+    func timers() {
+        var app = AppUnderTest(setup: .done)
+        app.launch()
+        #expect(app.timeDue() == "not offered")
+        app.wait(1)
+        #expect(app.timeDue() == "ask update policy")
+    }
+
+    @Test("an entry after the background's time is not looked at")
+    func enterTooLate() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.deletionCode)
+        app.background()
+        app.wait(301)
+        #expect(app.enter("024791") == "ask lock")
+    }
+}

@@ -1,0 +1,248 @@
+import Presence
+import struct TestSupport.SeededGenerator
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+/// One walk: picks what a person could do next, or what a server and a device could answer.
+struct Walker {
+    var app = AppUnderTest()
+    var generator: SeededGenerator
+    /// One in so many things goes wrong; calm walks come far, the others see the errors.
+    private var trouble = 12
+    /// The phone is in a hand that it does not know.
+    private var isInStrangersHand = false
+
+    init(generator: SeededGenerator) {
+        self.generator = generator
+        if self.chance(2) { self.trouble = 100 }
+        self.isInStrangersHand = self.chance(6)
+        self.app.facts.isRooted = self.chance(20)
+        self.app.facts.hasPID = self.chance(2)
+        self.app.facts.deletionCode = self.chance(3) ? nil : DeletionCode("0123456789ABCDEFGH")
+        self.app.facts.setup = self.pick(SetupProgress.allCases)
+        if self.chance(2) { self.app.facts.setup = .done }
+        if self.chance(4) { self.app.facts.lastRevocation = self.revocation() }
+        self.app.facts.platform = self.pick([.android, .iOS])
+        self.app.facts.biometrics = self.pick(BiometricSupport.allCases)
+        self.app.facts.hasPasscode = self.chance(2)
+        self.app.facts.wantsSafeMode = self.chance(2)
+        if self.app.facts.setup != .notStarted { self.app.facts.biometricMode = self.pick(BiometricMode.allCases) }
+        if self.chance(4) { self.app.facts.hostSession = self.pick(HostSession.allCases) }
+    }
+
+    mutating func walk(events: Int) {
+        self.launch()
+        for _ in 0..<events {
+            switch self.app.last {
+            case .some(.ask(let effect)): self.answer(effect)
+            case .some(.leave): self.app.resume(self.link())
+            case .some(.show), .none: self.act()
+            }
+            Invariants.check(self.app)
+            if self.chance(10) { Invariants.checkWords(self.app) }
+        }
+    }
+
+    /// Any event at any time, also those that no host should bring.
+    mutating func chaos(events: Int) {
+        self.launch()
+        for _ in 0..<events {
+            switch Int.random(in: 0..<12, using: &self.generator) {
+            case 0: self.app.tap(self.pick(ActionID.allCases))
+            case 1: self.app.enter(self.pick(["024791", "12", "135790"]))
+            case 2: self.app.present(self.pick(Presentation.allCases))
+            case 3: self.app.timer()
+            case 4: self.app.answer(self.anyAnswer())
+            case 5: self.app.resume(self.link())
+            case 6: self.app.background()
+            case 7: self.app.facts.isLocked = self.chance(2)
+            case 8: self.app.open(self.pick([.changePIN, .deletionCode, .wipe]))
+            case 9: self.app.app.noteResume(opening: self.link())
+            case _: self.step()
+            }
+            if self.chance(3) { self.wait() }
+            Invariants.checkLock(self.app)
+        }
+    }
+
+    private mutating func step() {
+        if case .some(.ask(let effect)) = self.app.last { self.answer(effect) } else { self.act() }
+    }
+
+    private mutating func launch() {
+        self.app.facts.isLocked = true
+        self.app.launch(self.link())
+    }
+
+    private mutating func act() {
+        guard let screen = self.app.screen, let scene = self.app.app.scene else { return }
+        if self.chance(self.trouble) {
+            self.leaveAndReturn()
+        } else if self.chance(self.trouble) {
+            self.wait()
+        } else if scene.timer != nil, self.chance(2) {
+            self.app.timer()
+        } else if scene.prompt != nil {
+            self.app.present(self.pick(Presentation.allCases))
+        } else if scene.input != nil, !self.chance(3) {
+            self.app.enter(self.pick(["024791", "024791", "024791", "135790", "111111"]))
+        } else if let action = screen.actions.randomElement(using: &self.generator) {
+            self.app.tap(action.id)
+        } else {
+            self.app.timer()
+        }
+    }
+
+    private mutating func leaveAndReturn() {
+        if self.chance(2) { self.app.background() }
+        self.app.facts.now = self.app.facts.now + .seconds(self.pick([1, 100, 400]))
+        if self.chance(6) { self.app.facts.isLocked = true }
+        if self.chance(8) { self.launch() } else { self.app.resume(self.link()) }
+    }
+
+    private mutating func wait() {
+        self.app.facts.now = self.app.facts.now + .seconds(self.pick([10, 245, 245, 310]))
+        self.app.timeDue()
+    }
+
+    private mutating func answer(_ effect: Effect) {
+        if self.chance(self.trouble) {
+            self.app.answer(.failed(self.failure()))
+            return
+        }
+        switch effect {
+        case .askUpdatePolicy: self.app.answer(.updatePolicy(self.update(), solutionRevoked: false))
+        case .askStatus: self.app.answer(.status(self.chance(self.trouble) ? .revoked(self.revocation()) : .active))
+        case .checkPIN:
+            self.judge {
+                $0.isLocked = false
+            } valid: { _ in
+                .verdict(.valid)
+            }
+        case .enroll:
+            self.app.facts.setup = .registered
+            self.app.facts.biometricMode = .off
+            self.app.enrolled()
+        case .changePIN:
+            self.judge { _ in
+            } valid: { _ in
+                .pinChanged
+            }
+        case .showDeletionCode:
+            self.judge { _ in
+            } valid: {
+                $0.deletionCode.map(Answer.deletionCode) ?? .verdict(.blockedPermanently)
+            }
+        case .wipe: self.wiped()
+        case .keepProgress(let progress):
+            self.app.facts.setup = progress
+            self.app.answer(.progressKept)
+        case .prompt: self.app.answer(.prompted(self.promptResult()))
+        case .unlockWithBiometrics: self.app.unlocked(self.promptResult())
+        case .migrateBiometrics: self.migrated()
+        case .enableBiometrics(let method):
+            self.app.facts.biometricMode = self.app.facts.wantsSafeMode ? .safe : .fallback
+            self.app.facts.unlockMethod = method
+            self.app.answer(.biometricsChanged)
+        case .disableBiometrics:
+            self.app.facts.biometricMode = .off
+            self.app.answer(.biometricsChanged)
+        case .obtainPID: self.app.answer(.pid(self.chance(3) ? nil : RecoveryCode([7])))
+        case .linkRecoveryCode:
+            self.judge {
+                $0.hasPID = true
+            } valid: { _ in
+                .recoveryCodeLinked
+            }
+        case .lock: self.app.locked()
+        }
+    }
+
+    private mutating func wiped() {
+        let told = self.chance(2)
+        self.app.facts.setup = .notStarted
+        self.app.facts.isLocked = true
+        self.app.facts.hasPID = false
+        self.app.facts.biometricMode = .off
+        self.app.answer(.wiped(serverTold: told))
+    }
+
+    private mutating func migrated() {
+        let result = self.promptResult()
+        if result == .confirmed { self.app.facts.biometricMode = .safe }
+        self.app.answer(.prompted(result))
+    }
+
+    private mutating func judge(_ change: (inout Facts) -> Void, valid: (Facts) -> Answer) {
+        guard self.chance(self.trouble > 50 ? 10 : 2) else {
+            change(&self.app.facts)
+            self.app.answer(valid(self.app.facts))
+            return
+        }
+        let left = Int.random(in: 1...3, using: &self.generator)
+        self.app.answer(
+            .verdict(
+                self.pick([
+                    .wrong(.open(attemptsLeft: left, finalRound: false)),
+                    .wrong(.open(attemptsLeft: left, finalRound: true)), .wrong(.blocked(remaining: .seconds(60))),
+                    .wrong(.blockedPermanently), .blocked(remaining: .seconds(5)), .blockedPermanently,
+                ])
+            )
+        )
+    }
+
+    private mutating func anyAnswer() -> Answer {
+        self.pick([
+            .updatePolicy(self.update(), solutionRevoked: self.chance(2)), .status(.active), .status(.mustEnrollAnew),
+            .status(.revoked(self.revocation())), .verdict(.valid), .verdict(.blocked(remaining: .seconds(9))),
+            .enrolled, .pinChanged, .wiped(serverTold: false), .progressKept, .prompted(self.promptResult()),
+            .biometricsChanged, .pid(RecoveryCode([7])), .pid(nil), .recoveryCodeLinked, .locked,
+            .failed(self.failure()),
+        ])
+    }
+
+    private mutating func update() -> UpdateVerdict {
+        guard self.chance(self.trouble > 50 ? 10 : 1) else { return .ok }
+        return self.anyUpdate()
+    }
+
+    private mutating func anyUpdate() -> UpdateVerdict {
+        self.pick([
+            .ok, .ok, .notify, .recommend, .warn(blockedIn: .seconds(60)), .block(updateAvailable: true),
+            .block(updateAvailable: false),
+        ])
+    }
+
+    private mutating func promptResult() -> PromptResult {
+        if self.isInStrangersHand { return .rejected }
+        guard self.chance(self.trouble > 50 ? 3 : 1) else { return .confirmed }
+        return self.pick(PromptResult.allCases + [.confirmed, .confirmed, .rejected, .rejected, .rejected, .rejected])
+    }
+
+    private mutating func link() -> IncomingLink? {
+        guard self.chance(3) else { return nil }
+        let url = self.pick(["https://wallet.example.org/link/login", "https://example.org/elsewhere"])
+        return IncomingLink(url, from: self.pick(IncomingLink.Source.allCases))
+    }
+
+    private mutating func failure() -> Failure {
+        self.pick([
+            .noInternet, .serverUnreachable(notCounted: false), .deviceInsecure, .generic(correlationID: "c0ffee"),
+            .revoked(self.revocation()),
+        ])
+    }
+
+    private mutating func revocation() -> Revocation {
+        Revocation(reason: self.pick(Revocation.Reason.allCases), mayRegisterAnew: true)
+    }
+
+    private mutating func chance(_ oneIn: Int) -> Bool {
+        Int.random(in: 0..<oneIn, using: &self.generator) == 0
+    }
+
+    private mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int.random(in: values.indices, using: &self.generator)]
+    }
+}

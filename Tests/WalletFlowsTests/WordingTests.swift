@@ -1,0 +1,50 @@
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("Texts in every language")
+struct WordingTests {
+    @Test("the product's name is the configured one", arguments: Wording.Language.allCases)
+    func product(language: Wording.Language) throws {
+        var app = AppUnderTest(setup: .done)
+        app.launch()
+        app.timer()
+        app.answer(.updatePolicy(.ok, solutionRevoked: false))
+        app.answer(.status(.revoked(Revocation(reason: .solution, mayRegisterAnew: false))))
+        let scene = try #require(app.app.scene)
+        let screen = Wording(language: language, product: "Testwallet").screen(scene, at: app.facts.now)
+        #expect(screen.title.hasPrefix("Testwallet "))
+        #expect(screen.message.contains("Testwallet"))
+        #expect(!(screen.title + screen.message).contains("NL Wallet"))
+    }
+
+    @Test("every action has a title in every language, and no two languages share more than a few")
+    func actions() {
+        for action in ActionID.allCases {
+            #expect(!Dutch(product: "P", now: .init(milliseconds: 0)).title(action).isEmpty)
+            #expect(!English(product: "P", now: .init(milliseconds: 0)).title(action).isEmpty)
+        }
+        let same = ActionID.allCases.filter { action in
+            Dutch(product: "P", now: .init(milliseconds: 0)).title(action)
+                == English(product: "P", now: .init(milliseconds: 0)).title(action)
+        }
+        #expect(Set(same) == [.help, .info, .menu, .ok])
+    }
+
+    @Test(
+        "Dutch counts down in seconds under a minute, else in minutes rounded up",
+        arguments: [
+            (60_000, "1 minuut"), (60_001, "2 minuten"), (59_000, "59 seconden"), (500, "1 seconde"),
+            (3_600_000, "60 minuten"),
+        ]
+    )
+    func countdown(_ expected: (Int64, String)) {
+        #expect(Dutch.countdown(.milliseconds(expected.0)) == expected.1)
+    }
+
+    @Test("languages are known by their codes")
+    func codes() {
+        #expect(Wording.Language.allCases.map(\.rawValue) == ["en", "nl"])
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import GRDB
+import PINPolicy
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import WalletStore
+
+@Suite("What operators do to a store")
+struct OperatorTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteWalletStore
+    private let later = TestWallet.start + .seconds(10)
+    private let byOperator = Revocation(reason: .wallet, mayRegisterAnew: true)
+
+    init() throws {
+        self.folder = TemporaryFolder()
+        self.store = try self.folder.store()
+    }
+
+    @Test("wallets are revoked all together; one that has ended already stays as it ended")
+    func revokeWallets() async throws {
+        let (first, second) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
+        try await self.store.recordWipe(of: first.id, at: TestWallet.start)
+        try await #expect(
+            self.store.revoke(wallets: [first.id, second.id], at: self.later) == .revoked(now: 1, before: 1)
+        )
+        try await #expect(first.session() == .revoked(Revocation(reason: .user, mayRegisterAnew: true)))
+        try await #expect(second.session() == .revoked(self.byOperator))
+        try await #expect(self.store.judge(second.attempt(right: true)) == .revoked(self.byOperator))
+        try await #expect(self.store.report(of: second.id)?.revokedAt == self.later)
+        try await #expect(
+            self.store.revoke(wallets: [second.id], at: self.later + .seconds(1)) == .revoked(now: 0, before: 1)
+        )
+        try await #expect(self.store.report(of: second.id)?.revokedAt == self.later)
+    }
+
+    @Test("where one is unknown none is revoked, wherever it stands among them", arguments: 0..<3)
+    func allOrNone(place: Int) async throws {
+        let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
+        var ids = wallets.map(\.id)
+        let unknown = WalletID.random()
+        ids.insert(unknown, at: place)
+        let before = try self.folder.contents()
+        try await #expect(self.store.revoke(wallets: ids, at: self.later) == .unknown([unknown]))
+        #expect(try self.folder.contents() == before, "nothing was written")
+        for wallet in wallets {
+            guard case .valid(.unlockShare) = try await self.store.judge(wallet.attempt(right: true)) else {
+                Issue.record("a wallet was revoked")
+                continue
+            }
+        }
+    }
+
+    @Test(
+        "after an operator's revocation returned, neither the database nor its log holds the shares",
+        arguments: 0..<2
+    )
+    func sharesAreGone(kind: Int) async throws {
+        let marker = TestWallet.bytes(16)
+        let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
+        let mac = TestWallet.bytes(32)
+        var ids: [WalletID] = []
+        for _ in 0..<60 {
+            let wallet = try await TestWallet(in: self.store, unlockShare: share, presenceShare: share)
+            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            ids.append(wallet.id)
+        }
+        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the scan finds what is there")
+        if kind == 0 {
+            try await #expect(self.store.revoke(wallets: ids, at: self.later) == .revoked(now: 60, before: 0))
+        } else {
+            try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later).ended == 60)
+        }
+        #expect(try self.folder.contents().range(of: Data(marker)) == nil)
+    }
+
+    @Test("a recovery code's revocation names every wallet linked to it, also when it is repeated")
+    func recoveryCode() async throws {
+        let mac = TestWallet.bytes(32)
+        let (linked, wiped, other) = (
+            try await TestWallet(in: self.store), try await TestWallet(in: self.store),
+            try await TestWallet(in: self.store)
+        )
+        for wallet in [linked, wiped] {
+            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        }
+        try await self.store.recordWipe(of: wiped.id, at: TestWallet.start)
+        var expected = RecoveryCodeRevocationOutcome(
+            deniedAt: self.later,
+            wasDenied: false,
+            linked: [linked.id, wiped.id],
+            ended: 1
+        )
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later) == expected)
+        expected.wasDenied = true
+        expected.ended = 0
+        let evenLater = self.later + .seconds(1)
+        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: evenLater) == expected)
+        try await #expect(self.store.report(of: other.id)?.revocation == nil)
+        // The MAC of zeros is what a wallet has that is linked to none.
+        let zeros = try TestWallet.mac([UInt8](repeating: 0, count: 32))
+        try await #expect(self.store.revoke(recoveryCode: zeros, at: self.later).linked.isEmpty)
+        try await #expect(self.store.report(of: other.id)?.revocation == nil)
+    }
+
+    @Test("the deny list is read page by page, looked up, and shortened without reviving a wallet")
+    func denyList() async throws {
+        let macs = try (0..<25).map { _ in try TestWallet.mac(TestWallet.bytes(32)) }
+        for mac in macs { _ = try await self.store.revoke(recoveryCode: mac, at: self.later) }
+        var listed: [StoredDenial] = []
+        var pages = 0
+        while true {
+            let page = try await self.store.denied(after: listed.last?.mac, limit: 10)
+            listed += page.entries
+            pages += 1
+            if !page.hasMore { break }
+        }
+        #expect(pages == 3)
+        let sorted = macs.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        #expect(listed == sorted.map { StoredDenial(mac: $0, deniedAt: self.later) })
+        try await #expect(self.store.denied(after: nil, limit: 25).hasMore == false)
+
+        let wallet = try await TestWallet(in: self.store)
+        let link = Attempt.Effect.linkRecoveryCode(mac: macs[0].bytes)
+        let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        try await #expect(self.store.judge(wallet.attempt(right: true, effect: link)) == .revoked(ended))
+        try await #expect(self.store.denied(macs[0]) == self.later)
+        try await #expect(self.store.removeDenied(macs[0]) == self.later)
+        try await #expect(self.store.removeDenied(macs[0]) == nil)
+        try await #expect(self.store.denied(macs[0]) == nil)
+        try await #expect(wallet.session() == .revoked(ended))
+        let fresh = try await TestWallet(in: self.store)
+        try await #expect(
+            self.store.judge(fresh.attempt(right: true, effect: link)) == .valid(.recoveryCodeLinked)
+        )
+    }
+
+    @Test("values are set and removed together, each change raises the revision, and a new process finds them")
+    func values() async throws {
+        try await #expect(self.store.operatorValues() == OperatorValues(revision: 0, values: [:]))
+        let first = OperatorValues.Value("one", setAt: self.later)
+        let set = try await self.store.setOperatorValues(["a": "one", "b": "two"], at: self.later)
+        #expect(set == OperatorValues(revision: 1, values: ["a": first, "b": .init("two", setAt: self.later)]))
+        let evenLater = self.later + .seconds(1)
+        let changed = try await self.store.setOperatorValues(["b": nil, "c": "three"], at: evenLater)
+        let expected = OperatorValues(revision: 2, values: ["a": first, "c": .init("three", setAt: evenLater)])
+        #expect(changed == expected)
+        await self.store.close()
+        let again = try self.folder.store()
+        try await #expect(again.operatorValues() == expected)
+    }
+
+    @Test("the last session is kept and never goes back; that of a wallet nobody knows is passed over")
+    func lastSessions() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        try await #expect(self.store.report(of: wallet.id)?.lastSession == nil)
+        try await self.store.keepLastSessions([wallet.id: self.later, .random(): self.later])
+        try await self.store.keepLastSessions([wallet.id: TestWallet.start])
+        try await #expect(self.store.report(of: wallet.id)?.lastSession == self.later)
+        try await self.store.keepLastSessions([:])
+    }
+
+    @Test("a report holds what is on file, and an unknown wallet has none")
+    func report() async throws {
+        try await #expect(self.store.report(of: .random()) == nil)
+        let wallet = try await TestWallet(
+            in: self.store,
+            deletionDigest: try TestWallet.digest(),
+            assertionCounter: 7,
+            opened: false
+        )
+        var report = try #require(try await self.store.report(of: wallet.id))
+        #expect(!report.sessionOpened && report.assertionCounter == 7 && report.hasDeletionCode)
+        #expect(report.registeredAt == TestWallet.start && report.attested == #"{"platform":"android"}"#)
+        #expect(report.identity == wallet.identity && report.attempts.isEmpty)
+        try await wallet.session(counter: 8)
+        _ = try await self.store.judge(wallet.attempt(right: false))
+        report = try #require(try await self.store.report(of: wallet.id))
+        #expect(report.sessionOpened && report.assertionCounter == 8 && report.attempts.failures == 1)
+        #expect(report.revocation == nil && !report.isSolutionRevoked && !report.isLinkedToRecoveryCode)
+    }
+
+    @Test("a revocation of the solution says whether it made a difference")
+    func solution() async throws {
+        try await #expect(self.store.setSolutionRevoked(false) == false)
+        try await #expect(self.store.setSolutionRevoked(true))
+        try await #expect(self.store.setSolutionRevoked(true) == false)
+        try await #expect(self.store.setSolutionRevoked(false))
+    }
+
+    @Test("a store of the first version is opened with all that it holds, and can then do everything")
+    func migration() async throws {
+        let old = TemporaryFolder()
+        try Self.makeFirstVersion(old.path + "/wallets.db")
+        let store = try SQLiteWalletStore.open(folder: old.path)
+        try await #expect(store.denied(after: nil, limit: 5).entries.map(\.deniedAt.milliseconds) == [5])
+        try await #expect(store.operatorValues().values.isEmpty)
+        let wallet = try await TestWallet(in: store)
+        try await store.keepLastSessions([wallet.id: self.later])
+        try await #expect(store.report(of: wallet.id)?.lastSession == self.later)
+    }
+
+    private static func makeFirstVersion(_ path: String) throws {
+        let database = try DatabaseQueue(path: path)
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: Schema.migrations[0])
+            try db.execute(sql: "INSERT INTO denied_recovery_codes VALUES (zeroblob(32), 5)")
+            try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = 1")
+        }
+        try database.close()
+    }
+}
