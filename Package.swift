@@ -230,6 +230,10 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
+        name: "TerminalAppTests",
+        dependencies: ["HostSystem", "Presence", "TerminalApp", "TestSupport", "Vocabulary", "WalletFlows"]
+    ),
+    .testTarget(
         name: "EndToEndTests",
         dependencies: [
             "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport",

@@ -149,6 +149,15 @@ public actor Phone {
         try await self.inFront { wallet throws(WalletError) in try await wallet.present(presentation) }
     }
 
+    /// The host application is in the middle of something, or of nothing more; ends with the process.
+    @discardableResult
+    public func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
+        try await self.act { wallet throws(PhoneError) in
+            await wallet.setHostSession(session)
+            return await wallet.screen
+        }
+    }
+
     /// Goes to what a one-shot command is named for.
     @discardableResult
     public func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
@@ -269,7 +278,7 @@ extension Phone {
         do throws(WalletError) {
             return try Wallet(
                 disk: disk,
-                device: self.behavior.asksPerson ? HeldDevice(self.device) : self.device,
+                device: self.behavior.asksPerson ? HeldDevice(self.device, of: self.device, isHooked: false) : self.device,
                 dialer: self.dialer,
                 clock: self.clock,
                 settings: walletSettings,

@@ -37,7 +37,8 @@ struct WalletProgram: AsyncParsableCommand {
               64 usage · 70 internal · 75 the home is in use by another process
             """,
         subcommands: [
-            AppCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self, StatusCommand.self,
+            AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
+            StatusCommand.self,
             ChangePINCommand.self,
             ShowDeletionCodeCommand.self, WipeCommand.self,
         ]

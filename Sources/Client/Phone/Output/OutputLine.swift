@@ -11,6 +11,10 @@ public enum OutputLine: Sendable {
     case event(String, [String: Screen.Value])
     case error(id: String, correlationID: String?, retry: Bool, message: String?)
     case result(ExitStatus)
+    /// A command of `wallet drive` is done, whatever came of it; `step` is the screen that is there now.
+    case done(command: String, id: String?, ExitStatus, step: String?)
+    /// A command of `wallet drive` was not taken: nothing has happened.
+    case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
     /// The version of the format; stands in the first line of a run.
     public static let version = 1
@@ -61,7 +65,7 @@ public enum OutputLine: Sendable {
 
         enum Key: String, CodingKey {
             case v, type, step, kind, title, message, values, inputs, actions, name, id, correlationID, retry, outcome
-            case exitCode, length
+            case exitCode, length, command = "do", reason, nearest
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -90,6 +94,19 @@ public enum OutputLine: Sendable {
                 try fields.encodeIfPresent(correlationID, forKey: .correlationID)
                 try fields.encode(retry, forKey: .retry)
                 try fields.encodeIfPresent(message, forKey: .message)
+            case .done(let command, let id, let status, let step):
+                try fields.encode("done", forKey: .type)
+                try fields.encode(command, forKey: .command)
+                try fields.encodeIfPresent(id, forKey: .id)
+                try fields.encode(status.outcome, forKey: .outcome)
+                try fields.encodeIfPresent(step, forKey: .step)
+            case .refused(let command, let id, let reason, let message, let nearest):
+                try fields.encode("refused", forKey: .type)
+                try fields.encodeIfPresent(command, forKey: .command)
+                try fields.encodeIfPresent(id, forKey: .id)
+                try fields.encode(reason, forKey: .reason)
+                try fields.encode(message, forKey: .message)
+                try fields.encodeIfPresent(nearest, forKey: .nearest)
             case .result(let status):
                 try fields.encode("result", forKey: .type)
                 try fields.encode(status.outcome, forKey: .outcome)

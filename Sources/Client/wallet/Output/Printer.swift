@@ -77,12 +77,12 @@ final class Printer: Sendable {
         }
     }
 
-    private func write(_ line: OutputLine) {
-        let isFirst = self.state.withLock { state in
-            defer { state.isFirst = false }
-            return state.isFirst
+    /// Writes one line of the machine-readable output; the lock keeps the first one first.
+    func write(_ line: OutputLine) {
+        self.state.withLock { state in
+            StandardStreams.writeOutput(line.json(isFirst: state.isFirst) + "\n")
+            state.isFirst = false
         }
-        StandardStreams.writeOutput(line.json(isFirst: isFirst) + "\n")
     }
 
     private func draw(_ screen: Screen) {

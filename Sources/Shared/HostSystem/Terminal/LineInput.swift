@@ -23,7 +23,19 @@ public enum LineInput {
         atMost limit: Int,
         _ body: (RawSpan) -> Result
     ) throws(InputError) -> Result {
+        try self.withLineBuffer(from: descriptor, atMost: limit) { $0.withBytes(body) }
+    }
+
+    /// The same, lent as the buffer it was read into, which can be looked at byte by byte.
+    ///
+    /// A line that is too long is read to its end all the same, so that the next one stays whole.
+    public static func withLineBuffer<Result: ~Copyable>(
+        from descriptor: Int32,
+        atMost limit: Int,
+        _ body: (borrowing WipedBuffer) -> Result
+    ) throws(InputError) -> Result {
         var line = WipedBuffer(capacity: limit)
+        var isTooLong = false
         while true {
             guard let byte = try Self.readByte(descriptor) else {
                 // What ends without a line feed counts as a line where there is something in it.
@@ -31,9 +43,10 @@ public enum LineInput {
                 break
             }
             if byte == 0x0A { break }
-            guard line.append(byte) else { throw .tooLong }
+            if !line.append(byte) { isTooLong = true }
         }
-        return line.withBytes(body)
+        if isTooLong { throw .tooLong }
+        return body(line)
     }
 
     /// Nil at the end of the input.

@@ -63,6 +63,18 @@ internal import Glibc
         body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[..<self.count]).bytes)
     }
 
+    /// Lends a part of what is there.
+    public borrowing func withBytes<Result: ~Copyable>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
+        precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "only what is there can be lent")
+        return body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[range]).bytes)
+    }
+
+    /// One of the bytes that are there.
+    public subscript(index: Int) -> UInt8 {
+        precondition(index >= 0 && index < self.count, "only what is there can be read")
+        return unsafe self.storage[index]
+    }
+
     /// The optimizer may not remove this one (explicit_bzero(3)).
     private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }

@@ -1,0 +1,72 @@
+internal import HostSystem
+internal import WalletFlows
+
+/// Takes the PIN out of a line before anything else reads it.
+///
+/// What decodes JSON keeps copies that nothing wipes. The digits go from the reader's wiped buffer into a ``PINInput``
+/// and nowhere else; the decoder gets asterisks.
+enum PINRedaction {
+    /// The line with every value of a `pin` key overwritten, and the last of those values.
+    static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?) {
+        var redacted: [UInt8] = []
+        redacted.reserveCapacity(line.count)
+        var pin: PINInput?
+        var position = 0
+        while position < line.count {
+            guard let key = self.string(at: position, in: line) else {
+                redacted.append(line[position])
+                position += 1
+                continue
+            }
+            for index in key { redacted.append(line[index]) }
+            position = key.upperBound
+            guard self.isPIN(key, in: line), let value = self.value(after: key.upperBound, in: line) else { continue }
+            for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
+            pin = line.withBytes(value) { PINInput(typed: $0) }
+            // Outside quotes they make the line unreadable, as it should be: a number would lose a zero in front.
+            for _ in value { redacted.append(UInt8(ascii: "*")) }
+            position = value.upperBound
+        }
+        return (redacted, pin)
+    }
+
+    /// The string that begins here, with its quotes; one that does not end reaches to the end of the line.
+    private static func string(at start: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
+        guard line[start] == UInt8(ascii: "\"") else { return nil }
+        var index = start + 1
+        while index < line.count {
+            switch line[index] {
+            case UInt8(ascii: "\\"): index += 2
+            case UInt8(ascii: "\""): return start..<index + 1
+            case _: index += 1
+            }
+        }
+        return start..<line.count
+    }
+
+    private static func isPIN(_ key: Range<Int>, in line: borrowing WipedBuffer) -> Bool {
+        let name = Array("\"pin\"".utf8)
+        guard key.count == name.count else { return false }
+        for (offset, byte) in name.enumerated() where line[key.lowerBound + offset] != byte { return false }
+        return true
+    }
+
+    /// What stands behind the colon: the inside of a string, or everything up to a comma or a brace.
+    private static func value(after end: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
+        guard var start = self.afterSpace(end, in: line), line[start] == UInt8(ascii: ":"),
+            let next = self.afterSpace(start + 1, in: line)
+        else { return nil }
+        start = next
+        if let string = self.string(at: start, in: line) {
+            return string.lowerBound + 1..<max(string.lowerBound + 1, string.upperBound - 1)
+        }
+        var stop = start
+        while stop < line.count, ![UInt8(ascii: ","), UInt8(ascii: "}")].contains(line[stop]) { stop += 1 }
+        return start..<stop
+    }
+
+    private static func afterSpace(_ start: Int, in line: borrowing WipedBuffer) -> Int? {
+        for index in start..<max(start, line.count) where ![0x20, 0x09, 0x0D].contains(line[index]) { return index }
+        return nil
+    }
+}
