@@ -50,8 +50,9 @@ check: test ## test, the same under address and thread sanitizers, release build
 	$(MAKE) demo
 
 .PHONY: lint
-lint: ## the formatter's findings, which must be none
+lint: ## the formatter's findings, and mutants that do not apply: none of either
 	@echo "== lint =="
+	Tests/Mutants/run.sh --check
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
 
 .PHONY: format

@@ -23,6 +23,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -129,7 +130,7 @@ let client: [Target] = [
     .target(
         name: "Devices",
         dependencies: [
-            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, yams,
+            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, subprocess, yams,
         ],
         path: "Sources/Client/Devices"
     ),
@@ -157,8 +158,8 @@ let client: [Target] = [
     .target(
         name: "Scenarios",
         dependencies: [
-            "Devices", "HostSystem", "Lab", "Phone", "Presence", "Spelling", "Transport", "Vocabulary", "WalletCore",
-            "WalletFlows", "Wire", yams,
+            "Devices", "HostSystem", "Lab", "Phone", "Presence", "Secrets", "Spelling", "Transport", "Vocabulary",
+            "WalletCore", "WalletFlows", "Wire", yams,
         ],
         path: "Sources/Client/Scenarios"
     ),
@@ -237,6 +238,14 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
+        name: "TerminalAppTests",
+        dependencies: ["HostSystem", "Presence", "TerminalApp", "TestSupport", "Vocabulary", "WalletFlows"]
+    ),
+    .testTarget(
+        name: "ScenariosTests",
+        dependencies: ["HostSystem", "Scenarios", "ServerSettings", "TestSupport", "Vocabulary", "WalletFlows", yams]
+    ),
+    .testTarget(
         name: "EndToEndTests",
         dependencies: [
             "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport",
@@ -274,6 +283,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: shared + server + client + tests + benchmarks,

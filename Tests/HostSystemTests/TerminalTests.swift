@@ -1,42 +1,12 @@
 import Foundation
 import HostSystem
+import TestSupport
 import Testing
-
-/// A terminal whose other end the test holds.
-private struct PseudoTerminal: ~Copyable {
-    let master: Int32
-    let slave: Int32
-    let name: String
-
-    init() throws {
-        self.master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY)
-        // pts(4): what unlockpt(3) and ptsname(3) do, which Swift's Glibc module lacks.
-        var (locked, number): (Int32, Int32) = (0, 0)
-        let unlocked = unsafe ioctl(self.master, 0x4004_5431, &locked)
-        let named = unsafe ioctl(self.master, 0x8004_5430, &number)
-        try #require(unlocked == 0 && named == 0, "this machine has no pseudo-terminals")
-        self.name = "/dev/pts/\(number)"
-        self.slave = unsafe open(self.name, O_RDWR | O_NOCTTY)
-    }
-
-    deinit {
-        close(self.master)
-        close(self.slave)
-    }
-
-    var showsInput: Bool { echoes(self.slave) }
-}
-
-private func echoes(_ descriptor: Int32) -> Bool {
-    var state = termios()
-    guard unsafe tcgetattr(descriptor, &state) == 0 else { return false }
-    return state.c_lflag & tcflag_t(ECHO) != 0
-}
 
 /// Runs `action` on a thread of its own once the terminal has stopped showing input.
 private func onceHidden(_ descriptor: Int32, _ action: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
-        while echoes(descriptor) { sched_yield() }
+        while PseudoTerminal.echoes(descriptor) { sched_yield() }
         action()
     }
 }

@@ -2,6 +2,7 @@
 # Breaks the code on purpose, one patch at a time, and expects a test to turn red for each.
 #
 #   Tests/Mutants/run.sh [NAME …]     all mutants, or those whose file names contain one of the NAMEs
+#   Tests/Mutants/run.sh --check      only whether each patch still applies; takes a second
 #   JOBS=1 Tests/Mutants/run.sh       one tree instead of two side by side
 #
 # A mutant is a patch in this folder. Its first lines say what it breaks and which tests are to notice:
@@ -12,6 +13,14 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 repository=$PWD
 jobs=${JOBS:-2}
+
+if [ "${1:-}" = --check ]; then
+    stale=0
+    for patch in Tests/Mutants/*.patch; do
+        patch --dry-run -p1 --fuzz=0 --quiet <"$patch" >/dev/null 2>&1 || { echo "$patch does not apply: move it to the code's new lines"; stale=1; }
+    done
+    exit $stale
+fi
 
 chosen=()
 shopt -s nullglob

@@ -6,13 +6,22 @@ internal import Vocabulary
 ///
 /// A sensor that is told to misbehave goes on doing so; everything else is the device's own.
 struct HeldDevice: Device {
-    private let device: SimulatedDevice
+    private let device: any Device
+    private let simulated: SimulatedDevice
+    private let isHooked: Bool
 
-    init(_ device: SimulatedDevice) {
+    /// - Parameters:
+    ///   - device: The phone with its hooks, if it has any.
+    ///   - isHooked: Whether a program answers its prompts.
+    init(_ device: any Device, of simulated: SimulatedDevice, isHooked: Bool) {
         self.device = device
+        self.simulated = simulated
+        self.isHooked = isHooked
     }
 
-    var answersPrompts: Bool { self.device.answersPrompts && self.device.profile.sensor != .match }
+    var answersPrompts: Bool {
+        self.isHooked || (self.device.answersPrompts && self.simulated.profile.sensor != .match)
+    }
 
     var platform: Platform { self.device.platform }
     var osVersion: String { self.device.osVersion }

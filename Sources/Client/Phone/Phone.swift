@@ -22,7 +22,7 @@ public actor Phone {
     private let clock: any WallClock
     private let dialer: TLSDialer
     private let behavior: Behavior
-    private let disk: @Sendable (FolderDisk) -> any LocalDisk
+    private let between: Between
     private let observer: @Sendable (WalletEvent) -> Void
     private let left = LeftApp()
 
@@ -46,25 +46,39 @@ public actor Phone {
         }
     }
 
+    /// What stands between a wallet and the phone that it runs on, as a scenario puts something that cuts the power.
+    public struct Between: Sendable {
+        public var disk: @Sendable (any LocalDisk) -> any LocalDisk
+        public var device: @Sendable (any Device) -> any Device
+
+        public init(
+            disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
+            device: @escaping @Sendable (any Device) -> any Device = { $0 }
+        ) {
+            self.disk = disk
+            self.device = device
+        }
+    }
+
     /// Takes up what the home holds; no process of the app runs yet.
     ///
     /// - Parameters:
     ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
-    ///   - disk: What stands between the wallet and its folder, as a scenario puts something that cuts the power.
+    ///   - between: What stands between the wallet and the phone.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
         _ behavior: Behavior = Behavior(),
-        disk: @escaping @Sendable (FolderDisk) -> any LocalDisk = { $0 },
+        between: Between = Between(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
         self.settings = settings
         self.clock = try settings.clock()
         self.behavior = behavior
-        self.disk = disk
+        self.between = between
         do throws(TLSDialer.NotUsable) {
             self.dialer = try TLSDialer(settings.server)
         } catch {
@@ -153,8 +167,14 @@ public actor Phone {
         try await self.inFront { wallet throws(WalletError) in try await wallet.present(presentation) }
     }
 
-    /// The host application begins or ends something that a link has to wait for (PF2.7/4); nothing where no app runs.
-    public func setHostSession(_ session: HostSession?) async { await self.wallet?.setHostSession(session) }
+    /// The host application is in the middle of something, or of nothing more; ends with the process.
+    @discardableResult
+    public func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
+        try await self.act { wallet throws(PhoneError) in
+            await wallet.setHostSession(session)
+            return await wallet.screen
+        }
+    }
 
     /// Goes to what a one-shot command is named for.
     @discardableResult
@@ -275,8 +295,8 @@ extension Phone {
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do throws(WalletError) {
             return try Wallet(
-                disk: self.disk(disk),
-                device: self.behavior.asksPerson ? HeldDevice(self.device) : self.device,
+                disk: self.between.disk(disk),
+                device: self.between.device(self.deviceInHand),
                 dialer: self.dialer,
                 clock: self.clock,
                 settings: walletSettings,
@@ -285,6 +305,10 @@ extension Phone {
         } catch {
             throw .wallet(error)
         }
+    }
+
+    private var deviceInHand: any Device {
+        self.behavior.asksPerson ? HeldDevice(self.device, of: self.device, isHooked: false) : self.device
     }
 
     private func drop() async {

@@ -46,6 +46,12 @@ public final class FileLock: Sendable {
         }
     }
 
+    /// Freed by name and not only by closing: a child that this process is just starting has the file open until it runs
+    /// its program, and would keep the lock that long.
+    deinit {
+        flock(self.file.number, LOCK_UN)
+    }
+
     /// The process that wrote its id into the file last; whether it still runs is not known.
     public static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }

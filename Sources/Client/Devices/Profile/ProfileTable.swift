@@ -6,6 +6,11 @@ internal import Yams
 enum ProfileTable {
     static let all = Self.software + Self.attestation + Self.owner + Self.network
 
+    /// The rows of the table in docs/devices.md.
+    static var markdown: String {
+        self.all.map { "| `\($0.name)` | \($0.allowed) | \($0.text) |" }.joined(separator: "\n")
+    }
+
     private static let software: [ProfileField] = [
         .value(
             "platform",

@@ -6,6 +6,7 @@ internal import Vocabulary
 ///
 ///     profile.yaml    what the phone is, for people to read and change
 ///     hardware-key    the key in its secure hardware, with the App Attest counter
+///     key-handle      what a program in the hardware's place calls its key
 ///     keychain        items, sealed
 ///     keychain-key    under which they are sealed
 ///     sensor          mismatches in a row
@@ -16,6 +17,7 @@ struct DeviceFiles: Sendable {
     enum Name: String, CaseIterable {
         case profile = "profile.yaml"
         case hardwareKey = "hardware-key"
+        case keyHandle = "key-handle"
         case keychain
         case keychainKey = "keychain-key"
         case sensor

@@ -17,11 +17,9 @@ struct PromptRules: Hashable, Sendable {
 
     /// Answers one prompt.
     mutating func answer(_ prompt: Prompt, _ presentation: Presentation) -> PromptResult {
-        // The system draws no prompt of an app on a locked screen.
-        guard !self.profile.isScreenLocked else { return .cancelled }
-        let takesBiometric = prompt.accepts != .passcode && self.profile.usableBiometrics.isEnrolled
-        let takesPasscode = prompt.accepts != .biometric && self.profile.hasPasscode
-        guard takesBiometric || takesPasscode else { return .unavailable }
+        if let result = self.resultWithoutAsking(prompt) { return result }
+        let takesBiometric = self.takesBiometric(prompt)
+        let takesPasscode = self.takesPasscode(prompt)
         if self.isLockedOut, !takesPasscode { return .lockedOut }
 
         let sensor = takesBiometric && !(takesPasscode && self.isLockedOut)
@@ -36,6 +34,21 @@ struct PromptRules: Hashable, Sendable {
             return .confirmed
         case .wrongPasscode: return takesPasscode ? .rejected : .cancelled
         }
+    }
+
+    /// How a prompt ends that is not even shown; nil where it is.
+    func resultWithoutAsking(_ prompt: Prompt) -> PromptResult? {
+        // The system draws no prompt of an app on a locked screen.
+        if self.profile.isScreenLocked { return .cancelled }
+        return self.takesBiometric(prompt) || self.takesPasscode(prompt) ? nil : .unavailable
+    }
+
+    private func takesBiometric(_ prompt: Prompt) -> Bool {
+        prompt.accepts != .passcode && self.profile.usableBiometrics.isEnrolled
+    }
+
+    private func takesPasscode(_ prompt: Prompt) -> Bool {
+        prompt.accepts != .biometric && self.profile.hasPasscode
     }
 
     /// The phone was unlocked with its passcode: the sensor starts anew.

@@ -55,7 +55,9 @@ extension SimulatedDevice: Asking {
     /// The key that opens the items goes first, so that a crash in between leaves none that can be read.
     public func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
-            for name in [DeviceFiles.Name.keychainKey, .keychain, .hardwareKey, .sensor] { try self.files.remove(name) }
+            for name in [DeviceFiles.Name.keychainKey, .keychain, .hardwareKey, .keyHandle, .sensor] {
+                try self.files.remove(name)
+            }
             change(&profile)
         }
     }

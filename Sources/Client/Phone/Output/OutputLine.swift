@@ -12,7 +12,7 @@ public enum OutputLine: Sendable {
     case error(id: String, correlationID: String?, retry: Bool, message: String?)
     case result(ExitStatus)
     /// A command of `wallet drive` is done, whatever came of it; `step` is the screen that is there now.
-    case done(command: String, id: String?, ExitStatus, step: String)
+    case done(command: String, id: String?, ExitStatus, step: String?)
     /// A command of `wallet drive` was not taken: nothing has happened.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
@@ -99,7 +99,7 @@ public enum OutputLine: Sendable {
                 try fields.encode(command, forKey: .command)
                 try fields.encodeIfPresent(id, forKey: .id)
                 try fields.encode(status.outcome, forKey: .outcome)
-                try fields.encode(step, forKey: .step)
+                try fields.encodeIfPresent(step, forKey: .step)
             case .refused(let command, let id, let reason, let message, let nearest):
                 try fields.encode("refused", forKey: .type)
                 try fields.encodeIfPresent(command, forKey: .command)

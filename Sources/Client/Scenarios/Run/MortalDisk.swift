@@ -33,7 +33,7 @@ final class MortalDisk: LocalDisk {
         func revive() { self.state.withLock { $0 = .alive } }
 
         /// Whether the process lives to do a write.
-        fileprivate func outlivesWrite() -> Bool {
+        func outlivesWrite() -> Bool {
             self.state.withLock { state in
                 switch state {
                 case .alive: return true

@@ -60,7 +60,7 @@ extension Play {
             let link = try self.incoming(link)
             try await self.act { (phone) throws(PhoneError) in try await phone.open(link) }
         case .hostSession(let session):
-            await phone.setHostSession(session)
+            try await self.act { (phone) throws(PhoneError) in try await phone.setHostSession(session) }
         default:
             return
         }

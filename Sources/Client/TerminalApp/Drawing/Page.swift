@@ -105,18 +105,27 @@ struct PageWriter {
         return lines
     }
 
-    /// The deletion code, letter by letter where there is room: it is copied by hand.
+    /// The deletion code, letter by letter between two rules where there is room: it is copied by hand.
     private var code: [Page.Line] {
         guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
         let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
         let spaced = groups.joined(separator: " - ")
-        if Columns.width(spaced) <= self.width { return [Page.Line(text: spaced, style: .value)] }
-        guard self.density == .airy || self.density == .tight, groups.count > 2 else {
-            return [Page.Line(text: code, style: .value)]
+        var lines = [Page.Line(text: spaced, style: .value)]
+        if Columns.width(spaced) > self.width {
+            let middle = (groups.count + 1) / 2
+            let halves = [
+                groups[..<middle].joined(separator: " - ") + " -", groups[middle...].joined(separator: " - "),
+            ]
+            lines = halves.map { Page.Line(text: $0, style: .value) }
         }
-        let middle = (groups.count + 1) / 2
-        return [groups[..<middle], groups[middle...]].map {
-            Page.Line(text: $0.joined(separator: " - "), style: .value)
+        switch self.density {
+        case .airy:
+            let width = min(self.width, (lines.map { Columns.width($0.text) }.max() ?? 0) + 4)
+            let rule = String(repeating: String(self.palette.glyphs.screen.horizontal), count: width)
+            let frame = Page.Line(text: rule, style: .dim)
+            return [frame] + lines.map { Page.Line(text: $0.text, style: .value) } + [frame]
+        case .tight: return lines
+        case .dense, .cut: return [Page.Line(text: code, style: .value)]
         }
     }
 

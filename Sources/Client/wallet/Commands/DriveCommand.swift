@@ -20,6 +20,7 @@ struct DriveCommand: AsyncParsableCommand {
               {"do":"background"}  {"do":"resume"}  {"do":"end"}
               {"do":"link","url":"https://…","source":"app"}     or external-scanner
               {"do":"device","set":{"network":"off"}}    any keys of the profile
+              {"do":"session","kind":"disclosure"}       the host app is busy: links have to wait; or none
               {"do":"look"}  {"do":"quit"}
 
             Every command may carry an "id", which its answer repeats. docs/testing-guide.md drives a setup from Python.

@@ -18,6 +18,8 @@ struct DriveRequest {
         case biometric
         case link
         case device
+        /// The host application is in the middle of something, so that links have to wait.
+        case session
         /// Nothing: the present screen is told once more.
         case look
         case quit
@@ -38,6 +40,7 @@ struct DriveRequest {
         var present: String?
         var url: String?
         var source: String?
+        var kind: String?
         var changes: [String: Scalar]?
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -47,6 +50,7 @@ struct DriveRequest {
             case present
             case url
             case source
+            case kind
             case changes = "set"
             case pin
         }
@@ -59,6 +63,7 @@ struct DriveRequest {
             self.present = try fields.decodeIfPresent(String.self, forKey: .present)
             self.url = try fields.decodeIfPresent(String.self, forKey: .url)
             self.source = try fields.decodeIfPresent(String.self, forKey: .source)
+            self.kind = try fields.decodeIfPresent(String.self, forKey: .kind)
             self.changes = try fields.decodeIfPresent([String: Scalar].self, forKey: .changes)
         }
     }

@@ -36,7 +36,9 @@ struct Driver {
     private func answer(_ command: DriveRequest) async {
         let status = ExitStatus(await self.phone.obstacle)
         let step = await self.phone.screen.step
-        self.printer.write(.done(command: command.name.rawValue, id: command.id, status, step: step))
+        self.printer.write(
+            .done(command: command.name.rawValue, id: command.id, status, step: step.isEmpty ? nil : step)
+        )
     }
 
     private func perform(_ command: DriveRequest) async throws(DriveRefusal) {
@@ -62,7 +64,14 @@ struct Driver {
             guard let link = try command.link() else { return }
             try await self.hold { (phone) throws(PhoneError) in try await phone.open(link) }
         case .device: try self.change(command)
-        case .look: self.printer.write(.screen(await self.phone.screen))
+        case .session:
+            let word = try command.required(command.fields.kind, "kind")
+            let session = word == "none" ? nil : try command.choice(word, HostSession.self)
+            try await self.hold { (phone) throws(PhoneError) in try await phone.setHostSession(session) }
+        case .look:
+            let screen = await self.phone.screen
+            guard !screen.step.isEmpty else { throw DriveRefusal(.notRunning, PhoneError.notRunning.description) }
+            self.printer.write(.screen(screen))
         }
     }
 

@@ -1,0 +1,128 @@
+import Foundation
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+
+@Suite("The app in a terminal", .serialized)
+struct AppTests {
+    /// What gives the screen of the shell back (xterm's control sequences).
+    private static let leave = "\u{1B}[?1049l"
+
+    private let lab: LabUnderTest
+    private let phone: TestPhone
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.phone = TestPhone(in: self.lab)
+    }
+
+    @Test("a person sets the wallet up with keys alone, and no digit of the PIN is ever drawn")
+    func setup() async throws {
+        let server = try await self.lab.start()
+        let terminal = try PseudoTerminal()
+        let app = try AppInTerminal(self.phone, on: terminal)
+        #expect(await app.shows("Introduction (1/3)"))
+        app.type("2")
+        #expect(await app.shows("Privacy considerations"))
+        app.type("\r")
+        #expect(await app.shows("Choose PIN"))
+        app.type("864")
+        #expect(await app.shows("● ● ● ○ ○ ○"))
+        app.type("\u{7F}")
+        #expect(await app.shows("● ● ○ ○ ○ ○"))
+        app.type("4209")
+        #expect(await app.shows("Repeat PIN"))
+        app.type("864209")
+        #expect(await app.shows("secured"))
+        app.type("1")
+        #expect(await app.shows("Write down deletion code"))
+        app.type("b")
+        #expect(await app.shows("in the background"))
+        app.type("b")
+        #expect(await app.shows("I have written it down"))
+        app.type("1")
+        #expect(await app.shows("Obtain PID"))
+        app.type("q")
+        #expect(await app.shows(Self.leave))
+        let end = await app.ended()
+        #expect(end.reason == .exit && end.status == 0)
+        let shown = terminal.showsInput
+        #expect(shown)
+        for word in ["864209", "● 8", "864"] { #expect(!app.text.contains(word)) }
+        #expect(try await self.phone.run("unlock", pins: ["864209"]).exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a block counts down on the screen and leads back to the PIN by itself")
+    func countdown() async throws {
+        var settings = LabUnderTest.sixteenAttempts
+        settings["REMOTE_PIN_PIN_ROUNDS"] = "2"
+        settings["REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND"] = "1"
+        settings["REMOTE_PIN_PIN_BLOCKS"] = "[3s]"
+        let server = try await self.lab.start(settings)
+        try await self.phone.setUp(pin: "024791")
+        let terminal = try PseudoTerminal(columns: 40, rows: 12)
+        let app = try AppInTerminal(self.phone, on: terminal)
+        #expect(await app.shows("Open app with PIN"))
+        app.type("111222")
+        #expect(await app.shows("Temporarily Blocked"))
+        #expect(await app.shows("00:02"))
+        #expect(await app.shows("00:01"))
+        #expect(await app.shows("Open app with PIN"))
+        app.send(SIGTERM)
+        _ = await app.ended()
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("stopped it gives the terminal back, continued it draws again, ended by a signal it leaves nothing behind")
+    func signals() async throws {
+        let server = try await self.lab.start()
+        let terminal = try PseudoTerminal()
+        let app = try AppInTerminal(self.phone, on: terminal)
+        #expect(await app.shows("Introduction (1/3)"))
+        let hidden = !terminal.showsInput
+        #expect(hidden)
+        app.send(SIGTSTP)
+        #expect(await app.shows(Self.leave))
+        while !app.isStopped { await Task.yield() }
+        let shown = terminal.showsInput
+        #expect(shown)
+        app.send(SIGCONT)
+        #expect(await app.shows("Introduction (1/3)"))
+        terminal.resize(columns: 44, rows: 12)
+        app.send(SIGWINCH)
+        #expect(await app.shows("\u{1B}[12;1H"))
+        app.send(SIGTERM)
+        #expect(await app.shows(Self.leave))
+        let end = await app.ended()
+        #expect(end.reason == .uncaughtSignal && end.status == SIGTERM)
+        let restored = terminal.showsInput
+        #expect(restored)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a terminal that only prints gets lines and no control sequence")
+    func dumb() async throws {
+        let server = try await self.lab.start()
+        let terminal = try PseudoTerminal()
+        let app = try AppInTerminal(self.phone, on: terminal, kind: "dumb")
+        #expect(await app.shows("Introduction (1/3)"))
+        app.type("2")
+        #expect(await app.shows("Privacy considerations"))
+        app.type("q")
+        #expect(await app.ended().status == 0)
+        #expect(!app.text.contains("\u{1B}"))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("without a terminal it is refused and names what is there for programs")
+    func noTerminal() async throws {
+        let run = try await ServerProcess.run(
+            "wallet",
+            ["app", "--lab", self.lab.lab.path, "--home", self.phone.home]
+        )
+        #expect(run.exitCode == 64)
+        #expect(run.output.contains("wallet drive"))
+    }
+}

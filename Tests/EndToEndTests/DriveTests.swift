@@ -1,0 +1,130 @@
+import Foundation
+import HostSystem
+import Lab
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Driving a wallet from another program")
+struct DriveTests {
+    private static let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../docs").path
+
+    private let lab: LabUnderTest
+    private let phone: TestPhone
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.phone = TestPhone(in: self.lab)
+    }
+
+    @Test("the Python example of docs/testing-guide.md sets a wallet up and enters a wrong PIN")
+    func example() async throws {
+        let guide = try String(contentsOfFile: Self.documents + "/testing-guide.md", encoding: .utf8)
+        let block = try guide.components(separatedBy: "```python\n").dropFirst().first.orThrow()
+            .components(separatedBy: "```").first.orThrow()
+        #expect(block.split(separator: "\n", omittingEmptySubsequences: false).count <= 31)
+        let file = "\(self.lab.folder)/example.py"
+        try DurableFile.write(Array(block.utf8), to: file)
+        let server = try await self.lab.start()
+        let run = try await ServerProcess.run(
+            "/usr/bin/env",
+            [
+                "PATH=\(URL(fileURLWithPath: Programs.path("wallet")).deletingLastPathComponent().path):/usr/bin:/bin:/usr/local/bin",
+                "python3", file, self.lab.lab.path, self.phone.home,
+            ]
+        )
+        #expect(run.exitCode == 0, "\(run.output)")
+        #expect(run.output.contains("deletion code: "))
+        #expect(run.output.contains("Wrong PIN, retry"))
+        #expect(try await self.phone.counted() == 1)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("every line of a long run is what the schema says, and none holds a PIN, a wrong line's included")
+    func everyLine() async throws {
+        let schema = try JSONSchema(contentsOf: Self.documents + "/wallet-output.schema.json")
+        let server = try await self.lab.start()
+        let driven = try DrivenPhone(self.phone, "--biometrics", "fingerprint")
+        let outcomes = [
+            (#"{"do":"tap","action":"next"}"#, "not-running"), (#"{"do":"look"}"#, "not-running"),
+            (#"{"do":"launch","id":1}"#, "done"), (#"{"do":"tap","action":"skipp","id":"x"}"#, "not-offered"),
+            (#"{"do":"tap","action":"skip"}"#, "done"), (#"{"do":"tap"}"#, "missing-field"),
+            (#"{"do":"enter","pin":"864209"}"#, "no-input"), (#"{"do":"tap","action":"next"}"#, "done"),
+            (#"{"do":"enter","pin":864209}"#, "bad-line"), (#"{"do":"enter","pin":"864209""#, "bad-line"),
+            (#"{"do":"enter","pin":"864209"#, "bad-line"), (#"["pin","864209"]"#, "bad-line"), ("864209", "bad-line"),
+            (#"{"do":"entr","pin":"864209"}"#, "unknown-command"), (#"{"pin":"864209"}"#, "bad-line"),
+            (#"{"do":"enter","pin":"864209864209"}"#, "cancelled"), (#"{"do":"tap","action":"ok"}"#, "done"),
+            (#"{ "pin" : "864209" , "do" : "enter" }"#, "done"), (#"{"do":"enter","pin":"864209"}"#, "done"),
+            (#"{"do":"biometric","present":"match"}"#, "no-prompt"), (#"{"do":"tap","action":"enable"}"#, "done"),
+            (#"{"do":"biometric","present":"matsh"}"#, "bad-value"), (#"{"do":"biometric","present":"match"}"#, "done"),
+            (#"{"do":"tap","action":"next"}"#, "done"), (#"{"do":"tap","action":"written-down"}"#, "done"),
+            (#"{"do":"device","set":{"network":"of"}}"#, "bad-value"), (#"{"do":"background"}"#, "done"),
+            (#"{"do":"tap","action":"obtain"}"#, "in-background"), (#"{"do":"resume"}"#, "done"), ("", "bad-line"),
+            (#"{"do":"session","kind":"disclosure"}"#, "done"), (#"{"do":"end"}"#, "done"),
+            (#"{"do":"resume"}"#, "done"),
+            (#"{"do":"biometric","present":"mismatch"}"#, "done"), (#"{"do":"tap","action":"close"}"#, "done"),
+            (#"{"do":"enter","pin":"111222"}"#, "wrong-pin"), (#"{"do":"tap","action":"close"}"#, "done"),
+            (#"{"do":"device","set":{"network":"off"}}"#, "done"), (#"{"do":"enter","pin":"864209"}"#, "no-internet"),
+            (#"{"do":"link","url":"https://wallet.example.org/link/login/1","source":"app"}"#, "no-internet"),
+            (String(repeating: "x", count: 70_000), "too-long"), (#"{"do":"look"}"#, "no-internet"),
+        ]
+        for (line, outcome) in outcomes {
+            let answer = try await driven.answer(to: line)
+            #expect((answer["outcome"] ?? answer["reason"]) == .string(outcome), "\(line.prefix(60)): \(answer)")
+        }
+        try driven.endInput()
+        let result = try await driven.next { $0["type"] == .string("result") }
+        #expect(result?["exitCode"] == .integer(0))
+        let lines = driven.written.withLock { $0 }
+        for line in lines { #expect(schema.findings(in: line).isEmpty, "\(line)") }
+        #expect(!lines.joined().contains("864209"))
+        #expect(await server.terminate() == 0)
+        #expect(!server.output.contains("864209"))
+    }
+
+    @Test(
+        "the commands of docs/wallet-drive.schema.json are those that the program knows, and wrong names get the nearest"
+    )
+    func commands() async throws {
+        let schema = try JSONValue(
+            String(contentsOfFile: Self.documents + "/wallet-drive.schema.json", encoding: .utf8)
+        )
+        let documented = schema["oneOf"]?.array.compactMap { $0["properties"]?["do"]?["const"]?.string } ?? []
+        let server = try await self.lab.start()
+        let driven = try DrivenPhone(self.phone)
+        let refusal = try await driven.answer(to: #"{"do":"lanch","id":7}"#)
+        #expect(refusal["nearest"] == .string("launch"))
+        #expect(refusal["id"] == .string("7"))
+        let known = try refusal["message"]?.string.orThrow().components(separatedBy: "there are ").last.orThrow()
+        #expect(known?.components(separatedBy: ", ") == documented)
+        #expect(try await driven.answer(to: #"{"do":"launch"}"#)["do"] == .string("launch"))
+        #expect(try await driven.answer(to: #"{"do":"tap","action":"nxt"}"#)["nearest"] == .string("next"))
+        #expect(try await driven.answer(to: #"{"do":"quit"}"#)["outcome"] == .string("done"))
+        #expect(try await driven.next { $0["type"] == .string("result") } != nil)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("the end of a block, the warning before the lock and the lock are told by themselves")
+    func timers() async throws {
+        var settings = LabUnderTest.sixteenAttempts
+        settings["REMOTE_PIN_PIN_ROUNDS"] = "2"
+        settings["REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND"] = "1"
+        settings["REMOTE_PIN_PIN_BLOCKS"] = "[1s]"
+        let server = try await self.lab.start(settings)
+        try await self.phone.setUp(pin: "024791")
+        let yaml = "lock_after_inactivity: 1s\nlock_warning_after: 300ms\n"
+        try DurableFile.write(Array(yaml.utf8), to: "\(self.phone.home)/wallet.yaml")
+        let driven = try DrivenPhone(self.phone)
+        try await driven.answer(to: #"{"do":"launch"}"#)
+        #expect(try await driven.answer(to: #"{"do":"enter","pin":"111222"}"#)["outcome"] == .string("blocked"))
+        #expect(try await driven.next { $0["step"] == .string("UC2.3/1.3") } != nil, "the block ended")
+        #expect(try await driven.answer(to: #"{"do":"enter","pin":"024791"}"#)["outcome"] == .string("done"))
+        let warning = try await driven.next { $0["type"] == .string("screen") && $0["step"] == .string("LOCK/1.4") }
+        #expect(warning?["kind"] == .string("prompt"))
+        #expect(try await driven.next { $0["name"] == .string("locked") } != nil)
+        try driven.endInput()
+        #expect(try await driven.next { $0["type"] == .string("result") } != nil)
+        #expect(await server.terminate() == 0)
+    }
+}

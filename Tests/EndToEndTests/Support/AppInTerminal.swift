@@ -1,0 +1,110 @@
+import Foundation
+import Lab
+import Synchronization
+import TestSupport
+
+/// `wallet app` on a terminal whose keyboard and screen the test has.
+final class AppInTerminal: Sendable {
+    private struct State {
+        var text = ""
+        /// Where the next thing that is waited for begins.
+        var start = 0
+        var waiting: (word: String, continuation: CheckedContinuation<Bool, Never>)?
+        var isClosed = false
+    }
+
+    private let process: Process
+    private let master: Int32
+    private let state = Mutex(State())
+    private let (ends, end) = AsyncStream.makeStream(of: Process.TerminationReason.self)
+
+    init(_ phone: TestPhone, on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
+        self.master = terminal.master
+        self.process = Process()
+        self.process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
+        self.process.arguments = ["app", "--home", phone.home, "--lab", phone.lab.lab.path]
+        let settings = ["TERM": kind, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"]
+        self.process.environment = ProcessInfo.processInfo.environment.merging(settings) { $1 }
+        let slave = FileHandle(fileDescriptor: terminal.slave, closeOnDealloc: false)
+        self.process.standardInput = slave
+        self.process.standardOutput = slave
+        self.process.standardError = FileHandle.nullDevice
+        self.process.terminationHandler = { [end] process in
+            end.yield(process.terminationReason)
+            end.finish()
+        }
+        try self.process.run()
+        Thread.detachNewThread { [self] in
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            while case let count = unsafe read(self.master, &bytes, bytes.count), count > 0 {
+                self.append(String(decoding: bytes[..<count], as: UTF8.self))
+            }
+            self.close()
+        }
+    }
+
+    deinit { self.send(SIGKILL) }
+
+    /// Everything that was drawn until now.
+    var text: String { self.state.withLock(\.text) }
+
+    /// Returns true once this was drawn after everything that was waited for before, false where the terminal ends first.
+    func shows(_ word: String) async -> Bool {
+        await withCheckedContinuation { continuation in
+            self.state.withLock { state in
+                state.waiting = (word, continuation)
+                Self.answer(&state)
+            }
+        }
+    }
+
+    func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe write(self.master, bytes, bytes.count)
+    }
+
+    func send(_ signal: Int32) {
+        if self.process.isRunning { kill(self.process.processIdentifier, signal) }
+    }
+
+    /// Returns how it ended, once it has.
+    func ended() async -> (reason: Process.TerminationReason, status: Int32) {
+        for await reason in self.ends { return (reason, self.process.terminationStatus) }
+        return (self.process.terminationReason, self.process.terminationStatus)
+    }
+
+    /// Whether the system has stopped it, as a shell's Ctrl-Z does.
+    var isStopped: Bool {
+        let path = "/proc/\(self.process.processIdentifier)/stat"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.components(separatedBy: ") ").last?.hasPrefix("T") ?? false
+    }
+
+    private func append(_ text: String) {
+        self.state.withLock { state in
+            state.text += text
+            Self.answer(&state)
+        }
+    }
+
+    private func close() {
+        self.state.withLock { state in
+            state.isClosed = true
+            Self.answer(&state)
+        }
+    }
+
+    private static func answer(_ state: inout State) {
+        guard let (word, continuation) = state.waiting else { return }
+        let rest = state.text.utf8.dropFirst(state.start)
+        if let found = String(decoding: rest, as: UTF8.self).range(of: word) {
+            let whole = String(decoding: rest, as: UTF8.self)
+            state.start += whole.utf8.distance(from: whole.startIndex, to: found.upperBound)
+            state.waiting = nil
+            continuation.resume(returning: true)
+        } else if state.isClosed {
+            state.waiting = nil
+            continuation.resume(returning: false)
+        }
+    }
+}

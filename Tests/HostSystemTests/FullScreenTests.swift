@@ -1,0 +1,131 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+
+/// The next thing that happens at a terminal.
+private func next(_ screen: FullScreen) async -> TerminalEvent {
+    var wakeups = screen.wakeups.makeAsyncIterator()
+    while true {
+        if let event = screen.next() { return event }
+        guard await wakeups.next() != nil else { return screen.next() ?? .ended }
+    }
+}
+
+@Suite("A terminal that a program draws all of", .serialized)
+struct FullScreenTests {
+    @Test("keys come one by one, whatever sequences they are sent as, and nothing appears")
+    func keys() async throws {
+        let terminal = try PseudoTerminal()
+        let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
+        let hidden = !terminal.showsInput
+        #expect(hidden)
+        terminal.type("7\u{1B}[A\u{1B}OB\r\t\u{7F}\u{1B}[1;5Cq\u{1B}[3~é")
+        var keys: [Key] = []
+        while keys.count < 11, case .key(let key) = await next(screen) { keys.append(key) }
+        #expect(
+            keys == [
+                .character(0x37), .up, .down, .enter, .tab, .backspace, .other, .character(0x71), .other, .other,
+                .other,
+            ]
+        )
+        screen.close()
+        let shown = terminal.showsInput
+        #expect(shown)
+    }
+
+    @Test("an escape alone is a key, also when other keys follow later")
+    func escape() async throws {
+        let terminal = try PseudoTerminal()
+        let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
+        terminal.type("\u{1B}")
+        #expect(await next(screen) == .key(.escape))
+        terminal.type("[")
+        #expect(await next(screen) == .key(.character(0x5B)))
+        screen.close()
+    }
+
+    @Test("the end of the input is told, and a value that goes restores the terminal")
+    func end() async throws {
+        let terminal = try PseudoTerminal()
+        do {
+            let screen = try FullScreen(hasOwnScreen: true, input: terminal.slave, output: terminal.slave)
+            #expect(screen.size == TerminalSize(columns: 80, rows: 24))
+            let hidden = !terminal.showsInput
+            #expect(hidden)
+        }
+        let shown = terminal.showsInput
+        #expect(shown)
+    }
+
+    @Test("the signals that end a process still do, with the terminal restored")
+    func signals() async throws {
+        let terminal = try PseudoTerminal()
+        let name = terminal.name
+        await #expect(processExitsWith: .signal(SIGINT)) { [name = name as String] in
+            try await takeAnd(name) { kill(getpid(), SIGINT) }
+        }
+        let afterInterrupt = terminal.showsInput
+        #expect(afterInterrupt)
+        await #expect(processExitsWith: .signal(SIGTERM)) { [name = name as String] in
+            try await takeAnd(name) { kill(getpid(), SIGTERM) }
+        }
+        await #expect(processExitsWith: .signal(SIGHUP)) { [name = name as String] in
+            try await takeAnd(name) { kill(getpid(), SIGHUP) }
+        }
+        await #expect(processExitsWith: .signal(SIGQUIT)) { [name = name as String] in
+            try await takeAnd(name) { kill(getpid(), SIGQUIT) }
+        }
+        let shown = terminal.showsInput
+        #expect(shown)
+    }
+
+    @Test("a crash restores it as well")
+    func crashes() async throws {
+        let terminal = try PseudoTerminal()
+        let name = terminal.name
+        await #expect(processExitsWith: .failure) { [name = name as String] in
+            try await takeAnd(name) { preconditionFailure("on purpose") }
+        }
+        let afterTrap = terminal.showsInput
+        #expect(afterTrap)
+        await #expect(processExitsWith: .signal(SIGABRT)) { [name = name as String] in
+            try await takeAnd(name) { abort() }
+        }
+        let shown = terminal.showsInput
+        #expect(shown)
+    }
+
+    @Test("where a signal that ends a process is ignored, the terminal is restored and the end is told")
+    func ignoredSignal() async throws {
+        let terminal = try PseudoTerminal()
+        let name = terminal.name
+        await #expect(processExitsWith: .exitCode(7)) { [name = name as String] in
+            signal(SIGINT, SIG_IGN)
+            let slave = unsafe open(name, O_RDWR | O_NOCTTY)
+            let screen = try FullScreen(hasOwnScreen: true, input: slave, output: slave)
+            kill(getpid(), SIGINT)
+            guard await next(screen) == .ended else { exit(1) }
+            exit(7)
+        }
+        let shown = terminal.showsInput
+        #expect(shown)
+    }
+
+    @Test("what is no terminal is refused")
+    func noTerminal() throws {
+        let file = unsafe open("/dev/null", O_RDWR)
+        defer { close(file) }
+        #expect(throws: InputError.notATerminal) {
+            _ = try FullScreen(hasOwnScreen: true, input: file, output: file)
+        }
+    }
+}
+
+/// In a process of its own: takes the terminal, and then something happens.
+private func takeAnd(_ name: String, _ happening: () -> Void) async throws {
+    let slave = unsafe open(name, O_RDWR | O_NOCTTY)
+    let screen = try FullScreen(hasOwnScreen: true, input: slave, output: slave)
+    happening()
+    while await next(screen) != .ended {}
+}

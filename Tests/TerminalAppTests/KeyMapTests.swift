@@ -1,0 +1,82 @@
+@testable import TerminalApp
+import HostSystem
+import Presence
+import Testing
+import WalletFlows
+
+@Suite("Keys")
+struct KeyMapTests {
+    @Test("where a PIN is typed digits are its own, and no action takes a key of the phone's")
+    func letters() {
+        let screen = Screens.screen(
+            "Confirm with PIN",
+            pin: true,
+            actions: [(.back, "Back"), (.logOut, "Log out"), (.forgotPIN, "Forgot PIN"), (.help, "Quit help")]
+        )
+        let keys = KeyMap(screen)
+        #expect(keys.entries.map(\.key) == ["a", "o", "f", "u"])
+        #expect(keys.target(of: "o") == .action(.logOut))
+        #expect(keys.target(of: "b") == nil && keys.target(of: "q") == nil && keys.target(of: "1") == nil)
+        #expect(keys.wayBack == .action(.back))
+    }
+
+    @Test("elsewhere actions have numbers in the order in which they stand")
+    func numbers() {
+        let keys = KeyMap(Screens.blocked)
+        #expect(keys.entries.map(\.key) == ["1", "2", "3", "4"])
+        #expect(keys.target(of: "3") == .action(.back))
+        #expect(!keys.takesPIN)
+    }
+
+    @Test("every key of every action differs, however the actions are called", arguments: [true, false])
+    func distinct(takesPIN: Bool) {
+        let actions = Array(ActionID.allCases.prefix(9)).map { ($0, "Back") }
+        let keys = KeyMap(Screens.screen("Many", pin: takesPIN, actions: actions)).entries.map(\.key)
+        #expect(Set(keys).count == 9)
+    }
+
+    @Test("a prompt of the operating system takes what is held to the phone")
+    func prompt() {
+        let keys = KeyMap(Screens.prompt)
+        #expect(keys.target(of: "m") == .present(.match))
+        #expect(keys.target(of: "w") == .present(.wrongPasscode))
+        #expect(keys.wayBack == .present(.cancel))
+    }
+}
+
+@Suite("Painting")
+struct PainterTests {
+    private let size = TerminalSize(columns: 60, rows: 20)
+
+    @Test("only rows that changed are written, and after a redraw all of them")
+    func rows() {
+        var painter = Painter(Palette(hasUnicode: true, hasColor: false, hasControl: true))
+        var picture = Picture(Screens.openWithPIN)
+        let whole = painter.paint(picture, self.size)
+        #expect(whole.contains("\u{1B}[1;1H") && whole.contains("\u{1B}[20;1H"))
+        #expect(painter.paint(picture, self.size).isEmpty)
+        picture.typed = 1
+        let one = painter.paint(picture, self.size)
+        #expect(one.contains("●") && one.split(separator: "H").count == 2)
+        painter.forget()
+        #expect(painter.paint(picture, self.size).contains("\u{1B}[2J"))
+    }
+
+    @Test("a terminal that only prints gets no control sequence, one mark a digit, and no line for each second")
+    func printing() {
+        var painter = Painter(Screens.ascii)
+        var picture = Picture(Screens.openWithPIN)
+        let first = painter.paint(picture, self.size)
+        #expect(first.contains("Open app with PIN\n") && first.contains("f  Forgot PIN"))
+        picture.typed = 1
+        #expect(painter.paint(picture, self.size) == "*")
+        picture.typed = 3
+        #expect(painter.paint(picture, self.size) == "**")
+        picture.typed = 0
+        picture.screen = Screens.blocked
+        #expect(painter.paint(picture, self.size).contains("43 more seconds"))
+        picture.screen.values["remainingMs"] = .number(41_000)
+        #expect(painter.paint(picture, self.size).isEmpty)
+        #expect(!first.contains("\u{1B}"))
+    }
+}

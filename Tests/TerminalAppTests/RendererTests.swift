@@ -1,0 +1,198 @@
+@testable import TerminalApp
+import HostSystem
+import Testing
+import TestSupport
+import WalletFlows
+
+@Suite("Drawing a phone")
+struct RendererTests {
+    @Test("a PIN screen on the smallest terminal, with dots for digits and letters for keys")
+    func smallest() {
+        var picture = Picture(Screens.openWithPIN)
+        picture.phone = "Android 16"
+        picture.states = ["no network", "locked"]
+        picture.typed = 2
+        #expect(
+            Screens.smallest.lines(picture) == [
+                "╭──────────────────────────────────────╮",
+                "│ Android 16       no network · locked │",
+                "│          Open app with PIN           │",
+                "│                                      │",
+                "│          Open with your PIN          │",
+                "│                                      │",
+                "│             ● ● ○ ○ ○ ○              │",
+                "│   i  Info                            │",
+                "│   f  Forgot PIN                      │",
+                "╰──────────────────────────────────────╯",
+                "",
+                " b background  l link  q quit".padded(6),
+            ]
+        )
+    }
+
+    @Test("a prompt stands over the screen before, which steps back")
+    func prompt() {
+        var picture = Picture(Screens.wrongPIN)
+        picture.behind = Screens.openWithPIN
+        picture.selected = 0
+        let lines = Renderer(size: TerminalSize(columns: 50, rows: 16), palette: Screens.ascii).lines(picture)
+        #expect(
+            lines == [
+                "+------------------------------------------------+",
+                "|                                                |",
+                "|               Open app with PIN                |",
+                "|                                                |",
+                "|   *----------------------------------------*   |",
+                "|   |            Wrong PIN, retry            |   |",
+                "|   |                                        |   |",
+                "|   |         wrong PIN, try again.          |   |",
+                "|   |                                        |   |",
+                "|   | > 1  Close                             |   |",
+                "|   |   2  Forgot PIN                        |   |",
+                "|   *----------------------------------------*   |",
+                "|   f  Forgot PIN                                |",
+                "+------------------------------------------------+",
+                "",
+                "      Esc back  b background  l link  q quit",
+            ]
+        )
+        let dimmed = Renderer(
+            size: TerminalSize(columns: 50, rows: 16),
+            palette: Palette(hasUnicode: false, hasColor: false, hasControl: true)
+        ).lines(picture)
+        #expect(dimmed[2].contains("\u{1B}[2m"), "the screen behind is dim")
+        #expect(dimmed[5].contains("\u{1B}[1mWrong PIN, retry"), "the prompt's title is bold")
+    }
+
+    @Test("the operating system's prompt looks like none of the app's and names its keys")
+    func systemPrompt() {
+        var picture = Picture(Screens.prompt)
+        picture.phone = "iOS 26.1"
+        let text = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain).lines(picture)
+            .joined(separator: "\n")
+        #expect(text.contains("╔═ iOS 26.1 asks ═"))
+        for key in ["m  Match", "x  Mismatch", "p  Passcode", "w  Wrong passcode", "c  Cancel"] {
+            #expect(text.contains(key))
+        }
+    }
+
+    @Test("a block shows its clock, a deletion code its letters apart, wherever there is room")
+    func values() {
+        let wide = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain)
+        #expect(wide.lines(Picture(Screens.blocked)).joined().contains("00:43"))
+        #expect(wide.lines(Picture(Screens.code)).joined().contains("N X P Y - S 6 G Y - Q W 8 1 - T 0 B H - S 4"))
+        let narrow = Screens.smallest.lines(Picture(Screens.code)).joined(separator: "\n")
+        #expect(narrow.contains("N X P Y - S 6 G Y - Q W 8 1 -") && narrow.contains("T 0 B H - S 4"))
+    }
+
+    @Test("every size from the smallest up shows title and actions whole and no line too wide")
+    func sizes() {
+        let screens = [Screens.openWithPIN, Screens.blocked, Screens.code, Screens.wrongPIN, Screens.prompt]
+        for columns in [40, 41, 57, 60, 80, 133] {
+            for rows in [12, 13, 15, 17, 24, 60] {
+                let renderer = Renderer(size: TerminalSize(columns: columns, rows: rows), palette: Screens.plain)
+                for screen in screens {
+                    let lines = renderer.lines(Picture(screen))
+                    #expect(lines.count == rows)
+                    #expect(lines.allSatisfy { Columns.width($0) <= columns })
+                    let text = lines.joined(separator: "\n")
+                    #expect(text.contains(screen.title), "\(screen.title) at \(columns)x\(rows)")
+                    for entry in KeyMap(screen).entries {
+                        let word = entry.title.split(separator: " ")[0]
+                        #expect(text.contains("\(entry.key)  \(word)") || text.contains("\(entry.key) \(word)"))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("smaller than that, it says so and draws nothing else")
+    func tooSmall() {
+        let lines = Renderer(size: TerminalSize(columns: 39, rows: 12), palette: Screens.plain)
+            .lines(Picture(Screens.code))
+        #expect(lines.joined().contains("40 columns and 12 rows"))
+        #expect(!lines.joined().contains("NXPY"))
+    }
+
+    @Test("out of sight, nothing of the app is seen")
+    func background() {
+        var picture = Picture(Screens.code)
+        picture.place = .background
+        let text = Screens.smallest.lines(picture).joined()
+        #expect(text.contains("in the background"))
+        #expect(!text.contains("N X P Y") && !text.contains("NXPY"))
+    }
+
+    @Test("text from elsewhere cannot move the cursor, change colors or leave its place")
+    func hostileText() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let bad = ["\u{1B}[2J", "\u{9B}31m", "\r\n", "\u{202E}", "\u{7}", "\t", "\u{1B}]0;x\u{7}", "é", "漢", "👩‍👧"]
+        for _ in 0..<200 {
+            let text = (0..<12).map { _ in bad.randomElement(using: &generator) ?? "" }.joined() + "end"
+            let screen = Screens.screen(
+                text,
+                text,
+                values: ["banner": .text(text), "server": .text(text), "deletionCode": .text("AAAA")],
+                actions: [(.next, text)]
+            )
+            var picture = Picture(screen)
+            picture.note = text
+            picture.phone = text
+            for palette in [Screens.plain, Screens.ascii] {
+                let lines = Renderer(size: TerminalSize(columns: 60, rows: 20), palette: palette).lines(picture)
+                for line in lines {
+                    #expect(
+                        line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+                        "seed \(seed)"
+                    )
+                    #expect(Columns.width(line) <= 60, "seed \(seed)")
+                    let isASCII = line.allSatisfy { $0.isASCII }
+                    #expect(palette.hasUnicode || isASCII, "seed \(seed)")
+                }
+            }
+        }
+    }
+
+    @Test("colors and weights come from the palette alone")
+    func palettes() {
+        let screen = Screens.screen(
+            "Title",
+            "Text",
+            values: ["banner": .text("Update now.")],
+            actions: [(.next, "Next")]
+        )
+        func text(_ palette: Palette) -> String {
+            Renderer(size: Renderer.smallest, palette: palette).lines(Picture(screen)).joined(separator: "\n")
+        }
+        #expect(text(Palette(hasUnicode: true, hasColor: true, hasControl: true)).contains("\u{1B}[33mUpdate now."))
+        let colorless = text(Palette(hasUnicode: true, hasColor: false, hasControl: true))
+        #expect(!colorless.contains("\u{1B}[33m") && colorless.contains("\u{1B}[1m"))
+        #expect(!text(Screens.plain).contains("\u{1B}"))
+    }
+
+    @Test(
+        "what the terminal can do is read from locale, TERM and NO_COLOR",
+        arguments: [
+            (
+                ["LANG": "nl_NL.UTF-8", "TERM": "xterm-256color"],
+                Palette(hasUnicode: true, hasColor: true, hasControl: true)
+            ),
+            (["LANG": "C", "TERM": "xterm"], Palette(hasUnicode: false, hasColor: true, hasControl: true)),
+            (
+                ["LC_ALL": "C", "LANG": "en_US.UTF-8", "TERM": "xterm", "NO_COLOR": "1"],
+                Palette(hasUnicode: false, hasColor: false, hasControl: true)
+            ),
+            (["LANG": "en_US.utf8", "TERM": "dumb"], Palette(hasUnicode: true, hasColor: false, hasControl: false)),
+            ([:], Palette(hasUnicode: false, hasColor: false, hasControl: false)),
+        ] as [([String: String], Palette)]
+    )
+    func environment(variables: [String: String], palette: Palette) {
+        #expect(Palette(environment: { variables[$0] }) == palette)
+    }
+}
+
+extension String {
+    /// With so many spaces in front.
+    fileprivate func padded(_ count: Int) -> String { String(repeating: " ", count: count - 1) + self }
+}
