@@ -62,8 +62,10 @@ struct BiometricModesTests {
         let life = try await self.beforeMigration()
         self.phone.keychain.withState { $0.isBroken = true }
         let state = self.phone.disk.contents[.state]
+        let items = self.phone.items
         #expect(await life.migrate() == .failed)
         #expect(self.phone.disk.contents[.state] == state)
+        #expect(self.phone.items == items)
         self.phone.keychain.withState { $0.isBroken = false }
         #expect(try await self.phone.opens(with: TestPhone.oldPIN))
     }

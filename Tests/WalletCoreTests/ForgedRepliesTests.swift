@@ -57,6 +57,38 @@ struct ForgedRepliesTests {
         #expect(try await phone.unlocks(with: TestPhone.oldPIN), "\(name)")
     }
 
+    @Test("a lie that names a PIN which never arrived, and calls it valid, removes no pair")
+    func forgedSuccessor() async throws {
+        let phone = TestPhone()
+        let life = try await TestLife.setUp(phone)
+        #expect(await life.check(TestPhone.oldPIN) == .done)
+        phone.server.withState { $0.reachable = false }
+        #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .failed)
+        let change = Effect.changePIN(old: TestLife.entry(TestPhone.oldPIN), new: TestLife.entry(TestPhone.newPIN))
+        #expect(await life.perform(change) == .failed)
+        let successor = try #require(life.registration?.pairs.last)
+        #expect(life.registration?.pairs.count == 2)
+        phone.server.withState { state in
+            state.reachable = true
+            state.forge = { result in
+                switch result {
+                case .openSession(.active(let opened)):
+                    var active = opened
+                    active.pinKeyID = successor.id.value
+                    return .openSession(.active(active))
+                case .instruct: return .instruct(.pinValid(unlockShare: .random()))
+                case _: return result
+                }
+            }
+        }
+        let next = try phone.life()
+        #expect(await next.check(TestPhone.newPIN) == .failed)
+        #expect(next.isLocked)
+        #expect(next.registration?.pairs.count == 2)
+        phone.server.withState { $0.forge = nil }
+        #expect(try await phone.opens(with: TestPhone.oldPIN))
+    }
+
     @Test("a stored revocation holds while the server cannot be reached, and is asked again at the next launch")
     func revocationIsAskedAgain() async throws {
         let phone = TestPhone()

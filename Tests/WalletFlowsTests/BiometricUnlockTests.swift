@@ -156,6 +156,25 @@ struct BiometricUnlockTests {
         #expect(app.trace.contains("UC1.2/2.4c"))
     }
 
+    @Test("a block for good is shown at the prompt, too", arguments: [BiometricMode.fallback, .safe])
+    func blockedForGood(mode: BiometricMode) {
+        var app = Self.atPrompt(mode)
+        app.present()
+        #expect(app.answer(.verdict(.blockedPermanently)) == "PF2.8/9.1")
+        #expect(app.trace.contains("PF2.8/1.1c"))
+    }
+
+    @Test("after a block that the prompt found the prompt comes again, with the PIN to fall back on the PIN")
+    func blockedForAWhile() {
+        for (mode, next) in [(BiometricMode.fallback, "UC2.3/1.3"), (.safe, "UC2.3/1.2")] {
+            var app = Self.atPrompt(mode)
+            app.present()
+            #expect(app.answer(.verdict(.blocked(remaining: .seconds(60)))) == "PF2.8/5.1")
+            app.wait(60)
+            #expect(app.timeDue() == next)
+        }
+    }
+
     @Test("the way to the safe mode asks for the PIN once, then for the prompt", arguments: [true, false])
     func migration(isConfirmed: Bool) {
         var app = Self.atPrompt(.fallback)

@@ -89,8 +89,8 @@ struct LinkTests {
     @Test(
         "a session that is running is to be finished first",
         arguments: [
-            (HostSession.pinRecovery, "Finish PIN recovery"), (.disclosure, "Finish disclosure"),
-            (.issuance, "Finish issuance"), (.transfer, "Finish transfer"),
+            (HostSession.pinRecovery, "Finish your new PIN"), (.disclosure, "Finish sharing"),
+            (.issuance, "Finish adding your card"), (.transfer, "Finish moving your NL Wallet"),
         ]
     )
     func session(_ expected: (HostSession, String)) {

@@ -46,7 +46,7 @@ struct LockTests {
         #expect(app.value("remainingMs") == .number(60_000))
         app.wait(59)
         #expect(app.timeDue() == "not offered")
-        #expect(app.screen?.message == "The app locks itself in 1 second.")
+        #expect(app.screen?.message == "Are you still there? The app locks itself in 1 second.")
         app.wait(1)
         #expect(app.timeDue() == "ask lock")
         #expect(app.locked() == "UC2.3/1.3")

@@ -59,7 +59,10 @@ extension Custody {
             try? self.device.keychain.remove(item.id.name)
             return try error.answer()
         }
-        guard kept.secret.isEqual(to: item.secret) else { throw .local }
+        guard kept.secret.isEqual(to: item.secret) else {
+            try? self.device.keychain.remove(item.id.name)
+            throw .local
+        }
         try self.turnOn(kept, method, guardsPINSlots: true)
         return .prompted(.confirmed)
     }

@@ -15,8 +15,15 @@ extension Custody {
     }
 
     /// The status that a session's opening gives, in a new session unless nobody was told of the present one.
+    ///
+    /// Without the hardware key nothing can be asked in this wallet's name: the app was restored to another phone. It
+    /// goes on to the unlock, which finds that nothing opens and offers the reset (SB9).
     func askStatus() async throws(Failure) -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
+        guard self.device.hasKey else {
+            guard registration.hadSession else { return try self.abandonEnrollment() }
+            return .status(self.store.words.lastRevocation.map { .revoked($0) } ?? .active)
+        }
         if let link = self.link, link.session != nil, !link.takeSessionNews() { await self.hangUp() }
         switch try await self.ownSession() {
         case .active(let link):

@@ -7,7 +7,9 @@ internal import Wire
 extension Custody {
     func wipe() async throws(Failure) -> Answer {
         self.forgetKeys()
-        let owed = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
+        let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
+        // Restored to another phone, it is nobody's to report: what the server holds ends with the deletion code.
+        let owed = self.device.hasKey ? walletID : nil
         // One write makes everything unreadable: with the slots gone nothing opens the access data.
         try self.storing { store throws(StorageError) in
             try store.save(WalletState(unreportedWipe: owed))
@@ -20,7 +22,7 @@ extension Custody {
         }
         guard owed != nil else {
             try? await self.device.deleteKey()
-            return .wiped(serverTold: true)
+            return .wiped(serverTold: walletID == nil)
         }
         do throws(Failure) {
             try await self.settleOwedWipe()
@@ -40,6 +42,7 @@ extension Custody {
     /// Tells the server of a wipe that is still owed, and forgets the hardware key; a new enrollment needs its place.
     func settleOwedWipe() async throws(Failure) {
         guard let owed = self.store.state.unreportedWipe?.value else { return }
+        guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
         switch try await self.openSession(for: owed) {
         case .active(let link):
             let result: CallResult

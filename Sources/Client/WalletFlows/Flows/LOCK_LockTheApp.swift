@@ -54,7 +54,7 @@ struct LockWarning: Flow {
 
     mutating func start(_ facts: Facts) -> Turn {
         .show(
-            Scene("LOCK/1.4", .prompt, .stillThere, .locksAt(self.locksAt))
+            Scene("LOCK/1.4", .prompt, .inactivityWarning, .stillThere(self.locksAt))
                 .with(.locksAt(self.locksAt))
                 .offering((.yesContinue, "LOCK/1.4a"), (.logOut, "LOCK/1.4b"))
         )

@@ -61,7 +61,7 @@ struct ManageBiometrics: Flow {
             return .ask(.disableBiometrics, after: "UC2.2/1.3a")
         case (.prompted(let prompt), .prompted(.confirmed)):
             self.state = .confirming(prompt.accepts)
-            return .call(ConfirmProtectedAction(), after: "UC2.2/1.3a")
+            return .call(ConfirmProtectedAction(isCancelable: false), after: "UC2.2/1.3a")
         case (.prompted, .prompted):
             return self.showStatus(facts, after: "UC2.2/1.3b")
         case (.enabling, .biometricsChanged):
@@ -106,7 +106,7 @@ extension ManageBiometrics {
     private mutating func showStatus(_ facts: Facts, after steps: StepID...) -> Turn {
         self.state = .status
         let isOn = facts.biometricMode != .off
-        let scene = Scene("UC2.2/1.1", .screen, .biometrics, isOn ? .biometricsAreOn : .biometricsAreOff)
+        let scene = Scene("UC2.2/1.1", .screen, .configureBiometrics, isOn ? .biometricsAreOn : .biometricsAreOff)
         let choices =
             isOn
             ? scene.offering((.disable, "UC2.2/1.1b"), (.back, "UC2.2/1.1c"))

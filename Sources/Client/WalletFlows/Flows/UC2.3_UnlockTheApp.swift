@@ -153,6 +153,9 @@ struct UnlockTheApp: Flow {
             return self.askPIN(facts)
         case (.failed, .tryAgain):
             return self.prompt(facts)
+        case (.unlocking, .retry), (.unlocking, .back):
+            // After a block that the prompt's session found.
+            return facts.biometricMode == .safe ? self.prompt(facts) : self.askPIN(facts)
         case (.failed, .closed):
             return facts.biometricMode == .safe ? .leave(.closed) : self.askPIN(facts)
         case (.resolvingLink, .link(.none)):

@@ -67,7 +67,6 @@ struct Dutch {
         case .biometricNoFallback(let reason): Self.warning(reason)
         case .prompt(let purpose): self.question(purpose)
         case .promptAccepts(let method, let kind): "Bevestig met \(Self.means(method, kind))."
-        case .biometrics: "Biometrie"
         case .biometricsAreOn: "Je kunt de app openen zonder je pincode."
         case .biometricsAreOff: "Je opent de app met je pincode."
         case .noBiometricEnrolled: "Geen biometrie ingesteld"
@@ -78,10 +77,10 @@ struct Dutch {
         case .scanWithWalletWhy: "Scan deze QR-code voor je veiligheid met de app zelf."
         case .notReady: "Je \(self.product) is nog niet klaar"
         case .notReadyWhy: "Voeg eerst je identiteit toe. Open daarna de link opnieuw."
-        case .finishFirst(let session): "Rond eerst \(Self.name(session)) af"
+        case .finishFirst(let session): "Rond eerst \(self.name(session)) af"
         case .finishFirstWhy: "Rond eerst af waar je mee bezig bent. Open daarna de link opnieuw."
-        case .stillThere: "Ben je er nog?"
-        case .locksAt(let end): "De app vergrendelt over \(Self.countdown(end - self.now))."
+        case .inactivityWarning: "Je hebt even niets gedaan"
+        case .stillThere(let end): "Ben je er nog? De app vergrendelt over \(Self.countdown(end - self.now))."
         case .confirmWithPIN: "Bevestig met je pincode"
         case .confirmWithYourPIN: "Voer je pincode in om te bevestigen"
         case .wrongPINRetry: "Verkeerde pincode, probeer opnieuw"
@@ -240,12 +239,12 @@ extension Dutch {
         }
     }
 
-    private static func name(_ session: HostSession) -> String {
+    private func name(_ session: HostSession) -> String {
         switch session {
-        case .pinRecovery: "het herstellen van je pincode"
-        case .disclosure: "het delen van gegevens"
-        case .issuance: "het toevoegen van gegevens"
-        case .transfer: "het overzetten van je wallet"
+        case .pinRecovery: "je nieuwe pincode"
+        case .disclosure: "het delen"
+        case .issuance: "het toevoegen van je kaartje"
+        case .transfer: "het verhuizen van je \(self.product)"
         }
     }
 }

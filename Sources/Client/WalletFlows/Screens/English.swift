@@ -66,7 +66,6 @@ struct English {
         case .biometricNoFallback(let reason): Self.warning(reason)
         case .prompt(let purpose): self.question(purpose)
         case .promptAccepts(let method, let kind): "Confirm with \(Self.means(method, kind))."
-        case .biometrics: "Biometrics"
         case .biometricsAreOn: "You can open the app without your PIN."
         case .biometricsAreOff: "You open the app with your PIN."
         case .noBiometricEnrolled: "No biometric set up"
@@ -77,10 +76,10 @@ struct English {
         case .scanWithWalletWhy: "For your safety, scan this QR code with the app itself."
         case .notReady: "Your \(self.product) is not ready"
         case .notReadyWhy: "Add your identity first. Then open the link again."
-        case .finishFirst(let session): "Finish \(Self.name(session))"
+        case .finishFirst(let session): "Finish \(self.name(session))"
         case .finishFirstWhy: "Finish what you are doing first. Then open the link again."
-        case .stillThere: "Are you still there?"
-        case .locksAt(let end): "The app locks itself in \(Self.time(end - self.now))."
+        case .inactivityWarning: "Inactivity warning"
+        case .stillThere(let end): "Are you still there? The app locks itself in \(Self.time(end - self.now))."
         case .confirmWithPIN: "Confirm with PIN"
         case .confirmWithYourPIN: "Confirm with your PIN"
         case .wrongPINRetry: "Wrong PIN, retry"
@@ -222,12 +221,12 @@ struct English {
         }
     }
 
-    private static func name(_ session: HostSession) -> String {
+    private func name(_ session: HostSession) -> String {
         switch session {
-        case .pinRecovery: "PIN recovery"
-        case .disclosure: "disclosure"
-        case .issuance: "issuance"
-        case .transfer: "transfer"
+        case .pinRecovery: "your new PIN"
+        case .disclosure: "sharing"
+        case .issuance: "adding your card"
+        case .transfer: "moving your \(self.product)"
         }
     }
 

@@ -37,7 +37,7 @@ public enum Text: Hashable, Sendable {
     case biometricUnlockFailed, biometricNoFallback(BiometricFailure)
     // Prompts of the operating system, and UC2.2
     case prompt(Prompt.Purpose), promptAccepts(UnlockMethod, BiometricSupport)
-    case biometrics, biometricsAreOn, biometricsAreOff
+    case biometricsAreOn, biometricsAreOff
     case noBiometricEnrolled, enrollBiometricFirst
     case unlockWith, unlockWithWhat
     // PF2.7
@@ -45,7 +45,7 @@ public enum Text: Hashable, Sendable {
     case notReady, notReadyWhy
     case finishFirst(HostSession), finishFirstWhy
     // LOCK
-    case stillThere, locksAt(Timestamp)
+    case inactivityWarning, stillThere(Timestamp)
     case confirmWithPIN, confirmWithYourPIN
     // PF2.8
     case wrongPINRetry, wrongPIN, wrongPINLeft(Int), wrongPINBlockNext, wrongPINFinal(Int)

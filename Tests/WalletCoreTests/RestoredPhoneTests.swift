@@ -1,0 +1,76 @@
+import Presence
+import Testing
+import Vocabulary
+import WalletFlows
+
+@testable import WalletCore
+
+@Suite("SB9: the app restored to another phone")
+struct RestoredPhoneTests {
+    /// A wallet whose files came along, and nothing that never leaves a phone.
+    private static func restored(_ mode: BiometricMode) async throws -> TestPhone {
+        let phone = TestPhone()
+        _ = try await TestLife.setUp(phone, mode)
+        phone.keychain.withState { $0.items = [:] }
+        try await phone.device.deleteKey()
+        return phone
+    }
+
+    @Test("in the safe mode the reset is offered and nothing else, and leads to a new wallet")
+    func safe() async throws {
+        let phone = try await Self.restored(.safe)
+        let wallet = try phone.wallet()
+        let screen = await wallet.launch()
+        #expect(screen.step == "UC2.3/6.1")
+        #expect(screen.actions.map(\.id) == [.resetWallet])
+        #expect(try await wallet.perform(.resetWallet).step == "UC9.4/1.1")
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(phone.disk.contents[.state] == nil)
+        #expect(phone.disk.contents[.accessData] == nil)
+        phone.keychain.withState { $0.biometrics = .none }
+        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+    }
+
+    @Test("with a PIN to fall back on, the PIN opens nothing and costs nothing, and deleting is offered")
+    func fallback() async throws {
+        for mode in [BiometricMode.off, .fallback] {
+            let phone = try await Self.restored(mode)
+            let before = phone.disk.contents[.state]
+            let wallet = try phone.wallet()
+            #expect(await wallet.launch().step == "UC2.3/1.3")
+            _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            #expect(await wallet.isLocked)
+            #expect(phone.disk.contents[.state] == before)
+            #expect(phone.server.onlyRecord?.wrongAttempts == 0)
+            _ = try await wallet.perform(.close)
+            _ = try await wallet.perform(.forgotPIN)
+            _ = try await wallet.perform(.deleteWallet)
+            #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+            #expect(phone.disk.contents[.state] == nil)
+        }
+    }
+
+    @Test("a wipe that was owed when the phone was restored does not stand in a new wallet's way")
+    func owedWipe() async throws {
+        let phone = TestPhone()
+        let life = try await TestLife.setUp(phone, .off)
+        phone.server.withState { $0.reachable = false }
+        #expect(await life.perform(.wipe) == .done)
+        #expect(try LocalStore(phone.disk).state.unreportedWipe != nil)
+        try await phone.device.deleteKey()
+        phone.server.withState { $0.reachable = true }
+        #expect(await (try phone.life()).perform(.enroll(TestLife.entry(TestPhone.newPIN))) == .done)
+        #expect(try await phone.opens(with: TestPhone.newPIN))
+    }
+
+    @Test("a revocation that was known goes on to be shown")
+    func revoked() async throws {
+        let phone = TestPhone()
+        _ = try await TestLife.setUp(phone, .safe)
+        phone.server.revokeAll(.wallet)
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+        try await phone.device.deleteKey()
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+    }
+}
