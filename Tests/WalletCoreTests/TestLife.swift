@@ -1,3 +1,4 @@
+import Devices
 import Presence
 import Secrets
 import Testing
@@ -13,11 +14,11 @@ struct TestLife {
     let phone: TestPhone
     let custody: Custody
 
-    init(_ phone: TestPhone) throws {
+    init(_ phone: TestPhone, on device: (any Device)? = nil) throws {
         self.phone = phone
         self.custody = try Custody(
             store: LocalStore(phone.disk),
-            device: phone.device,
+            device: device ?? phone.device,
             dialer: phone.server,
             clock: phone.clock,
             settings: Wallet.Settings()

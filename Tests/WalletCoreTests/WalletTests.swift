@@ -21,6 +21,18 @@ struct WalletTests {
         func obtain() async -> RecoveryCode? { self.code }
     }
 
+    /// Does something to the wallet while the wallet waits for it.
+    final class Meddler: PIDIssuer {
+        private let meddling = Mutex<(@Sendable () async -> Void)?>(nil)
+
+        func set(_ meddling: @escaping @Sendable () async -> Void) { self.meddling.withLock { $0 = meddling } }
+
+        func obtain() async -> RecoveryCode? {
+            await self.meddling.withLock(\.self)?()
+            return nil
+        }
+    }
+
     /// What an observer heard.
     final class Ear: Sendable {
         private let heard = Mutex<[String]>([])
@@ -210,6 +222,24 @@ struct WalletTests {
         #expect(!said.isSolutionRevoked)
         wallet = nil
         #expect(await told.next() == nil)
+    }
+
+    @Test("while something is under way a person is refused, and what the phone does is done right after")
+    func meanwhile() async throws {
+        let meddler = Meddler()
+        let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = meddler }
+        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        for action in [ActionID.enable, .next, .writtenDown] { _ = try await wallet.perform(action) }
+        meddler.set {
+            await #expect(throws: WalletError.busy) { try await wallet.perform(.help) }
+            #expect(await wallet.launch().step == "UC3.1/1.1")
+            #expect(await wallet.refresh().step == "UC3.1/1.1")
+            let link = IncomingLink("https://wallet.example.org/link/login/1")
+            #expect(await wallet.open(link).step == "UC3.1/1.1")
+        }
+        // Without an identity the link has to wait; that it came is not forgotten.
+        #expect(try await wallet.perform(.obtain).step == "PF2.7/3.1")
+        #expect(await !wallet.isLocked)
     }
 
     @Test("a launch locks whatever was open")
