@@ -63,7 +63,7 @@ struct DriveTests {
             (#"{"do":"tap","action":"obtain"}"#, "in-background"), (#"{"do":"resume"}"#, "done"), ("", "bad-line"),
             (#"{"do":"session","kind":"disclosure"}"#, "done"), (#"{"do":"end"}"#, "done"),
             (#"{"do":"resume"}"#, "done"),
-            (#"{"do":"biometric","present":"mismatch"}"#, "done"), (#"{"do":"tap","action":"close"}"#, "done"),
+            (#"{"do":"biometric","present":"mismatch"}"#, "cancelled"), (#"{"do":"tap","action":"close"}"#, "done"),
             (#"{"do":"enter","pin":"111222"}"#, "wrong-pin"), (#"{"do":"tap","action":"close"}"#, "done"),
             (#"{"do":"device","set":{"network":"off"}}"#, "done"), (#"{"do":"enter","pin":"864209"}"#, "no-internet"),
             (#"{"do":"link","url":"https://wallet.example.org/link/login/1","source":"app"}"#, "no-internet"),

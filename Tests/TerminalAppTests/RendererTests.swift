@@ -17,15 +17,15 @@ struct RendererTests {
                 "╭──────────────────────────────────────╮",
                 "│ Android 16       no network · locked │",
                 "│          Open app with PIN           │",
-                "│                                      │",
                 "│          Open with your PIN          │",
-                "│                                      │",
                 "│             ● ● ○ ○ ○ ○              │",
+                "│                                      │",
+                "│                                      │",
                 "│   i  Info                            │",
                 "│   f  Forgot PIN                      │",
                 "╰──────────────────────────────────────╯",
                 "",
-                " b background  l link  q quit".padded(6),
+                "      b background  l link  q quit",
             ]
         )
     }
@@ -41,7 +41,6 @@ struct RendererTests {
                 "+------------------------------------------------+",
                 "|                                                |",
                 "|               Open app with PIN                |",
-                "|                                                |",
                 "|   *----------------------------------------*   |",
                 "|   |            Wrong PIN, retry            |   |",
                 "|   |                                        |   |",
@@ -50,6 +49,7 @@ struct RendererTests {
                 "|   | > 1  Close                             |   |",
                 "|   |   2  Forgot PIN                        |   |",
                 "|   *----------------------------------------*   |",
+                "|   i  Info                                      |",
                 "|   f  Forgot PIN                                |",
                 "+------------------------------------------------+",
                 "",
@@ -61,7 +61,7 @@ struct RendererTests {
             palette: Palette(hasUnicode: false, hasColor: false, hasControl: true)
         ).lines(picture)
         #expect(dimmed[2].contains("\u{1B}[2m"), "the screen behind is dim")
-        #expect(dimmed[5].contains("\u{1B}[1mWrong PIN, retry"), "the prompt's title is bold")
+        #expect(dimmed[4].contains("\u{1B}[1mWrong PIN, retry"), "the prompt's title is bold")
     }
 
     @Test("the operating system's prompt looks like none of the app's and names its keys")
@@ -190,9 +190,4 @@ struct RendererTests {
     func environment(variables: [String: String], palette: Palette) {
         #expect(Palette(environment: { variables[$0] }) == palette)
     }
-}
-
-extension String {
-    /// With so many spaces in front.
-    fileprivate func padded(_ count: Int) -> String { String(repeating: " ", count: count - 1) + self }
 }

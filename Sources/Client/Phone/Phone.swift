@@ -22,6 +22,7 @@ public actor Phone {
     private let clock: any WallClock
     private let dialer: TLSDialer
     private let behavior: Behavior
+    private let hooks: DeviceHooks
     private let between: Between
     private let observer: @Sendable (WalletEvent) -> Void
     private let left = LeftApp()
@@ -64,6 +65,7 @@ public actor Phone {
     ///
     /// - Parameters:
     ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
+    ///   - hooks: Programs that stand in for parts of the phone.
     ///   - between: What stands between the wallet and the phone.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
@@ -71,6 +73,7 @@ public actor Phone {
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
         _ behavior: Behavior = Behavior(),
+        hooks: DeviceHooks = DeviceHooks(),
         between: Between = Between(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
@@ -78,6 +81,7 @@ public actor Phone {
         self.settings = settings
         self.clock = try settings.clock()
         self.behavior = behavior
+        self.hooks = hooks
         self.between = between
         do throws(TLSDialer.NotUsable) {
             self.dialer = try TLSDialer(settings.server)
@@ -290,14 +294,14 @@ extension Phone {
         var walletSettings = Wallet.Settings()
         walletSettings.wording = self.settings.wording
         walletSettings.skipsSplash = self.behavior.skipsSplash
-        walletSettings.issuer = SimulatedIssuer(for: self.device)
+        walletSettings.issuer = HookedIssuer(for: self.device, self.hooks) ?? SimulatedIssuer(for: self.device)
         walletSettings.lockTimes = self.settings.lockTimes
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do throws(WalletError) {
             return try Wallet(
                 disk: self.between.disk(disk),
-                device: self.between.device(self.deviceInHand),
-                dialer: self.dialer,
+                device: self.between.device(self.walletDevice),
+                dialer: SimulatedNetwork(self.dialer, of: self.device),
                 clock: self.clock,
                 settings: walletSettings,
                 observer: self.observer
@@ -307,8 +311,11 @@ extension Phone {
         }
     }
 
-    private var deviceInHand: any Device {
-        self.behavior.asksPerson ? HeldDevice(self.device, of: self.device, isHooked: false) : self.device
+    /// The device as the app sees it: with whatever stands in for a part of it.
+    private var walletDevice: any Device {
+        let device: any Device = self.hooks.isEmpty ? self.device : HookedDevice(self.device, self.hooks)
+        guard self.behavior.asksPerson else { return device }
+        return HeldDevice(device, of: self.device, isHooked: self.hooks.biometric != nil)
     }
 
     private func drop() async {

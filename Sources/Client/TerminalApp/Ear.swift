@@ -5,6 +5,7 @@ public import WalletCore
 public final class Ear: Sendable {
     private struct State {
         var events: [WalletEvent] = []
+        var report: String?
         var wake: (@Sendable () -> Void)?
     }
 
@@ -19,6 +20,23 @@ public final class Ear: Sendable {
             return state.wake
         }
         wake?()
+    }
+
+    /// Something for the person that no screen says.
+    public func report(_ text: String) {
+        let wake = self.state.withLock { state in
+            state.report = text
+            return state.wake
+        }
+        wake?()
+    }
+
+    /// The last thing that was reported since the last call.
+    func takeReport() -> String? {
+        self.state.withLock { state in
+            defer { state.report = nil }
+            return state.report
+        }
     }
 
     /// What was heard since the last call, in order.

@@ -56,6 +56,7 @@ public actor TerminalApp {
     /// Takes up what was heard and pressed, and draws.
     private func update() async {
         for event in self.ear.take() { self.take(event) }
+        if let report = self.ear.takeReport() { self.picture.note = report }
         while !self.isDone, let event = self.terminal.next() {
             switch event {
             case .key(let key): self.press(key)

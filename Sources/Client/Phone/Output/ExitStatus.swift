@@ -28,7 +28,7 @@ public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
         case .some(.noInternet): self = .noInternet
         case .some(.serverUnreachable): self = .serverUnreachable
         case .some(.updateNeeded): self = .updateNeeded
-        case .some(.pinNotAccepted): self = .cancelled
+        case .some(.pinNotAccepted), .some(.biometricNotAccepted): self = .cancelled
         case .some(.other): self = .failed
         }
     }

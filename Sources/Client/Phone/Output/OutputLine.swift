@@ -37,7 +37,7 @@ public enum OutputLine: Sendable {
         case .some(.serverUnreachable): id = "server-unreachable"
         case .some(.other): id = "generic"
         case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
-            .some(.pinNotAccepted), .none:
+            .some(.pinNotAccepted), .some(.biometricNotAccepted), .none:
             return nil
         }
         var correlationID: String?

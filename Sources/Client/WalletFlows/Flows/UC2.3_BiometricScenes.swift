@@ -12,30 +12,30 @@ public enum BiometricFailure: Hashable, Sendable {
 enum BiometricScene {
     static func firstOnIOS() -> Scene {
         Scene("UC2.3/2.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
-            .offering((.tryAgain, "UC2.3/2.1a"), (.close, "UC2.3/2.1b")).because(.other)
+            .offering((.tryAgain, "UC2.3/2.1a"), (.close, "UC2.3/2.1b")).because(.biometricNotAccepted)
     }
 
     static func secondOnIOS() -> Scene {
         Scene("UC2.3/3.1", .prompt, .biometricNotRecognizedEnterPIN, .biometricUsePIN)
-            .offering((.enterPassword, "UC2.3/3.1a"), (.cancel, "UC2.3/3.1b")).because(.other)
+            .offering((.enterPassword, "UC2.3/3.1a"), (.cancel, "UC2.3/3.1b")).because(.biometricNotAccepted)
     }
 
     static func onAndroid() -> Scene {
         Scene("UC2.3/4.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
-            .offering((.tryAgain, "UC2.3/4.1a"), (.close, "UC2.3/4.1b")).because(.other)
+            .offering((.tryAgain, "UC2.3/4.1a"), (.close, "UC2.3/4.1b")).because(.biometricNotAccepted)
     }
 
     static func tooManyAttempts() -> Scene {
-        Scene("UC2.3/5.1", .prompt, .biometricTooMany).offering((.close, "UC2.3/5.1a")).because(.other)
+        Scene("UC2.3/5.1", .prompt, .biometricTooMany).offering((.close, "UC2.3/5.1a")).because(.biometricNotAccepted)
     }
 
     static func enterPIN() -> Scene {
         Scene("UC2.3/5.2", .prompt, .biometricNotRecognizedThenPIN, .biometricUsePIN)
-            .offering((.ok, "UC2.3/5.2a")).because(.other)
+            .offering((.ok, "UC2.3/5.2a")).because(.biometricNotAccepted)
     }
 
     static func noFallback(_ reason: BiometricFailure) -> Scene {
-        let scene = Scene("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason)).because(.other)
+        let scene = Scene("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason)).because(.biometricNotAccepted)
         switch reason {
         case .mayTryAgain: return scene.offering((.tryAgain, "UC2.3/6.1a"), (.resetWallet, "UC2.3/6.1b"))
         case .lockedOut, .keyIsGone: return scene.offering((.resetWallet, "UC2.3/6.1b"))

@@ -118,5 +118,7 @@ public enum Obstacle: Hashable, Sendable {
     case updateNeeded
     /// The PIN that was chosen, or its repetition, was not accepted.
     case pinNotAccepted
+    /// The phone's owner was not recognized, or turned the prompt away.
+    case biometricNotAccepted
     case other
 }

@@ -47,7 +47,11 @@ struct AppCommand: AsyncParsableCommand {
             throw .usage("`wallet app` needs a terminal; for programs there is `wallet drive`")
         }
         let ear = Ear()
-        let phone = try self.options.phone(Phone.Behavior(asksPerson: true), observer: ear.hear)
+        let phone = try self.options.phone(
+            Phone.Behavior(asksPerson: true),
+            report: ear.report,
+            observer: ear.hear
+        )
         let palette = Palette(environment: Environment.value)
         let terminal: FullScreen
         do throws(InputError) {

@@ -1,4 +1,6 @@
 import ArgumentParser
+internal import Devices
+internal import HostSystem
 internal import Phone
 internal import WalletCore
 internal import WalletFlows
@@ -34,6 +36,9 @@ struct WalletOptions: ParsableArguments {
     @OptionGroup(title: "Simulated device")
     var device: DeviceOptions
 
+    @OptionGroup(title: "Programs in the place of a part of the phone (docs/devices.md, Hooks)")
+    var hooks: HookOptions
+
     /// A language by its code.
     struct LanguageName: ExpressibleByArgument {
         let language: Wording.Language
@@ -49,18 +54,48 @@ struct WalletOptions: ParsableArguments {
     /// The phone that the options name, with the device changed as they say.
     func phone(
         _ behavior: Phone.Behavior,
+        report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
     ) throws(CommandFailure) -> Phone {
         do throws(PhoneError) {
             let home = try PhoneHome(self.home)
             var settings = try WalletSettings(home: home, lab: self.lab)
             if let language = self.language?.language { settings.wording.language = language }
-            let phone = try Phone(home, settings, new: try self.device.newProfile(), behavior, observer: observer)
+            let phone = try Phone(
+                home,
+                settings,
+                new: try self.device.newProfile(),
+                behavior,
+                hooks: self.hooks.hooks(report),
+                observer: observer
+            )
             try self.device.change(phone.device)
             return phone
         } catch {
             throw CommandFailure(error)
         }
+    }
+}
+
+/// Programs that answer for a part of the phone.
+struct HookOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Answers the prompts of the operating system.", valueName: "cmd"))
+    var biometricHook: String?
+
+    @Option(help: ArgumentHelp("Is the hardware key: creates and attests, signs or asserts.", valueName: "cmd"))
+    var keyHook: String?
+
+    @Option(help: ArgumentHelp("Is the issuer that identifies the phone's owner.", valueName: "cmd"))
+    var issuerHook: String?
+
+    /// - Parameter report: Told of every hook that did not do its work.
+    func hooks(_ report: @escaping @Sendable (String) -> Void) -> DeviceHooks {
+        DeviceHooks(
+            biometric: self.biometricHook.map { HookCommand($0) },
+            key: self.keyHook.map { HookCommand($0) },
+            issuer: self.issuerHook.map { HookCommand($0) },
+            report: report
+        )
     }
 }
 
