@@ -30,11 +30,22 @@ build: packages-run ## build both programs for use (.build/release)
 	$(SWIFT_BUILD) -c release
 
 .PHONY: test
-test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests
+test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests, all scenarios
 	@echo "== build =="
 	$(SWIFT_BUILD) --build-tests
 	@echo "== tests =="
 	$(SWIFT_TEST) --skip-build
+	@echo "== scenarios =="
+	$(RUN_SCENARIOS)
+
+# Every case against a real server over TLS; every step of the flows is reached, and the table in docs/ is this run's.
+RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
+
+.PHONY: scenarios
+scenarios: packages-run ## play Tests/Scenarios against real servers; fail where a step of the flows is not reached
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product wallet
+	$(RUN_SCENARIOS)
 
 .PHONY: check
 check: test ## test, the same under address and thread sanitizers, release build, demo

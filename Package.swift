@@ -166,8 +166,8 @@ let client: [Target] = [
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
-            "WalletCore", "WalletFlows", argumentParser, unixSignals,
+            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Spelling", "TerminalApp",
+            "Vocabulary", "WalletCore", "WalletFlows", argumentParser, unixSignals,
         ],
         path: "Sources/Client/wallet"
     ),

@@ -58,11 +58,13 @@ struct ReportTests {
         let lines = self.report.text(as: .tap).split(separator: "\n").map(String.init)
         #expect(lines.first == "TAP version 14" && lines[1] == "1..4")
         let points = lines.filter { $0.hasPrefix("ok ") || $0.hasPrefix("not ok ") }
-        #expect(points == [
-            "ok 1 - A Shows \\# this & that", "not ok 2 - B Shows \\# this & that",
-            "ok 3 - C Shows \\# this & that # SKIP line 4, advance: not a lab",
-            "not ok 4 - every step of the flows is reached",
-        ])
+        #expect(
+            points == [
+                "ok 1 - A Shows \\# this & that", "not ok 2 - B Shows \\# this & that",
+                "ok 3 - C Shows \\# this & that # SKIP line 4, advance: not a lab",
+                "not ok 4 - every step of the flows is reached",
+            ]
+        )
         let blocks = lines.joined(separator: "\n").components(separatedBy: "  ---\n").dropFirst()
             .compactMap { $0.components(separatedBy: "\n  ...").first }
         #expect(blocks.count == 3)
@@ -112,10 +114,12 @@ struct ReportTests {
     func page() {
         let results = ["SB10", "SB2"].map { Self.result($0, .passed) }
         let rows = ScenarioPage.text(results).split(separator: "\n").filter { $0.hasPrefix("| [") }
-        #expect(rows.map(String.init) == [
-            "| [SB2](../Tests/Scenarios/SB2.yaml) | Shows # this & that | **UC2.3** 1.3 1.3a |",
-            "| [SB10](../Tests/Scenarios/SB10.yaml) | Shows # this & that | **UC2.3** 1.3 1.3a |",
-        ])
+        #expect(
+            rows.map(String.init) == [
+                "| [SB2](../Tests/Scenarios/SB2.yaml) | Shows # this & that | **UC2.3** 1.3 1.3a |",
+                "| [SB10](../Tests/Scenarios/SB10.yaml) | Shows # this & that | **UC2.3** 1.3 1.3a |",
+            ]
+        )
     }
 }
 

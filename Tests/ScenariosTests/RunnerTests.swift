@@ -1,4 +1,5 @@
 import HostSystem
+import Lab
 import TestSupport
 import Testing
 
@@ -61,24 +62,29 @@ struct RunnerTests {
         )
         let failure = try self.failure(result)
         #expect(failure.line == 5 && result.stepsDone == 1)
-        #expect(failure.differences.map(\.what) == [
-            "screen", "title", "text", "actions", "no actions", "input", "value deletionCode", "locked",
-        ])
+        #expect(
+            failure.differences.map(\.what) == [
+                "screen", "title", "text", "actions", "no actions", "input", "value deletionCode", "locked",
+            ]
+        )
         #expect(failure.differences.first?.expected == "UC1.1/1.2" && failure.differences.first?.seen == "UC1.1/1.1")
         #expect(failure.screen.first == "UC1.1/1.1 (screen) Introduction (1/3)")
         #expect(failure.trace.last == "UC1.1/1.1")
     }
 
-    @Test("what cannot be done or expected fails with its reason", arguments: [
-        ("- launch\n- tap: log-out", 5, "does not offer"), ("- launch\n- enter: '024791'", 5, "asks for no PIN"),
-        ("- tap: next", 4, "not running"), ("- launch\n- trace: [UC1.1/1.2]", 5, "the steps taken"),
-        ("- launch\n- trace: {contains: [UC1.1/1.1, LOCK/1.1]}", 5, "not in this order"),
-        ("- launch\n- event: link-accepted", 5, "was not told"), ("- start server", 4, "running already"),
-        ("- revoke wallet", 4, "no wallet was registered"), ("- revoke with code: wrong", 4, "did not recognise"),
-        ("- launch\n- link: '${name}'", 5, "nothing is named so"), ("- unlock: '024791'", 4, "asks for no PIN"),
-        ("- launch\n- keep: {x: deletionCode}", 5, "no value"), ("- server: {state: open}", 4, "record"),
-        ("- device: {platform: ios}", 4, "cannot be changed"), ("- launch\n- biometric: match", 5, "no prompt"),
-    ])
+    @Test(
+        "what cannot be done or expected fails with its reason",
+        arguments: [
+            ("- launch\n- tap: log-out", 5, "does not offer"), ("- launch\n- enter: '024791'", 5, "asks for no PIN"),
+            ("- tap: next", 4, "not running"), ("- launch\n- trace: [UC1.1/1.2]", 5, "the steps taken"),
+            ("- launch\n- trace: {contains: [UC1.1/1.1, LOCK/1.1]}", 5, "not in this order"),
+            ("- launch\n- event: link-accepted", 5, "was not told"), ("- start server", 4, "running already"),
+            ("- revoke wallet", 4, "no wallet was registered"), ("- revoke with code: 0000-0000-0000-0000-00", 4, "did not recognise"),
+            ("- launch\n- link: '${name}'", 5, "nothing is named so"), ("- unlock: '024791'", 4, "was not unlocked"),
+            ("- launch\n- keep: {x: deletionCode}", 5, "no value"), ("- server: {state: open}", 4, "record"),
+            ("- device: {platform: ios}", 4, "cannot be changed"), ("- launch\n- biometric: match", 5, "no prompt"),
+        ]
+    )
     func fails(steps: String, line: Int, reason: String) async throws {
         let failure = try self.failure(try await self.play(steps))
         #expect(failure.line == line)
@@ -112,7 +118,10 @@ struct RunnerTests {
 
     @Test("a server that cannot start fails every scenario before its first step, with what it said")
     func noServer() async throws {
-        let scenario = try Scenario(yaml: "case: X\ntitle: t\nserver: {pin.rounds: 1, pin.blocks: [1m]}\nsteps: [launch]", path: "x.yaml")
+        let scenario = try Scenario(
+            yaml: "case: X\ntitle: t\nserver: {pin.rounds: 1, pin.blocks: [1m]}\nsteps: [launch]",
+            path: "x.yaml"
+        )
         let binary = Programs.path("remote-pin-server")
         let runner = ScenarioRunner(.ownLabs(serverBinary: binary), jobs: 1, parentFolder: self.folder.path)
         let failure = try self.failure(try #require(await runner.run([scenario]).first))
@@ -150,7 +159,8 @@ struct RunnerTests {
 
     @Test("a run that is cancelled ends, and leaves neither servers nor folders")
     func cancelled() async throws {
-        let yaml = "case: X\ntitle: t\nsteps: [{for each: {name: n, in: [\((1...200).map(String.init).joined(separator: ","))], do: [launch, kill app]}}]"
+        let yaml =
+            "case: X\ntitle: t\nsteps: [{for each: {name: n, in: [\((1...200).map(String.init).joined(separator: ","))], do: [launch, kill app]}}]"
         let scenario = try Scenario(yaml: yaml, path: "x.yaml")
         let runner = ScenarioRunner(
             .ownLabs(serverBinary: Programs.path("remote-pin-server")),

@@ -93,10 +93,11 @@ struct World {
             )
             defer { connection.close() }
             let result = try await connection.call(.revokeWithCode(code), timeout: Self.patience)
-            guard case .revokeWithCode(let revocation) = result else {
-                throw StepProblem.failed("the server refused the portal's call")
+            switch result {
+            case .revokeWithCode(let revocation): return revocation
+            case .refused(let refusal): throw StepProblem.failed("the server refused the portal's call: \(refusal.reason)")
+            default: throw StepProblem.failed("the server gave the portal another answer")
             }
-            return revocation
         } catch let problem as StepProblem {
             throw problem
         } catch {

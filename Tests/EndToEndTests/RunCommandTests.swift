@@ -1,0 +1,81 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+
+/// What scripts rely on of `wallet run`, with the real programs.
+@Suite("The command that plays scenarios")
+struct RunCommandTests {
+    private let folder = TemporaryFolder()
+
+    /// Writes a scenario of these steps.
+    private func scenario(_ name: String, _ steps: String) throws -> String {
+        let path = "\(self.folder.path)/\(name).yaml"
+        try DurableFile.write(Array("case: \(name)\ntitle: Shows \(name)\nsteps: \(steps)\n".utf8), to: path)
+        return path
+    }
+
+    private func run(_ arguments: String...) async throws -> ProgramRun {
+        try await ServerProcess.run("wallet", ["run"] + arguments)
+    }
+
+    @Test("exit code 0 where everything is as expected, 1 where something is not, and the report says what")
+    func expectations() async throws {
+        let good = try self.scenario("good", "[launch, {expect: {screen: UC1.1/1.1}}]")
+        let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]")
+        let passed = try await self.run(good)
+        #expect(passed.exitCode == 0 && passed.output.contains("1 passed, 0 failed, 0 skipped"), "\(passed.output)")
+        let failed = try await self.run(good, bad, "--jobs", "1")
+        #expect(
+            failed.exitCode == 1 && failed.output.contains("\(bad):3: expect screen: UC1.1/1.2"),
+            "\(failed.output)"
+        )
+        #expect(try await self.run(good, bad, "--filter", "good").exitCode == 0)
+        let report = "\(self.folder.path)/report.xml"
+        #expect(try await self.run(self.folder.path, "--format", "junit", "--output", report).exitCode == 1)
+        #expect(
+            String(decoding: try DurableFile.read(report, atMost: 1 << 20), as: UTF8.self).contains("failures=\"1\"")
+        )
+    }
+
+    @Test("exit code 64 for a wrong file or option, before anything runs")
+    func usage() async throws {
+        let wrong = try self.scenario("wrong", "[lauch]")
+        let run = try await self.run(wrong)
+        #expect(
+            run.exitCode == 64 && run.output.contains("\(wrong):3: `steps` has no step `lauch`; did you mean `launch`?")
+        )
+        #expect(try await self.run(wrong, "--check").exitCode == 64)
+        #expect(try await self.run().exitCode == 64)
+        #expect(try await self.run("\(self.folder.path)/none.yaml").exitCode == 64)
+        let good = try self.scenario("good", "[launch]")
+        #expect(try await self.run(good, "--check").exitCode == 0)
+        for wrong in [
+            ["--format", "xml"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"], ["--filter", "nothing"],
+        ] {
+            #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")
+        }
+    }
+
+    @Test("exit code 69 where there is no server")
+    func noServer() async throws {
+        let good = try self.scenario("good", "[launch]")
+        #expect(try await self.run(good, "--server-binary", "\(self.folder.path)/none").exitCode == 69)
+        let run = try await self.run(good, "--server", "127.0.0.1:1", "--ca", good, "--authority", self.folder.path)
+        #expect(run.exitCode == 69, "\(run.output)")
+    }
+
+    @Test("a step that no scenario reaches and a table that is not the run's make it fail")
+    func coverage() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let (steps, table) = ("\(self.folder.path)/steps.txt", "\(self.folder.path)/table.md")
+        try DurableFile.write(Array("UC1.1/1.1\n".utf8), to: steps)
+        #expect(try await self.run(good, "--coverage", steps, "--table", table).exitCode == 0)
+        #expect(try await self.run(good, "--coverage", steps, "--table-check", table).exitCode == 0)
+        try DurableFile.write(Array("UC1.1/1.1\nUC1.1/1.2\n".utf8), to: steps)
+        let run = try await self.run(good, "--coverage", steps)
+        #expect(run.exitCode == 1 && run.output.contains("not reached UC1.1/1.2"), "\(run.output)")
+        try DurableFile.write(Array("another\n".utf8), to: table)
+        #expect(try await self.run(good, "--table-check", table).exitCode == 1)
+    }
+}
