@@ -155,11 +155,19 @@ let client: [Target] = [
         dependencies: ["HostSystem", "Phone", "Presence", "Vocabulary", "WalletCore", "WalletFlows"],
         path: "Sources/Client/TerminalApp"
     ),
+    .target(
+        name: "Scenarios",
+        dependencies: [
+            "Devices", "HostSystem", "Lab", "Phone", "Presence", "Secrets", "Spelling", "Transport", "Vocabulary",
+            "WalletCore", "WalletFlows", "Wire", yams,
+        ],
+        path: "Sources/Client/Scenarios"
+    ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
-            "WalletCore", "WalletFlows", argumentParser,
+            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Spelling", "TerminalApp", "Vocabulary",
+            "WalletCore", "WalletFlows", argumentParser, unixSignals,
         ],
         path: "Sources/Client/wallet"
     ),
@@ -232,6 +240,10 @@ let tests: [Target] = [
     .testTarget(
         name: "TerminalAppTests",
         dependencies: ["HostSystem", "Presence", "TerminalApp", "TestSupport", "Vocabulary", "WalletFlows"]
+    ),
+    .testTarget(
+        name: "ScenariosTests",
+        dependencies: ["HostSystem", "Scenarios", "ServerSettings", "TestSupport", "Vocabulary", "WalletFlows", yams]
     ),
     .testTarget(
         name: "EndToEndTests",

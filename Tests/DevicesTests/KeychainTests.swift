@@ -193,6 +193,26 @@ struct KeychainTests {
         #expect(try Data(contentsOf: path) == Data("[".utf8))
     }
 
+    @Test("a crash between key and items, at the first one or on the way to another phone, leaves an empty keychain")
+    func crashBetween() async throws {
+        let device = try self.phone(with: .biometric)
+        try DurableFile.remove(self.bench.folder + "/device/keychain")
+        #expect(try device.keychain.names().isEmpty)
+        try device.keychain.add(SecretBytes(copying: [7]), as: "item", access: .biometric)
+        #expect(try await self.read(device, .match) == [7])
+    }
+
+    @Test("items without the key that they are sealed under are told, and no new key takes its place")
+    func lostKey() async throws {
+        let device = try self.phone(with: .biometric)
+        try DurableFile.remove(self.bench.folder + "/device/keychain-key")
+        await #expect(throws: KeychainError.self) { try await self.read(device, .match) }
+        #expect(throws: KeychainError.self) {
+            try device.keychain.add(SecretBytes(copying: [7]), as: "other", access: .biometric)
+        }
+        #expect(try device.keychain.names() == ["item"])
+    }
+
     @Test("neither items nor hardware key come along to another phone; its owner and the profile do")
     func restore() async throws {
         let device = try self.phone(with: .biometric)

@@ -115,7 +115,7 @@ final class WalletOutputTests {
     @Test(
         "files that are not this version's are named and left as they are",
         arguments: [
-            ("{\"version\":99,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "as it was written"),
+            ("{\"version\":9,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "as it was written"),
         ]
     )
     func unreadable(contents: String, message: String) async throws {

@@ -23,6 +23,7 @@ public actor Phone {
     private let dialer: TLSDialer
     private let behavior: Behavior
     private let hooks: DeviceHooks
+    private let between: Between
     private let observer: @Sendable (WalletEvent) -> Void
     private let left = LeftApp()
 
@@ -46,11 +47,26 @@ public actor Phone {
         }
     }
 
+    /// What stands between a wallet and the phone that it runs on, as a scenario puts something that cuts the power.
+    public struct Between: Sendable {
+        public var disk: @Sendable (any LocalDisk) -> any LocalDisk
+        public var device: @Sendable (any Device) -> any Device
+
+        public init(
+            disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
+            device: @escaping @Sendable (any Device) -> any Device = { $0 }
+        ) {
+            self.disk = disk
+            self.device = device
+        }
+    }
+
     /// Takes up what the home holds; no process of the app runs yet.
     ///
     /// - Parameters:
     ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
     ///   - hooks: Programs that stand in for parts of the phone.
+    ///   - between: What stands between the wallet and the phone.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
     public init(
         _ home: PhoneHome,
@@ -58,6 +74,7 @@ public actor Phone {
         new profile: DeviceProfile = DeviceProfile(.android),
         _ behavior: Behavior = Behavior(),
         hooks: DeviceHooks = DeviceHooks(),
+        between: Between = Between(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
@@ -65,6 +82,7 @@ public actor Phone {
         self.clock = try settings.clock()
         self.behavior = behavior
         self.hooks = hooks
+        self.between = between
         do throws(TLSDialer.NotUsable) {
             self.dialer = try TLSDialer(settings.server)
         } catch {
@@ -281,8 +299,8 @@ extension Phone {
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
         do throws(WalletError) {
             return try Wallet(
-                disk: disk,
-                device: self.walletDevice,
+                disk: self.between.disk(disk),
+                device: self.between.device(self.walletDevice),
                 dialer: SimulatedNetwork(self.dialer, of: self.device),
                 clock: self.clock,
                 settings: walletSettings,

@@ -43,7 +43,7 @@ struct WalletProgram: AsyncParsableCommand {
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
             StatusCommand.self,
             ChangePINCommand.self,
-            ShowDeletionCodeCommand.self, WipeCommand.self,
+            ShowDeletionCodeCommand.self, WipeCommand.self, RunCommand.self,
         ]
     )
 }

@@ -52,10 +52,10 @@ extension SimulatedDevice: Asking {
     /// The app was restored from a backup to another phone, of the same owner: this folder is that phone from now on.
     ///
     /// What `THIS_DEVICE_ONLY` and secure hardware mean: hardware key, keychain items and the sensor's count stay behind.
-    /// The key that opens the items goes first, so that a crash in between leaves none that can be read.
+    /// The items go first, all at once: a crash in between leaves a phone without any, and nothing that is half readable.
     public func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
-            for name in [DeviceFiles.Name.keychainKey, .keychain, .hardwareKey, .keyHandle, .sensor] {
+            for name in [DeviceFiles.Name.keychain, .keychainKey, .hardwareKey, .keyHandle, .sensor] {
                 try self.files.remove(name)
             }
             change(&profile)

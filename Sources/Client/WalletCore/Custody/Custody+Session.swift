@@ -86,6 +86,8 @@ extension Custody {
                 link.begin(session)
                 return .active(link)
             case .success(.openSession(.revoked(let revocation))):
+                // It was the one opening that a connection has; whatever follows needs another one.
+                await self.hangUp()
                 return .revoked(revocation)
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
                 lastRefusal = refusal

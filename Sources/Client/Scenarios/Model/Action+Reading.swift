@@ -1,0 +1,159 @@
+internal import Presence
+internal import WalletFlows
+
+extension Step.Action {
+    /// Nil where the name is none of the table's, or the value not of its shape.
+    init?(_ name: String, _ value: Value) {
+        let action = Self.ofApp(name, value) ?? Self.ofWorld(name, value) ?? Self.ofOperator(name, value)
+            ?? Self.expectation(name, value)
+        guard let action else { return nil }
+        self = action
+    }
+
+    private static func ofApp(_ name: String, _ value: Value) -> Self? {
+        switch name {
+        case "launch": .launch(LinkText(value))
+        case "resume": .resume(LinkText(value))
+        case "background": .background(value.duration)
+        case "kill app": .killApp(atWrite: value["at_write"]?.number)
+        case "tap": .tap((value.texts ?? []).compactMap(ActionID.init))
+        case "enter": .enter(value.texts ?? [])
+        case "biometric": .present((value.texts ?? []).compactMap(Presentation.init))
+        case "link": LinkText(value).map(Self.link)
+        case "host session": .hostSession(value.text.flatMap(HostSession.init))
+        case "set up": .setUp(SetUp(value))
+        case "unlock": value.text.map(Self.unlock)
+        default: nil
+        }
+    }
+
+    private static func ofWorld(_ name: String, _ value: Value) -> Self? {
+        switch name {
+        case "advance": value.duration.map(Self.advance)
+        case "device": .device(DeviceChange(value))
+        case "restore to another device": .restore(DeviceChange(value))
+        case "enter passcode": .enterPasscode
+        case "phone": .phone(value.text ?? value["name"]?.text ?? "", DeviceChange(value["device"]))
+        case "stop server": .stopServer
+        case "kill server": .killServer
+        case "start server": .startServer
+        case "keep": .keep((value.fields ?? [:]).compactMapValues(\.value.text))
+        default: nil
+        }
+    }
+
+    private static func ofOperator(_ name: String, _ value: Value) -> Self? {
+        switch name {
+        case "revoke wallet": .operate(.revokeWallet(phone: value.text))
+        case "revoke recovery code": value.text.map { .operate(.revokeRecoveryCode($0)) }
+        case "remove from deny list": value.text.map { .operate(.removeFromDenyList($0)) }
+        case "revoke solution": .operate(.revokeSolution)
+        case "restore solution": .operate(.restoreSolution)
+        case "safe biometric unlock": .operate(.safeBiometricUnlock(OperatorStep.Rollout(value)))
+        case "update policy": .operate(.updatePolicy((value.list ?? []).map { OperatorStep.Rule($0.value) }))
+        case "revoke with code": value.text.map(Self.revokeWithCode)
+        default: nil
+        }
+    }
+
+    private static func expectation(_ name: String, _ value: Value) -> Self? {
+        switch name {
+        case "expect": .expectScreen(ScreenExpectation(value))
+        case "trace": .expectTrace(TraceExpectation(value))
+        case "server": .expectServer(ServerExpectation(value))
+        case "event": .expectEvent(EventExpectation(value))
+        default: nil
+        }
+    }
+}
+
+extension LinkText {
+    init?(_ value: Value) {
+        guard let url = value.text ?? value["url"]?.text else { return nil }
+        self.url = url
+        self.source = value["from"]?.text.flatMap(IncomingLink.Source.init) ?? .app
+    }
+}
+
+extension SetUp {
+    init(_ value: Value) {
+        self.pin = value["pin"]?.text ?? ""
+        self.enablesBiometrics = value["biometrics"]?.text == "enable"
+        self.obtainsPID = value["pid"]?.truth ?? false
+        self.codeName = value["keep_code"]?.text
+    }
+}
+
+extension OperatorStep.Rollout {
+    init(_ value: Value) {
+        if let phones = value["phones"]?.texts {
+            self = .phones(phones)
+        } else if let text = value.text, text.hasSuffix("%"), let percentage = Int(text.dropLast()) {
+            self = .percentage(percentage)
+        } else {
+            self = value.text == "on" ? .on : .off
+        }
+    }
+}
+
+extension OperatorStep.Rule {
+    init(_ value: Value) {
+        self.word = value["say"]?.text ?? "ok"
+        self.from = value["from"]?.text
+        self.below = value["below"]?.text
+        self.blockedIn = value["in"]?.duration
+        self.isUpdateAvailable = value["update_available"]?.truth ?? true
+    }
+}
+
+extension ScreenExpectation {
+    init(_ value: Value) {
+        self.screen = value["screen"]?.text
+        self.kind = value["kind"]?.text
+        self.title = value["title"]?.text
+        self.texts = value["text"]?.texts ?? []
+        self.actions = value["actions"]?.texts ?? []
+        self.missingActions = value["no_actions"]?.texts ?? []
+        self.input = value["input"]?.text
+        self.values = (value["values"]?.fields ?? [:]).compactMapValues(\.value.text)
+        self.error = value["error"]?.text
+        self.exitCode = value["exit"]?.number
+        self.isLocked = value["locked"]?.truth
+        self.isRunning = value["running"]?.truth
+        self.isInFront = value["in_front"]?.truth
+        self.keychainItems = value["keychain_items"]?.number
+    }
+}
+
+extension TraceExpectation {
+    init(_ value: Value) {
+        if let steps = value["contains"]?.texts {
+            self = .contains(steps)
+        } else {
+            self = .exactly(value.texts ?? [])
+        }
+    }
+}
+
+extension ServerExpectation {
+    init(_ value: Value) {
+        self.state = value["state"]?.text
+        self.attemptsLeft = value["attempts_left"]?.number
+        self.failedAttempts = value["failed_attempts"]?.number
+        self.round = value["round"]?.number
+        self.isFinalRound = value["final_round"]?.truth
+        self.revoked = value["revoked"]?.text
+        self.isSolutionRevoked = value["solution_revoked"]?.truth
+        self.hasRecoveryCode = value["recovery_code"]?.truth
+        self.hasDeletionCode = value["deletion_code"]?.truth
+        self.wantsSafeMode = value["safe_biometric_unlock"]?.truth
+    }
+}
+
+extension EventExpectation {
+    init(_ value: Value) {
+        self.name = value.text ?? value["name"]?.text ?? "none"
+        self.kind = value["kind"]?.text
+        self.url = value["url"]?.text
+    }
+}

@@ -1,0 +1,116 @@
+internal import FoundationEssentials
+
+/// Results as one JSON object; names never change their meaning within version 1.
+enum JSONReport {
+    static func text(_ report: Report) -> String { JSONText.encoded(Document(report: report), isPretty: true) + "\n" }
+
+    private struct Document: Encodable {
+        let report: Report
+
+        enum Key: String, CodingKey {
+            case v, passed, failed, skipped, durationMs, scenarios, coverage
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            let results = self.report.results
+            let failed = results.count(where: \.hasFailed)
+            let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
+            var fields = encoder.container(keyedBy: Key.self)
+            try fields.encode(1, forKey: .v)
+            try fields.encode(results.count - failed - skipped, forKey: .passed)
+            try fields.encode(failed, forKey: .failed)
+            try fields.encode(skipped, forKey: .skipped)
+            try fields.encode(self.report.duration.wholeMilliseconds, forKey: .durationMs)
+            try fields.encode(results.map(Entry.init), forKey: .scenarios)
+            try fields.encodeIfPresent(self.report.coverage.map(Reach.init), forKey: .coverage)
+        }
+    }
+
+    private struct Reach: Encodable {
+        let inAll: Int
+        let missing: [String]
+
+        init(_ coverage: Coverage) {
+            self.inAll = coverage.inAll
+            self.missing = coverage.missing
+        }
+    }
+
+    private struct Entry: Encodable {
+        let file, `case`, title, outcome: String
+        let durationMs: Int64
+        let stepsDone, stepsInAll: Int
+        let reached: [String]
+        let reason, folder: String?
+        let skips: [Skip]
+        let failure: Failure?
+
+        init(_ result: ScenarioResult) {
+            self.file = result.path
+            self.case = result.caseID
+            self.title = result.title
+            self.durationMs = result.duration.wholeMilliseconds
+            self.stepsDone = result.stepsDone
+            self.stepsInAll = result.stepsInAll
+            self.reached = result.reached
+            self.folder = result.folder
+            self.skips = result.skips.map(Skip.init)
+            switch result.outcome {
+            case .passed: (self.outcome, self.reason, self.failure) = ("passed", nil, nil)
+            case .skipped(let reason): (self.outcome, self.reason, self.failure) = ("skipped", reason, nil)
+            case .failed(let failure): (self.outcome, self.reason, self.failure) = ("failed", nil, Failure(failure))
+            }
+        }
+    }
+
+    private struct Skip: Encodable {
+        let line: Int
+        let step, reason: String
+
+        init(_ skip: ScenarioResult.Skip) {
+            (self.line, self.step, self.reason) = (skip.line, skip.step, skip.reason)
+        }
+    }
+
+    private struct Failure: Encodable {
+        let line: Int
+        let step, message: String
+        let differences: [Difference]
+        let screen, trace, log: [String]
+
+        init(_ failure: ScenarioResult.Failure) {
+            (self.line, self.step, self.message) = (failure.line, failure.step, failure.message)
+            self.differences = failure.differences.map(Difference.init)
+            (self.screen, self.trace, self.log) = (failure.screen, failure.trace, failure.log)
+        }
+    }
+
+    private struct Difference: Encodable {
+        let what, expected, seen: String
+
+        init(_ difference: ScenarioResult.Difference) {
+            (self.what, self.expected, self.seen) = (difference.what, difference.expected, difference.seen)
+        }
+    }
+}
+
+/// JSON by Foundation's encoder.
+enum JSONText {
+    static func encoded(_ value: some Encodable, isPretty: Bool = false) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+        guard let data = try? encoder.encode(value) else { preconditionFailure("plain values encode") }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// A text in quotes.
+    static func quoted(_ text: String) -> String { Self.encoded(text) }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}

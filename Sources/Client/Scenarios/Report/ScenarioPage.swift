@@ -1,0 +1,54 @@
+/// docs/scenarios.md: which case stands in which file and which steps of the flows it takes, from a run.
+public enum ScenarioPage {
+    /// The page's text; the same run gives the same text.
+    public static func text(_ results: [ScenarioResult]) -> String {
+        var lines = [
+            "# Scenarios",
+            "",
+            "Made from a run by `wallet run --table`; `make scenarios` fails where the two differ. The format is in",
+            "[testing-guide.md](testing-guide.md), the steps are those of [steps.txt](steps.txt).",
+            "",
+            "| case | what it shows | steps covered |",
+            "| --- | --- | --- |",
+        ]
+        for result in results.sorted(by: { Self.order($0.caseID) < Self.order($1.caseID) }) {
+            let name = result.path.split(separator: "/").last.map(String.init) ?? result.path
+            let link = "[\(result.caseID)](../Tests/Scenarios/\(name))"
+            lines.append("| \(link) | \(Self.cell(result.title)) | \(Self.steps(result.reached)) |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Numbers in names count as numbers: SB2 before SB10.
+    private static func order(_ name: String) -> String {
+        var result = ""
+        var digits = ""
+        for character in name + " " {
+            if character.isNumber {
+                digits.append(character)
+            } else {
+                if !digits.isEmpty { result += String(repeating: "0", count: max(0, 5 - digits.count)) + digits }
+                digits = ""
+                result.append(character)
+            }
+        }
+        return result
+    }
+
+    /// Grouped by flow, in the flows' order: `PF2.8 1.1a 2.1 2.1a`.
+    private static func steps(_ reached: [String]) -> String {
+        let known = KnownSteps.documented.filter(Set(reached).contains)
+        var groups: [(flow: String, numbers: [String])] = []
+        for step in known {
+            let parts = step.split(separator: "/").map(String.init)
+            if groups.last?.flow == parts[0] {
+                groups[groups.count - 1].numbers.append(parts[1])
+            } else {
+                groups.append((parts[0], [parts[1]]))
+            }
+        }
+        return groups.map { "**\($0.flow)** \($0.numbers.joined(separator: " "))" }.joined(separator: " · ")
+    }
+
+    private static func cell(_ text: String) -> String { text.map { $0 == "|" ? "\\|" : "\($0)" }.joined() }
+}

@@ -1,0 +1,100 @@
+/// Results for people: one line for each scenario, and for those that failed everything that helps to see why.
+public struct TextReport: Sendable {
+    private let isColored: Bool
+
+    public init(isColored: Bool) {
+        self.isColored = isColored
+    }
+
+    /// The whole report.
+    func text(_ report: Report) -> String {
+        report.results.map(self.result).joined() + self.end(report)
+    }
+
+    /// One scenario.
+    public func result(_ result: ScenarioResult) -> String {
+        let name = "\(result.caseID)  \(result.title)"
+        let time = self.dim("\(result.duration.secondsText) s")
+        switch result.outcome {
+        case .passed:
+            let skips = result.skips.map { "      skipped, line \($0.line), \($0.step): \($0.reason)\n" }
+            return "\(self.green("passed")) \(name)  \(time)\n" + skips.joined()
+        case .skipped(let reason):
+            return "\(self.yellow("skipped")) \(name)  \(time)\n      \(reason)\n"
+        case .failed(let failure):
+            return "\(self.red("FAILED")) \(name)  \(time)\n" + self.failure(failure, result)
+        }
+    }
+
+    /// The sums, and what was not reached.
+    public func end(_ report: Report) -> String {
+        let failed = report.results.filter(\.hasFailed)
+        let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
+        let passed = report.results.count - failed.count - skipped.count
+        var text = "\(passed) passed, \(failed.count) failed, \(skipped.count) skipped in \(report.duration.secondsText) s\n"
+        for result in failed { text += "  \(self.red("FAILED")) \(result.path)\n" }
+        guard let coverage = report.coverage else { return text }
+        text += "steps reached: \(coverage.inAll - coverage.missing.count) of \(coverage.inAll)\n"
+        for step in coverage.missing { text += "  \(self.red("not reached")) \(step)\n" }
+        return text
+    }
+
+    private func failure(_ failure: ScenarioResult.Failure, _ result: ScenarioResult) -> String {
+        let place = failure.line > 0 ? "\(result.path):\(failure.line): " : "\(result.path): "
+        var text = "      \(place)\(failure.step)\n      \(failure.message)\n"
+        text += self.table(failure.differences)
+        text += self.part("the screen", failure.screen)
+        text += self.part("steps taken", failure.trace.isEmpty ? [] : Self.wrapped(failure.trace, width: 90))
+        text += self.part("the server's log", failure.log)
+        if let folder = result.folder { text += self.part("kept in", [folder]) }
+        return text
+    }
+
+    /// Expected and seen, side by side where they are short enough.
+    private func table(_ differences: [ScenarioResult.Difference]) -> String {
+        guard !differences.isEmpty else { return "" }
+        let rows = [("", "expected", "seen")] + differences.map { ($0.what, $0.expected, $0.seen) }
+        let first = rows.map(\.0.count).max() ?? 0
+        let second = rows.map(\.1.count).max() ?? 0
+        guard second <= 60 else {
+            return differences.map {
+                "        \($0.what)\n          expected: \($0.expected)\n          seen:     \($0.seen)\n"
+            }.joined()
+        }
+        return rows.map { row in
+            "        \(Self.padded(row.0, first))  \(Self.padded(row.1, second))  \(row.2)\n"
+        }.joined()
+    }
+
+    private func part(_ title: String, _ lines: [String]) -> String {
+        guard !lines.isEmpty else { return "" }
+        return "      \(self.dim(title))\n" + lines.map { "        \($0)\n" }.joined()
+    }
+
+    /// Words in lines of at most so many characters.
+    static func wrapped(_ words: [String], width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in words {
+            if !line.isEmpty, line.count + word.count + 1 > width {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? word : " \(word)"
+        }
+        return line.isEmpty ? lines : lines + [line]
+    }
+
+    static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private func green(_ text: String) -> String { self.paint(text, "32") }
+    private func red(_ text: String) -> String { self.paint(text, "31") }
+    private func yellow(_ text: String) -> String { self.paint(text, "33") }
+    private func dim(_ text: String) -> String { self.paint(text, "2") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        self.isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

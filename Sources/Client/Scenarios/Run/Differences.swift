@@ -1,0 +1,84 @@
+/// What differs, collected while several things are compared.
+struct Differences {
+    private(set) var all: [ScenarioResult.Difference] = []
+
+    mutating func add(_ what: String, _ expected: String, _ seen: String) {
+        self.all.append(.init(what: what, expected: expected, seen: seen))
+    }
+
+    /// Nothing where nothing is expected.
+    mutating func compare<Thing: Equatable & CustomStringConvertible>(
+        _ what: String,
+        _ expected: Thing?,
+        _ seen: Thing?
+    ) {
+        guard let expected, expected != seen else { return }
+        self.add(what, expected.description, seen?.description ?? "none")
+    }
+
+    mutating func contains(_ what: String, _ expected: String, _ seen: String) {
+        guard !seen.contains(expected) else { return }
+        self.add(what, "… \(expected) …", seen.isEmpty ? "nothing" : seen)
+    }
+
+    /// A value against itself, a range of numbers, or a pattern between slashes.
+    mutating func match(_ what: String, _ expected: String, _ seen: String?) {
+        guard let seen else { return self.add(what, expected, "none") }
+        if !ValuePattern(expected).matches(seen) { self.add(what, expected, seen) }
+    }
+
+    /// Fails with what was collected; nothing where that is nothing.
+    func report(_ message: String) throws(StepProblem) {
+        guard self.all.isEmpty else { throw .failed(message, self.all) }
+    }
+
+    /// Two traces side by side from where they part, a few steps before included.
+    static func ofTraces(_ expected: [String], _ seen: [String]) -> [ScenarioResult.Difference] {
+        let common = zip(expected, seen).prefix { $0 == $1 }.count
+        let start = max(0, common - 2)
+        return (start..<max(expected.count, seen.count)).map { index in
+            let left = index < expected.count ? expected[index] : "(the end)"
+            let right = index < seen.count ? seen[index] : "(the end)"
+            return .init(what: "step \(index + 1)\(left == right ? "" : " ≠")", expected: left, seen: right)
+        }
+    }
+}
+
+/// How an expected value is written: as it is, as a range `1..60`, or as a pattern `/[0-9]+/`.
+enum ValuePattern {
+    case exactly(String)
+    case range(ClosedRange<Int64>)
+    case pattern(String)
+
+    init(_ text: String) {
+        if text.count > 1, text.hasPrefix("/"), text.hasSuffix("/") {
+            self = .pattern(String(text.dropFirst().dropLast()))
+        } else if let range = Self.range(text) {
+            self = .range(range)
+        } else {
+            self = .exactly(text)
+        }
+    }
+
+    /// Whether it can be used at all.
+    var isValid: Bool {
+        guard case .pattern(let pattern) = self else { return true }
+        return (try? Regex(pattern)) != nil
+    }
+
+    func matches(_ text: String) -> Bool {
+        switch self {
+        case .exactly(let expected): return text == expected
+        case .range(let range): return Int64(text).map(range.contains) ?? false
+        case .pattern(let pattern):
+            guard let regex = try? Regex(pattern) else { return false }
+            return text.wholeMatch(of: regex) != nil
+        }
+    }
+
+    private static func range(_ text: String) -> ClosedRange<Int64>? {
+        let parts = text.split(separator: "..", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let low = Int64(parts[0]), let high = Int64(parts[1]), low <= high else { return nil }
+        return low...high
+    }
+}

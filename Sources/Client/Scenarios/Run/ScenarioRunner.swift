@@ -1,0 +1,137 @@
+internal import Foundation
+internal import HostSystem
+internal import Synchronization
+
+/// Plays scenarios, several at a time, and gives their results in the scenarios' order.
+///
+/// Each has a folder of its own and, against labs, a server of its own. Whatever was started has ended and whatever was
+/// made is gone when ``run(_:progress:)`` returns, also where the task was cancelled.
+public struct ScenarioRunner: Sendable {
+    private let target: ScenarioTarget
+    private let jobs: Int
+    private let keepsFolders: Bool
+    private let parentFolder: String
+
+    /// - Parameters:
+    ///   - jobs: Scenarios at a time, at least one.
+    ///   - keepsFolders: Whether labs and phones stay for a look.
+    ///   - parentFolder: Where folders are made; nil for the system's folder for temporary files.
+    public init(_ target: ScenarioTarget, jobs: Int, keepsFolders: Bool = false, parentFolder: String? = nil) {
+        self.target = target
+        self.jobs = max(1, jobs)
+        self.keepsFolders = keepsFolders
+        self.parentFolder = parentFolder ?? Self.temporaryFolder
+    }
+
+    /// How many processors there are.
+    public static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
+
+    /// Plays them all.
+    ///
+    /// - Parameter progress: Hears each result as soon as it is there, with its place in the order.
+    public func run(
+        _ scenarios: [Scenario],
+        progress: @escaping @Sendable (Int, ScenarioResult) -> Void = { _, _ in }
+    ) async -> [ScenarioResult] {
+        let folder = "\(self.parentFolder)/rp-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        var results: [Int: ScenarioResult] = [:]
+        await withTaskGroup(of: (Int, ScenarioResult).self) { group in
+            var waiting = Array(scenarios.enumerated())[...]
+            func startNext() {
+                guard let (index, scenario) = waiting.popFirst() else { return }
+                group.addTask { (index, await self.play(scenario, folder: "\(folder)/\(index + 1)")) }
+            }
+            for _ in 0..<self.jobs { startNext() }
+            for await (index, result) in group {
+                results[index] = result
+                progress(index, result)
+                startNext()
+            }
+        }
+        if !self.keepsFolders { try? FileManager.default.removeItem(atPath: folder) }
+        return scenarios.indices.compactMap { results[$0] }
+    }
+
+    private func play(_ scenario: Scenario, folder: String) async -> ScenarioResult {
+        let start = ContinuousClock.now
+        let lab = self.lab(scenario, folder)
+        var result = await withTaskCancellationHandler {
+            await self.played(scenario, folder, lab)
+        } onCancel: {
+            lab?.endForGood()
+        }
+        await lab?.ended()
+        result.duration = ContinuousClock.now - start
+        if self.keepsFolders {
+            result.folder = folder
+            if let lab { try? DurableFile.write(Array(lab.log.utf8), to: "\(folder)/server.log") }
+        } else {
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        return result
+    }
+
+    private func played(_ scenario: Scenario, _ folder: String, _ lab: LabServer?) async -> ScenarioResult {
+        var result = ScenarioResult(
+            path: scenario.path,
+            caseID: scenario.caseID,
+            title: scenario.title,
+            outcome: .passed,
+            duration: .zero,
+            stepsDone: 0,
+            stepsInAll: scenario.steps.count,
+            reached: [],
+            skips: []
+        )
+        do throws(StepProblem) {
+            guard !Task.isCancelled else { throw .impossible("the run was interrupted") }
+            try Self.make(folder)
+            let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
+            let play = try Play(scenario, in: world, folder: folder)
+            result.outcome = await play.run()
+            await play.end()
+            result.stepsDone = play.stepsDone
+            result.skips = play.skips
+            result.reached = play.reached
+        } catch {
+            switch error {
+            case .failed(let message, let differences):
+                let failure = ScenarioResult.Failure(
+                    line: 0,
+                    step: "before the first step",
+                    message: message,
+                    differences: differences
+                )
+                result.outcome = Task.isCancelled ? .skipped("the run was interrupted") : .failed(failure)
+            case .impossible(let reason), .unseen(let reason):
+                result.outcome = .skipped(reason)
+            }
+        }
+        return result
+    }
+
+    private func lab(_ scenario: Scenario, _ folder: String) -> LabServer? {
+        switch self.target {
+        case .ownLabs(let binary): LabServer(folder: folder, binary: binary, settings: scenario.server)
+        case .server: nil
+        }
+    }
+
+    private static func make(_ folder: String) throws(StepProblem) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw .failed("\(folder) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    /// The system's folder for temporary files, unless a socket's path below it would be too long.
+    private static var temporaryFolder: String {
+        let folder = FileManager.default.temporaryDirectory.path
+        return folder.utf8.count <= 60 ? folder : "/tmp"
+    }
+}

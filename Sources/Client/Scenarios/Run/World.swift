@@ -1,0 +1,167 @@
+internal import HostSystem
+internal import Lab
+internal import Phone
+internal import Transport
+internal import Vocabulary
+internal import WalletCore
+internal import WalletFlows
+internal import Wire
+
+/// What scenarios are played against.
+public enum ScenarioTarget: Sendable {
+    /// A lab of its own for each scenario, served by this program.
+    case ownLabs(serverBinary: String)
+    /// A server that is there already.
+    case server(ExistingServer)
+}
+
+/// A server that somebody else runs: nothing of it can be changed from here.
+public struct ExistingServer: Hashable, Sendable {
+    public var host: String
+    public var port: Int
+    /// The name that its certificate is for.
+    public var name: String
+    /// The file of the authority that signed its certificate.
+    public var caFile: String
+    /// The folder of the authority with which simulated phones attest their keys.
+    public var authority: String
+
+    public init(host: String, port: Int, name: String, caFile: String, authority: String) {
+        self.host = host
+        self.port = port
+        self.name = name
+        self.caFile = caFile
+        self.authority = authority
+    }
+}
+
+/// The server's side of one scenario.
+struct World {
+    /// How its phones reach the server.
+    let settings: WalletSettings
+    /// Nil where the server is somebody else's.
+    let lab: LabServer?
+
+    /// Why something cannot be done at a server that is not a lab of this run's own.
+    static let notOurs = "the server is not a lab of this run"
+
+    /// A lab of the scenario's own, served; or the server that is there.
+    static func make(
+        _ target: ScenarioTarget,
+        _ scenario: Scenario,
+        folder: String,
+        lab: LabServer?
+    ) async throws(StepProblem) -> World {
+        var settings: WalletSettings
+        switch target {
+        case .ownLabs:
+            guard let lab else { throw .failed("the scenario has no lab") }
+            try await lab.start()
+            settings = try Self.settings { () throws(PhoneError) in try WalletSettings(lab: lab.lab.path) }
+        case .server(let server):
+            if let name = scenario.server.keys.min() {
+                throw .impossible("it needs the server's setting \(name), and \(Self.notOurs)")
+            }
+            settings = WalletSettings(server: try Self.dialed(server))
+            settings.authorityFolder = server.authority
+        }
+        scenario.wallet.apply(to: &settings)
+        return World(settings: settings, lab: lab)
+    }
+
+    /// The lab, or why the step cannot be done.
+    func needLab() throws(StepProblem) -> LabServer {
+        guard let lab else { throw .impossible(Self.notOurs) }
+        return lab
+    }
+
+    /// The deletion portal: gives the server a code that somebody typed.
+    func revoke(with code: String) async throws(StepProblem) -> CodeRevocation {
+        let server = self.settings.server
+        let trust: TLSTrust =
+            switch server.trust {
+            case .authority(let pem): .authority(pem: pem)
+            case .publicKeys(let digests): .publicKeys(digests)
+            }
+        do {
+            let tls = try TLSClientContext(trust: trust, serverName: server.name)
+            let connection = try await ClientConnection.connect(
+                host: server.host,
+                port: server.port,
+                tls: tls,
+                timeout: Self.patience
+            )
+            defer { connection.close() }
+            let result = try await connection.call(.revokeWithCode(code), timeout: Self.patience)
+            guard case .revokeWithCode(let revocation) = result else {
+                throw StepProblem.failed("the server refused the portal's call")
+            }
+            return revocation
+        } catch let problem as StepProblem {
+            throw problem
+        } catch {
+            throw .failed("the portal does not reach the server: \(error)")
+        }
+    }
+
+    private static let patience: Duration = .seconds(20)
+
+    private static func dialed(_ server: ExistingServer) throws(StepProblem) -> TLSDialer.Server {
+        do throws(FileError) {
+            let pem = try DurableFile.read(server.caFile, atMost: 1 << 20)
+            return TLSDialer.Server(
+                host: server.host,
+                port: server.port,
+                name: server.name,
+                trust: .authority(pem: pem)
+            )
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    private static func settings(
+        _ read: () throws(PhoneError) -> WalletSettings
+    ) throws(StepProblem) -> WalletSettings {
+        do throws(PhoneError) {
+            return try read()
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+}
+
+extension AppConfiguration {
+    /// Changes what the scenario states.
+    func apply(to settings: inout WalletSettings) {
+        if let language = self.language.flatMap(Wording.Language.init) { settings.wording.language = language }
+        if let product = self.product { settings.wording.product = product }
+        if let base = self.linkBase { settings.linkBase = base }
+        if let time = self.lockAfterBackground { settings.lockTimes.background = time }
+        if let time = self.lockAfterInactivity {
+            settings.lockTimes.inactivity = time
+            settings.lockTimes.warning = time * 4 / 5
+        }
+        if let time = self.lockWarningAfter { settings.lockTimes.warning = time }
+    }
+}
+
+extension ExistingServer {
+    /// Whether a server answers there that its authority vouches for.
+    public func isThere() async -> Bool {
+        do {
+            let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)
+            let tls = try TLSClientContext(trust: .authority(pem: pem), serverName: self.name)
+            let connection = try await ClientConnection.connect(
+                host: self.host,
+                port: self.port,
+                tls: tls,
+                timeout: .seconds(10)
+            )
+            connection.close()
+            return true
+        } catch {
+            return false
+        }
+    }
+}
