@@ -88,7 +88,8 @@ struct Checker {
             guard let read = self.read(value, as: field.shape, key: path, line: nameLine) else { continue }
             values[text] = .init(line: nameLine, value: read)
         }
-        for field in fields where field.isRequired && !mapping.keys.contains(where: { $0.scalar?.string == field.name }) {
+        for field in fields where field.isRequired && !mapping.keys.contains(where: { $0.scalar?.string == field.name })
+        {
             self.report("needs `\(field.name)`: \(field.text)", key: key, line: line)
         }
         return .fields(values)
@@ -260,8 +261,10 @@ extension Checker {
         case .text: .text(text)
         case .matching(_, _, let accepts): accepts(text) || text.contains("${") ? .text(text) : nil
         case .number(let range): Int(text).flatMap { range.contains($0) ? .number($0) : nil }
-        case .truth: ["true", "yes", "on"].contains(text) ? .truth(true)
-            : ["false", "no", "off"].contains(text) ? .truth(false) : nil
+        case .truth:
+            ["true", "yes", "on"].contains(text)
+                ? .truth(true)
+                : ["false", "no", "off"].contains(text) ? .truth(false) : nil
         case .duration: DurationText.read(text).map(Value.duration)
         case .name(_, let names): names.contains(text) ? .text(text) : nil
         case .nothing, .list, .fields, .map, .steps, .profile, .anything, .either: nil

@@ -25,12 +25,20 @@ enum ExpectationTable {
     ]
 
     static let server: [Shape.Field] = [
-        .init("state", .name(what: "state", Self.states), "Whether a PIN would be judged; `unknown` where there is no such wallet."),
+        .init(
+            "state",
+            .name(what: "state", Self.states),
+            "Whether a PIN would be judged; `unknown` where there is no such wallet."
+        ),
         .init("attempts_left", .number(0...16), "Attempts left in the round."),
         .init("failed_attempts", .number(0...256), "Wrong PINs since the last right one."),
         .init("round", .number(1...16), "The round of the next attempt."),
         .init("final_round", .truth, "Whether it is the last round."),
-        .init("revoked", .name(what: "reason", Revocation.Reason.allCases.map(\.rawValue) + ["no"]), "Who revoked the wallet."),
+        .init(
+            "revoked",
+            .name(what: "reason", Revocation.Reason.allCases.map(\.rawValue) + ["no"]),
+            "Who revoked the wallet."
+        ),
         .init("solution_revoked", .truth, "Whether the whole solution is revoked."),
         .init("recovery_code", .truth, "Whether a recovery code is linked."),
         .init("deletion_code", .truth, "Whether it has a deletion code."),

@@ -6,7 +6,8 @@ public enum ScenarioKeys {
     public static var markdown: String {
         let tables: [(String, [Shape.Field])] = [
             ("The file", ScenarioTable.root), ("`server`", ServerTable.settings), ("`wallet`", ScenarioTable.wallet),
-            ("Steps", StepTable.all), ("`expect`", ExpectationTable.screen), ("`server` as a step", ExpectationTable.server),
+            ("Steps", StepTable.all), ("`expect`", ExpectationTable.screen),
+            ("`server` as a step", ExpectationTable.server),
         ]
         return tables.map { title, fields in
             let rows = fields.map { "| `\($0.name)` | \(Self.words($0)) | \($0.text) |" }

@@ -47,7 +47,11 @@ enum ServerTable {
         .init("features.deletion-code", .truth, "Gives each new wallet a deletion code."),
         .init("session.lifetime", .duration, "A session ends at the latest after this long."),
         .init("enrollment.token-lifetime", .duration, "An enrollment has to be finished within this time."),
-        .init("enrollment.unopened-lifetime", .duration, "A registration without a session is removed after this long."),
+        .init(
+            "enrollment.unopened-lifetime",
+            .duration,
+            "A registration without a session is removed after this long."
+        ),
         .init("limits.idle-without-session", .duration, "An idle connection without a session is closed."),
         .init("limits.idle-with-session", .duration, "An idle connection with a session is closed."),
         .init("update.android-minimum", Self.version, "Android apps below this version are blocked."),

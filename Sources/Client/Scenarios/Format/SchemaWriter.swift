@@ -6,12 +6,15 @@ public enum ScenarioSchema {
             ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
             ("title", .text("A scenario of the wallet")),
             ("description", .text("Made from the table of keys; `wallet run --check` checks the same and more.")),
-            ("$defs", .object([
-                ("step", Self.step),
-                ("profile", Self.profile),
-                ("action", Self.schema(StepTable.action)),
-                ("flowStep", Self.schema(StepTable.step)),
-            ])),
+            (
+                "$defs",
+                .object([
+                    ("step", Self.step),
+                    ("profile", Self.profile),
+                    ("action", Self.schema(StepTable.action)),
+                    ("flowStep", Self.schema(StepTable.step)),
+                ])
+            ),
         ])
         return schema.merging(Self.fields(ScenarioTable.root)).text() + "\n"
     }
@@ -20,12 +23,17 @@ public enum ScenarioSchema {
     private static var step: JSONTree {
         let words = StepTable.all.filter { Checker.form(of: $0.shape).contains(.empty) }.map { JSONTree.text($0.name) }
         return .object([
-            ("oneOf", .list([
-                .object([("enum", .list(words))]),
-                Self.fields(StepTable.all).merging(.object([
-                    ("minProperties", .number(1)), ("maxProperties", .number(1)),
-                ])),
-            ])),
+            (
+                "oneOf",
+                .list([
+                    .object([("enum", .list(words))]),
+                    Self.fields(StepTable.all).merging(
+                        .object([
+                            ("minProperties", .number(1)), ("maxProperties", .number(1)),
+                        ])
+                    ),
+                ])
+            )
         ])
     }
 
@@ -34,9 +42,14 @@ public enum ScenarioSchema {
             ("type", .text("object")),
             ("description", .text("A device profile (docs/devices.md); what is not stated stays as it is.")),
             ("additionalProperties", .truth(false)),
-            ("properties", .object(Shape.profileKeys.map { key in
-                (key.name, .object([("description", .text("\(key.text) (\(key.allowed))"))]))
-            })),
+            (
+                "properties",
+                .object(
+                    Shape.profileKeys.map { key in
+                        (key.name, .object([("description", .text("\(key.text) (\(key.allowed))"))]))
+                    }
+                )
+            ),
         ])
     }
 
@@ -45,9 +58,14 @@ public enum ScenarioSchema {
         let object: [(String, JSONTree)] = [
             ("type", .text("object")),
             ("additionalProperties", .truth(false)),
-            ("properties", .object(fields.map { field in
-                (field.name, .object([("description", .text(field.text))]).merging(Self.reference(field.shape)))
-            })),
+            (
+                "properties",
+                .object(
+                    fields.map { field in
+                        (field.name, .object([("description", .text(field.text))]).merging(Self.reference(field.shape)))
+                    }
+                )
+            ),
         ]
         return .object(required.isEmpty ? object : object + [("required", .list(required))])
     }
@@ -78,10 +96,13 @@ public enum ScenarioSchema {
         case .name(_, let names): .object([("enum", .list(names.map(JSONTree.name)))])
         case .list(let element):
             .object([
-                ("anyOf", .list([
-                    Self.reference(element),
-                    .object([("type", .text("array")), ("items", Self.reference(element))]),
-                ])),
+                (
+                    "anyOf",
+                    .list([
+                        Self.reference(element),
+                        .object([("type", .text("array")), ("items", Self.reference(element))]),
+                    ])
+                )
             ])
         case .fields(let fields): Self.fields(fields)
         case .map(_, let element):
@@ -109,9 +130,12 @@ indirect enum JSONTree {
     func merging(_ other: JSONTree) -> JSONTree {
         guard case .object(let left) = self, case .object(let right) = other else { return self }
         let names = Set(right.map(\.0))
-        return .object(left.filter { !names.contains($0.0) || $0.0 == "description" } + right.filter { pair in
-            pair.0 != "description" || !left.contains { $0.0 == "description" }
-        })
+        return .object(
+            left.filter { !names.contains($0.0) || $0.0 == "description" }
+                + right.filter { pair in
+                    pair.0 != "description" || !left.contains { $0.0 == "description" }
+                }
+        )
     }
 
     func text(indentation: String = "") -> String {
@@ -125,7 +149,8 @@ indirect enum JSONTree {
             if list.allSatisfy(\.isWord) {
                 return "[" + list.map { $0.text() }.joined(separator: ", ") + "]"
             }
-            return "[\n" + list.map { inner + $0.text(indentation: inner) }.joined(separator: ",\n") + "\n\(indentation)]"
+            return "[\n" + list.map { inner + $0.text(indentation: inner) }.joined(separator: ",\n")
+                + "\n\(indentation)]"
         case .object(let pairs):
             guard !pairs.isEmpty else { return "{}" }
             let lines = pairs.map { "\(inner)\(JSONText.quoted($0.0)): \($0.1.text(indentation: inner))" }

@@ -4,7 +4,8 @@ internal import WalletFlows
 extension Step.Action {
     /// Nil where the name is none of the table's, or the value not of its shape.
     init?(_ name: String, _ value: Value) {
-        let action = Self.ofApp(name, value) ?? Self.ofWorld(name, value) ?? Self.ofOperator(name, value)
+        let action =
+            Self.ofApp(name, value) ?? Self.ofWorld(name, value) ?? Self.ofOperator(name, value)
             ?? Self.expectation(name, value)
         guard let action else { return nil }
         self = action

@@ -5,7 +5,9 @@ enum TAPReport {
         for (index, result) in report.results.enumerated() { lines += Self.lines(result, number: index + 1) }
         if let coverage = report.coverage {
             let isWhole = coverage.missing.isEmpty
-            lines.append("\(isWhole ? "ok" : "not ok") \(report.results.count + 1) - every step of the flows is reached")
+            lines.append(
+                "\(isWhole ? "ok" : "not ok") \(report.results.count + 1) - every step of the flows is reached"
+            )
             if !isWhole { lines += Self.block([("missing", coverage.missing)], []) }
         }
         return lines.joined(separator: "\n") + "\n"

@@ -31,7 +31,8 @@ public struct TextReport: Sendable {
         let failed = report.results.filter(\.hasFailed)
         let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
         let passed = report.results.count - failed.count - skipped.count
-        var text = "\(passed) passed, \(failed.count) failed, \(skipped.count) skipped in \(report.duration.secondsText) s\n"
+        var text =
+            "\(passed) passed, \(failed.count) failed, \(skipped.count) skipped in \(report.duration.secondsText) s\n"
         for result in failed { text += "  \(self.red("FAILED")) \(result.path)\n" }
         guard let coverage = report.coverage else { return text }
         text += "steps reached: \(coverage.inAll - coverage.missing.count) of \(coverage.inAll)\n"

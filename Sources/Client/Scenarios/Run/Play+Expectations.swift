@@ -18,9 +18,13 @@ extension Play {
         for expected in expectation.texts { found.contains("text", try self.filled(expected), text) }
         let offered = screen.actions.map(\.id.rawValue)
         let missing = expectation.actions.filter { !offered.contains($0) }
-        if !missing.isEmpty { found.add("actions", expectation.actions.joined(separator: ", "), offered.joined(separator: ", ")) }
+        if !missing.isEmpty {
+            found.add("actions", expectation.actions.joined(separator: ", "), offered.joined(separator: ", "))
+        }
         let unwanted = expectation.missingActions.filter(offered.contains)
-        if !unwanted.isEmpty { found.add("no actions", unwanted.joined(separator: ", "), offered.joined(separator: ", ")) }
+        if !unwanted.isEmpty {
+            found.add("no actions", unwanted.joined(separator: ", "), offered.joined(separator: ", "))
+        }
         found.compare("input", expectation.input, screen.inputs.first?.id ?? "none")
         for (name, expected) in expectation.values.sorted(by: { $0.key < $1.key }) {
             found.match("value \(name)", try self.filled(expected), screen.values[name]?.text)
@@ -49,9 +53,12 @@ extension Play {
             for step in steps {
                 guard let index = rest.firstIndex(of: step) else {
                     let seen = trace.joined(separator: " ")
-                    throw .failed("the step \(step) was not taken, or not in this order", [
-                        .init(what: "trace", expected: "… \(step) …", seen: seen)
-                    ])
+                    throw .failed(
+                        "the step \(step) was not taken, or not in this order",
+                        [
+                            .init(what: "trace", expected: "… \(step) …", seen: seen)
+                        ]
+                    )
                 }
                 rest = rest[(index + 1)...]
             }
@@ -134,7 +141,7 @@ extension Play {
         case .some(.deviceInsecure): "device-insecure"
         case .some(.other): "generic"
         case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
-            .some(.pinNotAccepted), .none:
+            .some(.pinNotAccepted), .some(.biometricNotAccepted), .none:
             "none"
         }
     }

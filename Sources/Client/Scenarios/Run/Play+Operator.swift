@@ -83,7 +83,12 @@ extension OperatorStep.Rule {
             case "block": .block(updateAvailable: self.isUpdateAvailable)
             default: .ok
             }
-        guard let rule = UpdateRule(from: self.from.flatMap(AppVersion.init), below: self.below.flatMap(AppVersion.init), word)
+        guard
+            let rule = UpdateRule(
+                from: self.from.flatMap(AppVersion.init),
+                below: self.below.flatMap(AppVersion.init),
+                word
+            )
         else { throw .failed("no version is in the range of the rule") }
         return rule
     }

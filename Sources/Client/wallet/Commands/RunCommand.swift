@@ -87,9 +87,11 @@ struct RunCommand: AsyncParsableCommand {
         )
         let progress = RunProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
-        guard let results = await Self.unlessInterrupted({
-            await runner.run(scenarios) { progress.hear($1) }
-        }) else { return 130 }
+        guard
+            let results = await Self.unlessInterrupted({
+                await runner.run(scenarios) { progress.hear($1) }
+            })
+        else { return 130 }
         progress.end()
         let coverage = try self.output.coverage(of: results)
         let report = Report(results: results, duration: ContinuousClock.now - start, coverage: coverage)

@@ -4,13 +4,14 @@ internal import HostSystem
 internal import Phone
 internal import Scenarios
 
-
 /// Which server scenarios are played against.
 struct RunTargetOptions: ParsableArguments {
     @Flag(help: "A lab of its own for each scenario, with a server that this command starts (the default).")
     var lab = false
 
-    @Option(help: ArgumentHelp("A server that is there already; what only a lab can do is skipped.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("A server that is there already; what only a lab can do is skipped.", valueName: "host:port")
+    )
     var server: String?
 
     @Option(help: ArgumentHelp("With --server: the name of its certificate; the host by default.", valueName: "name"))
@@ -76,7 +77,8 @@ struct RunTargetOptions: ParsableArguments {
     }
 
     private static var besideThis: String {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("remote-pin-server").path
     }
 

@@ -50,7 +50,9 @@ enum ScenarioFiles {
                 problems.append(error.description)
             }
         }
-        guard problems.isEmpty else { throw .usage("these scenarios cannot be played:\n" + problems.joined(separator: "\n")) }
+        guard problems.isEmpty else {
+            throw .usage("these scenarios cannot be played:\n" + problems.joined(separator: "\n"))
+        }
         guard let filter else { return scenarios }
         let chosen = scenarios.filter { [$0.caseID, $0.title, $0.path].contains { $0.contains(filter) } }
         guard !chosen.isEmpty else { throw .usage("no scenario's case, title or path contains `\(filter)`") }
@@ -65,7 +67,9 @@ enum ScenarioFiles {
                 files.append(path)
                 continue
             }
-            let names = ((try? DurableFile.names(in: path)) ?? []).filter { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") }
+            let names = ((try? DurableFile.names(in: path)) ?? []).filter {
+                $0.hasSuffix(".yaml") || $0.hasSuffix(".yml")
+            }
             guard !names.isEmpty else { throw .usage("\(path) has no scenario files") }
             files += names.sorted().map { path.hasSuffix("/") ? "\(path)\($0)" : "\(path)/\($0)" }
         }
