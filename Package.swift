@@ -243,7 +243,9 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "ScenariosTests",
-        dependencies: ["HostSystem", "Scenarios", "ServerSettings", "TestSupport", "Vocabulary", "WalletFlows", yams]
+        dependencies: [
+            "HostSystem", "Lab", "Scenarios", "ServerSettings", "TestSupport", yams, "remote-pin-server",
+        ]
     ),
     .testTarget(
         name: "EndToEndTests",

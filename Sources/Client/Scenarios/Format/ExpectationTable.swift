@@ -13,7 +13,7 @@ enum ExpectationTable {
         .init("input", .name(what: "input", ["pin", "biometric", "none"]), "What is asked for."),
         .init(
             "values",
-            .map(keys: "names of values", .text(form: "a value, a range as 1..60, or a pattern as /[0-9]+/")),
+            .map(keys: "names of values", Self.value),
             "Values that it shows."
         ),
         .init("error", .name(what: "error", Self.errors), "The error that it tells of."),
@@ -44,6 +44,11 @@ enum ExpectationTable {
         .init("deletion_code", .truth, "Whether it has a deletion code."),
         .init("safe_biometric_unlock", .truth, "Whether the flag is on for this wallet."),
     ]
+
+    private static let value = Shape.matching(
+        form: "a value, a range as 1..60, or a pattern as /[0-9]+/",
+        pattern: "."
+    ) { ValuePattern($0).isValid }
 
     static let states = ["open", "blocked", "blocked-permanently", "unknown"]
     static let errors = ["no-internet", "server-unreachable", "device-insecure", "generic", "none"]

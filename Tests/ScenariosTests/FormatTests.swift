@@ -1,0 +1,154 @@
+import Foundation
+import HostSystem
+import ServerSettings
+import Testing
+
+@testable import Scenarios
+
+@Suite("The format of scenarios")
+struct FormatTests {
+    /// The problems of a file, each as `line key message`; none where it is well formed.
+    private func problems(_ yaml: String) -> [String] {
+        do throws(FormatError) {
+            _ = try Scenario(yaml: yaml, path: "s.yaml")
+            return []
+        } catch {
+            return error.problems.map { "\($0.line) \($0.key) \($0.message)" }
+        }
+    }
+
+    /// A file of these steps, the first one in line 4.
+    private func steps(_ steps: String) -> String { "case: X1\ntitle: t\nsteps:\n" + steps }
+
+    @Test("a wrong name is told with its line, its key and the nearest right one", arguments: [
+        ("- lauch", "4 steps has no step `lauch`; did you mean `launch`?"),
+        ("- launch\n- tap: skipp", "5 steps.tap has no action `skipp`; did you mean `skip`?"),
+        ("- expect: {screne: UC2.3/1.3}", "4 steps.expect has no key `screne`; did you mean `screen`?"),
+        ("- expect: {screen: UC2.3/1.33}", "4 steps.expect.screen has no step `UC2.3/1.33`; did you mean `UC2.3/1.3`?"),
+        ("- trace: [UC9.99/1.1]", "4 steps.trace has no step `UC9.99/1.1`; did you mean `UC9.2/1.1`?"),
+        ("- biometric: [match, mismatsh]", "4 steps.biometric has no presentation `mismatsh`; did you mean `mismatch`?"),
+        ("- device: {platfrom: ios}", "4 steps.device.platfrom there is no such key; did you mean `platform`?"),
+    ])
+    func nearest(step: String, problem: String) {
+        #expect(self.problems(self.steps(step)) == [problem])
+    }
+
+    @Test("what is not of the form that its key takes is refused", arguments: [
+        "- advance: soon", "- advance: 60", "- launch: [a, b]", "- enter: {pin: 1}", "- kill app: {at_write: 0}",
+        "- stop server: now", "- server: {attempts_left: many}", "- expect: {locked: perhaps}", "- expect: screen",
+        "- safe biometric unlock: 101%", "- safe biometric unlock: maybe", "- update policy: [{below: 2.x, say: block}]",
+        "- set up: {}", "- for each: {name: n, in: [1]}", "- tap: next\n  enter: '1'", "- [launch]",
+        "- expect: {values: {code: '/[/'}}", "- revoke recovery code: ''",
+    ])
+    func refused(step: String) {
+        #expect(self.problems(self.steps(step)).count == 1, "\(self.problems(self.steps(step)))")
+    }
+
+    @Test("everything that is wrong is told at once, in the order of the lines")
+    func all() {
+        let yaml = """
+            case: a b
+            titel: t
+            server: {pin.round: 2, pin.blocks: [1x]}
+            device: {sensor: matsh}
+            steps:
+            - lauch
+            - tap: skip
+            - enter: "024791"
+            - expect: {kind: dialog}
+            """
+        let lines = self.problems(yaml).map { $0.prefix { $0 != " " } }
+        #expect(lines == ["1", "1", "2", "3", "3", "4", "6", "9"])
+    }
+
+    @Test("text that is no YAML is told with its line")
+    func syntax() {
+        #expect(self.problems("case: X\nsteps: [").first?.hasPrefix("2 ") == true || self.problems("case: X\nsteps: [").first?.hasPrefix("3 ") == true)
+        #expect(self.problems("case: X\ncase: Y").count == 1)
+        #expect(self.problems("").count == 3, "case, title and steps are needed")
+    }
+
+    @Test("`for each` stands for its steps once for each value, and a problem in it is told once")
+    func forEach() throws {
+        let yaml = self.steps("- for each: {name: n, in: [1, 2, 3], do: [{kill app: {at_write: \"${n}\"}}, launch]}")
+        let scenario = try Scenario(yaml: yaml, path: "s.yaml")
+        #expect(scenario.steps.map(\.text) == [
+            "kill app at_write: 1", "launch ", "kill app at_write: 2", "launch ", "kill app at_write: 3", "launch ",
+        ])
+        #expect(self.problems(self.steps("- for each: {name: n, in: [1, 2], do: [lauch]}")).count == 1)
+    }
+
+    @Test("a PIN keeps its zero, whether it is quoted or not")
+    func zero() throws {
+        for text in ["024791", "\"024791\"", "'024791'"] {
+            let scenario = try Scenario(yaml: self.steps("- enter: \(text)"), path: "s.yaml")
+            guard case .enter(["024791"]) = try #require(scenario.steps.first).action else {
+                Issue.record("\(text) is read as something else")
+                continue
+            }
+        }
+    }
+
+    @Test("the settings are the server's own, by its names and with values that it takes")
+    func settings() throws {
+        let known = Set(SettingTable.all.map(\.name))
+        for field in ServerTable.settings { #expect(known.contains(field.name), "\(field.name)") }
+        #expect(LabServer.variable("pin.attempts-per-round") == "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND")
+        let yaml = "case: X\ntitle: t\nserver: {pin.blocks: [1m, 2h], features.deletion-code: off, pin.rounds: 3}\nsteps: []"
+        let scenario = try Scenario(yaml: yaml, path: "s.yaml")
+        #expect(scenario.server == ["pin.blocks": "[1m, 2h]", "features.deletion-code": "false", "pin.rounds": "3"])
+    }
+
+    @Test("the known steps are those of docs/steps.txt")
+    func knownSteps() throws {
+        let text = try Repository.text("docs/steps.txt")
+        let ids = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
+        #expect(KnownSteps.documented.sorted() == ids.sorted())
+        #expect(Set(KnownSteps.all).count == KnownSteps.all.count)
+    }
+
+    @Test("every scenario of the repository is well formed, named after its case, and asserts trace, text and server")
+    func repository() throws {
+        let folder = Repository.path("Tests/Scenarios")
+        let names = try DurableFile.names(in: folder).filter { $0.hasSuffix(".yaml") }
+        #expect(names.count > 50)
+        for name in names {
+            let scenario = try Scenario(file: "\(folder)/\(name)")
+            #expect("\(scenario.caseID).yaml" == name)
+            let actions = scenario.steps.map(\.action)
+            #expect(actions.contains { if case .expectTrace = $0 { true } else { false } }, "\(name) asserts no trace")
+            #expect(actions.contains { if case .expectServer = $0 { true } else { false } }, "\(name) asks no server")
+            let hasText = actions.contains {
+                if case .expectScreen(let screen) = $0 { !screen.texts.isEmpty || screen.title != nil } else { false }
+            }
+            #expect(hasText, "\(name) asserts no text")
+        }
+    }
+
+    @Test("the JSON schema in docs is the one that the table gives, and knows every step")
+    func schema() throws {
+        #expect(try Repository.text("docs/scenario.schema.json") == ScenarioSchema.text, "wallet run --schema")
+        let object = try JSONSerialization.jsonObject(with: Data(ScenarioSchema.text.utf8))
+        let root = try #require(object as? [String: Any])
+        let properties = try #require(root["properties"] as? [String: Any])
+        #expect(Set(properties.keys) == Set(ScenarioTable.root.map(\.name)))
+        for field in StepTable.all { #expect(ScenarioSchema.text.contains("\"\(field.name)\"")) }
+    }
+
+    @Test("the reference of keys in the testing guide is the one that the table gives")
+    func keys() throws {
+        #expect(try Repository.text("docs/testing-guide.md").contains(ScenarioKeys.markdown), "wallet run --keys")
+    }
+}
+
+/// Files of the repository, found from this file's own place in it.
+enum Repository {
+    static func path(_ path: String, file: String = #filePath) -> String {
+        URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent(path).path
+    }
+
+    static func text(_ path: String) throws -> String {
+        String(decoding: try DurableFile.read(Self.path(path), atMost: 1 << 22), as: UTF8.self)
+    }
+}
