@@ -127,4 +127,47 @@ struct DriveTests {
         #expect(try await driven.next { $0["type"] == .string("result") } != nil)
         #expect(await server.terminate() == 0)
     }
+
+    @Test("a program in the place of prompt and issuer answers for the phone, and one that fails opens nothing")
+    func hooks() async throws {
+        let server = try await self.lab.start()
+        let driven = try DrivenPhone(
+            self.phone,
+            "--biometrics",
+            "face",
+            "--biometric-hook",
+            "cat >/dev/null; echo '{\"result\":\"confirmed\"}'",
+            "--issuer-hook",
+            "exit 1"
+        )
+        for line in [
+            #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+            #"{"do":"enter","pin":"024791"}"#, #"{"do":"enter","pin":"024791"}"#,
+        ] { #expect(try await driven.answer(to: line)["outcome"] == .string("done")) }
+        #expect(try await driven.answer(to: #"{"do":"tap","action":"enable"}"#)["step"] == .string("UC2.1/1.5"))
+        #expect(try await driven.answer(to: #"{"do":"tap","action":"next"}"#)["step"] == .string("UC2.1/1.6"))
+        #expect(try await driven.answer(to: #"{"do":"tap","action":"written-down"}"#)["step"] == .string("UC3.1/1.1"))
+        #expect(try await driven.answer(to: #"{"do":"tap","action":"obtain"}"#)["step"] == .string("UC3.1/1.1"))
+        try driven.endInput()
+        #expect(try await driven.next { $0["type"] == .string("result") } != nil)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("what a phone is comes from a file, options and --set, and what cannot be is refused with the nearest name")
+    func profiles() async throws {
+        let server = try await self.lab.start()
+        let file = "\(self.lab.folder)/profile.yaml"
+        try DurableFile.write(Array("platform: ios\nbiometrics: face\n".utf8), to: file)
+        #expect(try await self.phone.run("open", "--profile", file, "--set", "model=Test phone").exitCode == 0)
+        let profile = try self.phone.files("device")["profile.yaml"].orThrow()
+        let text = String(decoding: profile, as: UTF8.self)
+        #expect(text.contains("biometrics: face") && text.contains("Test phone"))
+        let wrong = try await self.phone.run("open", "--network", "unreachabel")
+        #expect(wrong.exitCode == 64 && wrong.output.contains("unreachable"))
+        #expect(try await self.phone.run("open", "--platform", "android").exitCode == 64)
+        #expect(try await self.phone.run("open", "--language", "nl").output.contains("Introductie"))
+        #expect(try await TestPhone(in: self.lab, "new").run("open", "--network", "unreachable").exitCode == 16)
+        #expect(try await self.phone.run("open", "--language", "de").exitCode == 64)
+        #expect(await server.terminate() == 0)
+    }
 }

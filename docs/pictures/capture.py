@@ -44,7 +44,7 @@ def text(line, x, y):
             elif code == "1":
                 style += ' font-weight="bold"'
             elif code == "2":
-                style += ' opacity="0.55"'
+                style += ' fill-opacity="0.55"'
             elif code in COLORS:
                 style += f' fill="{COLORS[code]}"'
     return f'<text x="{x}" y="{y}">{"".join(out)}</text>' if out else ""

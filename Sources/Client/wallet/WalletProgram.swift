@@ -8,13 +8,16 @@ struct WalletProgram: AsyncParsableCommand {
         commandName: "wallet",
         abstract: "A wallet whose PIN is checked by a remote server, without a screen.",
         discussion: """
-            Each command is one life of the app: it launches, locked, does what it is named for, prints the last \
-            screen and ends.
+            `app` shows the whole app in a terminal, `drive` is a phone for a program of yours. Each of the others is \
+            one life of the app: it launches, locked, does what it is named for, prints the last screen and ends.
 
             EXAMPLES
 
               A lab of your own, served in another terminal:
                 remote-pin-server init --lab lab && remote-pin-server lab up lab
+
+              The app, with a sensor for faces:
+                wallet app --lab lab --home phone --platform ios --biometrics face
 
               A wallet on a simulated phone, from setup to unlock (asks for the PIN):
                 wallet setup --lab lab --home phone

@@ -140,7 +140,9 @@ extension Play {
         case .some(.serverUnreachable): "server-unreachable"
         case .some(.deviceInsecure): "device-insecure"
         case .some(.other): "generic"
-        case _: "none"
+        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
+            .some(.pinNotAccepted), .some(.biometricNotAccepted), .none:
+            "none"
         }
     }
 }

@@ -35,7 +35,9 @@ enum BiometricScene {
     }
 
     static func noFallback(_ reason: BiometricFailure) -> Scene {
-        let scene = Scene("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason)).because(.biometricNotAccepted)
+        let scene = Scene("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason)).because(
+            .biometricNotAccepted
+        )
         switch reason {
         case .mayTryAgain: return scene.offering((.tryAgain, "UC2.3/6.1a"), (.resetWallet, "UC2.3/6.1b"))
         case .lockedOut, .keyIsGone: return scene.offering((.resetWallet, "UC2.3/6.1b"))
