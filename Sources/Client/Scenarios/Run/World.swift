@@ -95,7 +95,8 @@ struct World {
             let result = try await connection.call(.revokeWithCode(code), timeout: Self.patience)
             switch result {
             case .revokeWithCode(let revocation): return revocation
-            case .refused(let refusal): throw StepProblem.failed("the server refused the portal's call: \(refusal.reason)")
+            case .refused(let refusal):
+                throw StepProblem.failed("the server refused the portal's call: \(refusal.reason)")
             default: throw StepProblem.failed("the server gave the portal another answer")
             }
         } catch let problem as StepProblem {
