@@ -76,6 +76,13 @@ public enum ScenarioSchema {
         return .object([("$ref", .text(what == "action" ? "#/$defs/action" : "#/$defs/flowStep"))])
     }
 
+    /// In the steps of `for each` the name of the value may stand in its place.
+    private static func orName(_ schema: JSONTree) -> JSONTree {
+        .object([
+            ("anyOf", .list([schema, .object([("type", .text("string")), ("pattern", .text("[$][{]"))])]))
+        ])
+    }
+
     private static func schema(_ shape: Shape) -> JSONTree {
         switch shape {
         case .nothing: .object([("type", .text("null"))])
@@ -86,14 +93,15 @@ public enum ScenarioSchema {
                 ("pattern", .text("\(pattern)|[$][{]")), ("description", .text(form)),
             ])
         case .number(let range):
-            .object([
-                ("type", .text("integer")), ("minimum", .number(range.lowerBound)),
-                ("maximum", .number(range.upperBound)),
-            ])
-        case .truth: .object([("type", .text("boolean"))])
-        case .duration:
-            .object([("type", .text("string")), ("pattern", .text("^[0-9]+ ?(ms|s|m|h|d)$"))])
-        case .name(_, let names): .object([("enum", .list(names.map(JSONTree.name)))])
+            Self.orName(
+                .object([
+                    ("type", .text("integer")), ("minimum", .number(range.lowerBound)),
+                    ("maximum", .number(range.upperBound)),
+                ])
+            )
+        case .truth: Self.orName(.object([("type", .text("boolean"))]))
+        case .duration: .object([("type", .text("string")), ("pattern", .text("^[0-9]+ ?(ms|s|m|h|d)$|[$][{]"))])
+        case .name(_, let names): Self.orName(.object([("enum", .list(names.map(JSONTree.text)))]))
         case .list(let element):
             .object([
                 (
@@ -122,9 +130,6 @@ indirect enum JSONTree {
     case truth(Bool)
     case list([JSONTree])
     case object([(String, JSONTree)])
-
-    /// A name; YAML's readers take some for a truth value, which then has to be allowed too.
-    static func name(_ name: String) -> JSONTree { .text(name) }
 
     /// The keys of both.
     func merging(_ other: JSONTree) -> JSONTree {
