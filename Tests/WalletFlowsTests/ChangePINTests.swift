@@ -38,6 +38,15 @@ struct ChangePINTests {
         #expect(app.tap(.settings) == "UC7.1/1.3")
     }
 
+    @Test("where the server gives no deletion code, the settings do not offer one", arguments: [true, false])
+    func deletionCodeOff(isOffered: Bool) {
+        var app = Self.atSettings()
+        app.facts.offersDeletionCode = isOffered
+        app.tap(.back)
+        app.tap(.settings)
+        #expect(app.screen?.actions.contains { $0.id == .deletionCode } == isOffered)
+    }
+
     @Test("Back out of a change asks, and stopping returns to the settings")
     func stop() {
         var app = Self.atSettings()

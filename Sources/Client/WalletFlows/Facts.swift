@@ -41,6 +41,8 @@ public struct Facts: Sendable {
     public var lockTimes = LockTimes()
     /// The link that waits to be resolved; the app's own state, which ``AppStateMachine`` sets.
     var link: IncomingLink?
+    /// Whether the server gives wallets a deletion code, as it said last.
+    public var offersDeletionCode = true
     /// Host and port of the server, as `App information` shows it.
     public var server = ""
 

@@ -88,6 +88,7 @@ final class Custody {
         facts.hasPID = registration?.hasPID ?? false
         facts.biometricMode = registration?.biometricMode ?? .off
         facts.unlockMethod = registration?.biometrics?.method.method ?? .biometric
+        facts.offersDeletionCode = self.store.words.lastFeatures?.deletionCode ?? true
         facts.wantsSafeMode = self.store.words.lastFeatures?.safeBiometricUnlock ?? false
         facts.hostSession = self.hostSession
         facts.linkBase = self.settings.linkBase

@@ -157,7 +157,8 @@ struct UnlockTheApp: Flow {
             // After a block that the prompt's session found.
             return facts.biometricMode == .safe ? self.prompt(facts) : self.askPIN(facts)
         case (.failed, .closed):
-            return facts.biometricMode == .safe ? .leave(.closed) : self.askPIN(facts)
+            // Whatever fails for good, safe mode's only other way on must be within reach.
+            return facts.biometricMode == .safe ? self.stopAtWarning(.mayTryAgain) : self.askPIN(facts)
         case (.resolvingLink, .link(.none)):
             return self.goOn(after: "UC2.3/1.6a")
         case (.resolvingLink, .link(.rejected)):

@@ -18,14 +18,14 @@ struct Dashboard: Flow {
     var place: Place { .behindLock }
 
     mutating func start(_ facts: Facts) -> Turn {
-        self.present(self.page)
+        self.present(self.page, facts)
     }
 
     mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
         switch (self.page, action) {
-        case (.dashboard, .menu), (.settings, .back): return self.present(.menu)
-        case (.menu, .back): return self.present(.dashboard)
-        case (.menu, .settings): return self.present(.settings)
+        case (.dashboard, .menu), (.settings, .back): return self.present(.menu, facts)
+        case (.menu, .back): return self.present(.dashboard, facts)
+        case (.menu, .settings): return self.present(.settings, facts)
         case (.menu, .logOut): return .lock(.logOut)
         case (.settings, .changePIN): return .call(ChangePIN())
         case (.settings, .biometrics): return .call(ManageBiometrics())
@@ -35,7 +35,7 @@ struct Dashboard: Flow {
         }
     }
 
-    private mutating func present(_ page: Page) -> Turn {
+    private mutating func present(_ page: Page, _ facts: Facts) -> Turn {
         self.page = page
         switch page {
         case .dashboard:
@@ -46,16 +46,10 @@ struct Dashboard: Flow {
                     .offering((.settings, "UC7.1/1.2a"), (.logOut, "UC7.1/1.2b"), (.back, "UC7.1/1.2c"))
             )
         case .settings:
-            return .show(
-                Scene("UC7.1/1.3", .screen, .settings)
-                    .offering(
-                        (.changePIN, "UC7.1/1.3a"),
-                        (.biometrics, "UC7.1/1.3b"),
-                        (.deletionCode, "UC7.1/1.3c"),
-                        (.deleteData, "UC7.1/1.3d"),
-                        (.back, "UC7.1/1.3e")
-                    )
-            )
+            var scene = Scene("UC7.1/1.3", .screen, .settings)
+                .offering((.changePIN, "UC7.1/1.3a"), (.biometrics, "UC7.1/1.3b"))
+            if facts.offersDeletionCode { scene = scene.offering((.deletionCode, "UC7.1/1.3c")) }
+            return .show(scene.offering((.deleteData, "UC7.1/1.3d"), (.back, "UC7.1/1.3e")))
         }
     }
 }
