@@ -14,15 +14,16 @@ public struct TextReport: Sendable {
     /// One scenario.
     public func result(_ result: ScenarioResult) -> String {
         let name = "\(result.caseID)  \(result.title)"
+        let kept = result.folder.map { "      kept in \($0)\n" } ?? ""
         let time = self.dim("\(result.duration.secondsText) s")
         switch result.outcome {
         case .passed:
             let skips = result.skips.map { "      skipped, line \($0.line), \($0.step): \($0.reason)\n" }
-            return "\(self.green("passed")) \(name)  \(time)\n" + skips.joined()
+            return "\(self.green("passed")) \(name)  \(time)\n" + skips.joined() + kept
         case .skipped(let reason):
-            return "\(self.yellow("skipped")) \(name)  \(time)\n      \(reason)\n"
+            return "\(self.yellow("skipped")) \(name)  \(time)\n      \(reason)\n" + kept
         case .failed(let failure):
-            return "\(self.red("FAILED")) \(name)  \(time)\n" + self.failure(failure, result)
+            return "\(self.red("FAILED")) \(name)  \(time)\n" + self.failure(failure, result) + kept
         }
     }
 
@@ -47,7 +48,6 @@ public struct TextReport: Sendable {
         text += self.part("the screen", failure.screen)
         text += self.part("steps taken", failure.trace.isEmpty ? [] : Self.wrapped(failure.trace, width: 90))
         text += self.part("the server's log", failure.log)
-        if let folder = result.folder { text += self.part("kept in", [folder]) }
         return text
     }
 
