@@ -321,7 +321,7 @@ struct  Remotepin__V1__WalletReport
   Remotepin__V1__PinReport *pin;
   protobuf_c_boolean linked_to_recovery_code;
   /*
-   * one was given at registration; a revoked wallet's is destroyed
+   * one was given at registration
    */
   protobuf_c_boolean has_deletion_code;
   /*
