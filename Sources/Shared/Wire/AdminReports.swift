@@ -18,7 +18,7 @@ public struct WalletReport: Hashable, Sendable {
     public var solutionRevoked: Bool
     public var pin: PIN
     public var isLinkedToRecoveryCode: Bool
-    /// One was given at registration; a revoked wallet's is destroyed.
+    /// One was given at registration.
     public var hasDeletionCode: Bool
     /// As the wallet's next session gets them.
     public var features: Features
