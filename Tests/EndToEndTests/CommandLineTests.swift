@@ -82,6 +82,13 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("the examples of the help are lines that can be copied")
+    func help() async throws {
+        let drive = try await ServerProcess.run("wallet", ["help", "drive"])
+        #expect(drive.exitCode == 0 && drive.output.contains(#"printf '%s\n' '{"do":"launch"}'"#), "\(drive.output)")
+        #expect(try await ServerProcess.run("wallet", ["--help"]).output.contains("wallet run Tests/Scenarios/"))
+    }
+
     @Test("a copy of the device's storage opens nothing without the device, and burns no attempt")
     func copiedStorage() async throws {
         let server = try await self.lab.start()
