@@ -31,6 +31,8 @@ struct RunCommandTests {
             "\(failed.output)"
         )
         #expect(try await self.run(good, bad, "--filter", "good").exitCode == 0)
+        let json = try await self.run(good, "--json").output
+        #expect((try? JSONSerialization.jsonObject(with: Data(json.utf8))) is [String: Any], "\(json)")
         let report = "\(self.folder.path)/report.xml"
         #expect(try await self.run(self.folder.path, "--format", "junit", "--output", report).exitCode == 1)
         #expect(
@@ -52,7 +54,8 @@ struct RunCommandTests {
         let good = try self.scenario("good", "[launch]")
         #expect(try await self.run(good, "--check").exitCode == 0)
         for wrong in [
-            ["--format", "xml"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"], ["--filter", "nothing"],
+            ["--format", "xml"], ["--json", "--format", "tap"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
+            ["--filter", "nothing"],
         ] {
             #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")
         }

@@ -88,7 +88,7 @@ struct FormatTests {
         let scenario = try Scenario(yaml: yaml, path: "s.yaml")
         #expect(
             scenario.steps.map(\.text) == [
-                "kill app at_write: 1", "launch ", "kill app at_write: 2", "launch ", "kill app at_write: 3", "launch ",
+                "kill app at_write: 1", "launch", "kill app at_write: 2", "launch", "kill app at_write: 3", "launch",
             ]
         )
         #expect(self.problems(self.steps("- for each: {name: n, in: [1, 2], do: [lauch]}")).count == 1)

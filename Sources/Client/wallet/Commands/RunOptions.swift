@@ -88,8 +88,17 @@ struct RunTargetOptions: ParsableArguments {
 
 /// What is written about a run, and where.
 struct RunOutputOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("text, tap (version 14), junit or json.", valueName: "name"))
-    var format: ReportName = .text
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp("text, tap (version 14), junit or json; text by default.", valueName: "name")
+    )
+    var formatName: ReportName?
+
+    @Flag(help: "The same as --format json.")
+    var json = false
+
+    /// How the report is written.
+    var format: ReportName { self.json ? .json : self.formatName ?? .text }
 
     @Option(help: ArgumentHelp("Write the report here; a summary still goes to the terminal.", valueName: "file"))
     var output: String?
@@ -108,6 +117,12 @@ struct RunOutputOptions: ParsableArguments {
 
     @Flag(help: "Print the reference of keys.")
     var keys = false
+
+    func validate() throws {
+        guard !self.json || (self.formatName ?? .json) == .json else {
+            throw ValidationError("--json and another --format contradict each other: leave one out")
+        }
+    }
 
     /// Whether the format is asked for instead of a run.
     var writesFormat: Bool { self.schema || self.keys }
