@@ -11,7 +11,9 @@ extension Scenario {
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         } catch {
-            throw FormatError(problems: [FormatProblem(path: path, line: 0, key: "", message: "\(error)")])
+            // The problem names the path itself.
+            let message = error.description.replacing("\(path): ", with: "", maxReplacements: 1)
+            throw FormatError(problems: [FormatProblem(path: path, line: 0, key: "", message: message)])
         }
         try self.init(yaml: text, path: path)
     }
