@@ -65,6 +65,7 @@ struct PainterTests {
     @Test("a terminal that only prints gets no control sequence, one mark a digit, and no line for each second")
     func printing() {
         var painter = Painter(Screens.ascii)
+        #expect(painter.paint(Picture(.none), self.size).isEmpty, "before the launch there is nothing to print")
         var picture = Picture(Screens.openWithPIN)
         let first = painter.paint(picture, self.size)
         #expect(first.contains("Open app with PIN\n") && first.contains("f  Forgot PIN"))
@@ -76,6 +77,7 @@ struct PainterTests {
         picture.screen = Screens.blocked
         #expect(painter.paint(picture, self.size).contains("43 more seconds"))
         picture.screen.values["remainingMs"] = .number(41_000)
+        picture.screen.message = "app is blocked for 41 more seconds."
         #expect(painter.paint(picture, self.size).isEmpty)
         #expect(!first.contains("\u{1B}"))
     }

@@ -14,12 +14,12 @@ struct RendererTests {
         picture.typed = 2
         #expect(
             Screens.smallest.lines(picture) == [
-                "╭──────────────────────────────────────╮",
-                "│ Android 16       no network · locked │",
+                "╭ Android 16 ───── no network · locked ╮",
                 "│          Open app with PIN           │",
-                "│          Open with your PIN          │",
-                "│             ● ● ○ ○ ○ ○              │",
                 "│                                      │",
+                "│          Open with your PIN          │",
+                "│                                      │",
+                "│             ● ● ○ ○ ○ ○              │",
                 "│                                      │",
                 "│   i  Info                            │",
                 "│   f  Forgot PIN                      │",
@@ -76,6 +76,38 @@ struct RendererTests {
         }
     }
 
+    @Test("on the smallest terminal a system's prompt keeps its message, and its keys stand in one column")
+    func smallestSystemPrompt() {
+        var picture = Picture(Screens.prompt)
+        picture.selected = 0
+        #expect(
+            Screens.smallest.lines(picture)[2...7] == [
+                "│ ║         Unlock NL Wallet         ║ │",
+                "│ ║    Confirm with Fingerprint.     ║ │",
+                "│ ║                                  ║ │",
+                "│ ║ ›m Match  x Mismatch             ║ │",
+                "│ ║  p Passcode  w Wrong passcode    ║ │",
+                "│ ║  c Cancel                        ║ │",
+            ]
+        )
+    }
+
+    @Test(
+        "while a link is typed its end is in sight, and so is the way out",
+        arguments: [IncomingLink.Source.app, .externalScanner]
+    )
+    func link(from source: IncomingLink.Source) {
+        var picture = Picture(Screens.openWithPIN)
+        var link = Picture.LinkEntry()
+        link.text = "https://wallet.example.org/link/issuance/1"
+        link.source = source
+        picture.link = link
+        let lines = Screens.smallest.lines(picture)
+        #expect(lines[10].hasPrefix("Link: …") && lines[10].hasSuffix("/issuance/1_"))
+        #expect(lines[11].hasSuffix("Esc leave"))
+        #expect(Screens.smallest.text(picture).joined().contains("Esc leave"), "nor does q quit on paper")
+    }
+
     @Test("a block shows its clock, a deletion code its letters apart, wherever there is room")
     func values() {
         let wide = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain)
@@ -98,8 +130,8 @@ struct RendererTests {
                     let text = lines.joined(separator: "\n")
                     #expect(text.contains(screen.title), "\(screen.title) at \(columns)x\(rows)")
                     for entry in KeyMap(screen).entries {
-                        let word = entry.title.split(separator: " ")[0]
-                        #expect(text.contains("\(entry.key)  \(word)") || text.contains("\(entry.key) \(word)"))
+                        let words = [entry.title, entry.short].map { $0.split(separator: " ")[0] }
+                        #expect(text.contains("\(entry.key)  \(words[0])") || text.contains("\(entry.key) \(words[1])"))
                     }
                 }
             }
@@ -112,6 +144,10 @@ struct RendererTests {
             .lines(Picture(Screens.code))
         #expect(lines.joined().contains("40 columns and 12 rows"))
         #expect(!lines.joined().contains("NXPY"))
+        let tiny = Renderer(size: TerminalSize(columns: 20, rows: 6), palette: Screens.plain).lines(
+            Picture(Screens.code)
+        )
+        #expect(tiny[..<4] == ["This terminal is too", "small:", "40 columns and 12", "rows are needed."])
     }
 
     @Test("out of sight, nothing of the app is seen")

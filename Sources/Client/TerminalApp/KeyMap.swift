@@ -7,7 +7,16 @@ struct KeyMap: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         var key: Character
         var title: String
+        /// The title where there is little room.
+        var short: String
         var target: Target
+
+        init(key: Character, title: String, short: String? = nil, target: Target) {
+            self.key = key
+            self.title = title
+            self.short = short ?? title
+            self.target = target
+        }
     }
 
     enum Target: Hashable, Sendable {
@@ -47,9 +56,9 @@ struct KeyMap: Hashable, Sendable {
     }
 
     private static let presentations: [Entry] = [
-        Entry(key: "m", title: "Match: the owner's face or finger", target: .present(.match)),
-        Entry(key: "x", title: "Mismatch: somebody else's", target: .present(.mismatch)),
-        Entry(key: "p", title: "Passcode of the phone", target: .present(.passcode)),
+        Entry(key: "m", title: "Match: the owner's face or finger", short: "Match", target: .present(.match)),
+        Entry(key: "x", title: "Mismatch: somebody else's", short: "Mismatch", target: .present(.mismatch)),
+        Entry(key: "p", title: "Passcode of the phone", short: "Passcode", target: .present(.passcode)),
         Entry(key: "w", title: "Wrong passcode", target: .present(.wrongPasscode)),
         Entry(key: "c", title: "Cancel", target: .present(.cancel)),
     ]

@@ -1,9 +1,11 @@
 internal import HostSystem
+internal import WalletFlows
 
 /// Brings pictures to a terminal, and of each only what has changed.
 struct Painter {
     private let palette: Palette
     private var shown: [String] = []
+    private var printed: Picture?
     private var typed = 0
 
     init(_ palette: Palette) {
@@ -11,7 +13,10 @@ struct Painter {
     }
 
     /// The terminal shows nothing of ours any more.
-    mutating func forget() { self.shown = [] }
+    mutating func forget() {
+        self.shown = []
+        self.printed = nil
+    }
 
     /// What to write so that the terminal shows the picture.
     mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
@@ -32,10 +37,13 @@ struct Painter {
 
     /// The whole page where something else than the digits has changed; for those one mark each.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
+        guard !picture.screen.step.isEmpty else { return "" }
         defer { self.typed = picture.typed }
         var calm = picture
         calm.typed = 0
-        let lines = renderer.text(calm)
+        let change = Renderer.change(picture)
+        let lines = change == self.printed ? self.shown : renderer.text(calm)
+        self.printed = change
         if lines != self.shown {
             let isInLine = self.typed > 0
             self.shown = lines

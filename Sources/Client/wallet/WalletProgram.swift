@@ -1,12 +1,12 @@
 import ArgumentParser
 internal import HostSystem
 
-/// The wallet without a screen, for scripts and testers.
+/// The wallet for testers, in a terminal or for scripts and programs.
 @main
 struct WalletProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wallet",
-        abstract: "A wallet whose PIN is checked by a remote server, without a screen.",
+        abstract: "A wallet whose PIN is checked by a remote server.",
         discussion: """
             `app` shows the whole app in a terminal, `drive` is a phone for a program of yours, `run` plays scenarios \
             that testers write. Each of the others is one life of the app: it launches, locked, does what it is named for, prints the last screen and ends.

@@ -81,13 +81,15 @@ struct PageWriter {
     /// The actions with their keys, one below the other or side by side.
     func actions(_ keys: KeyMap) -> [Page.Line] {
         let glyphs = self.palette.glyphs
+        let isDense = self.density.rawValue >= Page.Density.dense.rawValue
         let entries = keys.entries.enumerated().map { index, entry in
             let isSelected = self.picture.selected == index
             let mark = isSelected ? String(glyphs.pointer) : " "
-            let title = Columns.harmless(entry.title, self.palette)
-            return (text: "\(mark) \(entry.key)  \(title) ", isSelected: isSelected)
+            let title = Columns.harmless(isDense ? entry.short : entry.title, self.palette)
+            let text = isDense ? "\(mark)\(entry.key) \(title) " : "\(mark) \(entry.key)  \(title) "
+            return (text: text, isSelected: isSelected)
         }
-        guard self.density.rawValue >= Page.Density.dense.rawValue else {
+        guard isDense else {
             return entries.map { entry in
                 let text = Columns.fit(entry.text, to: self.width, glyphs.ellipsis)
                 return Page.Line(text: text, style: entry.isSelected ? .selected : .plain)
@@ -95,11 +97,10 @@ struct PageWriter {
         }
         var lines: [Page.Line] = []
         for entry in entries {
-            let text = entry.text.replacing("  ", with: " ", maxReplacements: 2)
-            if let last = lines.last, Columns.width(last.text) + Columns.width(text) <= self.width {
-                lines[lines.count - 1].text += text
+            if let last = lines.last, Columns.width(last.text) + Columns.width(entry.text) <= self.width {
+                lines[lines.count - 1].text += entry.text
             } else {
-                lines.append(Page.Line(text: Columns.fit(text, to: self.width, glyphs.ellipsis)))
+                lines.append(Page.Line(text: Columns.fit(entry.text, to: self.width, glyphs.ellipsis)))
             }
         }
         return lines

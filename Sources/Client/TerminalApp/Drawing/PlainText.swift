@@ -4,8 +4,12 @@ internal import WalletFlows
 extension Renderer {
     /// The picture for a terminal that only prints: one line after the other, without boxes.
     ///
-    /// It is printed anew where it has changed; the countdown alone is no change, or it would fill the screen.
+    /// It is printed anew where it has changed (``change(_:)``).
     public func text(_ picture: Picture) -> [String] {
+        if let link = picture.link {
+            let text = Columns.harmless(link.text, self.palette)
+            return ["Link: \(text)_  [\(Self.keys(link).joined(separator: ", "))]"]
+        }
         var lines: [String] = []
         switch picture.place {
         case .background: lines.append("The app is in the background.")
@@ -25,8 +29,22 @@ extension Renderer {
             lines += (writer.upper + writer.actions(keys)).map(\.text)
         }
         if !picture.note.isEmpty { lines.append("(\(Columns.harmless(picture.note, self.palette)))") }
-        if let link = picture.link { lines.append("Link: \(Columns.harmless(link.text, self.palette))_") }
         lines.append("[\(Self.keys(picture).joined(separator: ", "))]")
         return lines
+    }
+
+    /// What has to differ before a picture is printed anew.
+    ///
+    /// A countdown, which the message says in words as well, is no change, nor are the digits of a PIN: either would fill
+    /// the screen.
+    static func change(_ picture: Picture) -> Picture {
+        var calm = picture
+        calm.typed = 0
+        calm.behind = nil
+        if calm.screen.values["remainingMs"] != nil {
+            calm.screen.values["remainingMs"] = .number(0)
+            calm.screen.message = ""
+        }
+        return calm
     }
 }

@@ -21,7 +21,8 @@ public struct Renderer: Sendable {
         var canvas = Canvas(self.size)
         guard self.size.columns >= Self.smallest.columns, self.size.rows >= Self.smallest.rows else {
             let lines = ["This terminal is too small:", "40 columns and 12 rows are needed."]
-            for (row, line) in lines.enumerated() { canvas.write(line, column: 0, row: row) }
+            let wrapped = lines.flatMap { Columns.wrap($0, to: max(1, self.size.columns)) }
+            for (row, line) in wrapped.enumerated() { canvas.write(line, column: 0, row: row) }
             return canvas
         }
         self.drawPhone(picture, on: &canvas)
@@ -40,6 +41,9 @@ public struct Renderer: Sendable {
             height: height
         )
     }
+
+    /// Whether the phone's own line stands in its frame: on a low terminal every row is needed for what the app says.
+    private var isLow: Bool { self.phone.height < 14 }
 
     private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.phone
@@ -64,11 +68,12 @@ public struct Renderer: Sendable {
     /// Below the phone's own line, with a column of air on both sides.
     private var content: Canvas.Area {
         let area = self.phone
+        let top = self.isLow ? 1 : 2
         return Canvas.Area(
             column: area.column + 2,
-            row: area.row + 2,
+            row: area.row + top,
             width: area.width - 4,
-            height: area.height - 3
+            height: area.height - top - 1
         )
     }
 
@@ -149,9 +154,16 @@ extension Renderer {
         let left = Columns.harmless(picture.phone, self.palette)
         let room = area.width - 4
         let name = Columns.fit(left, to: max(0, room - Columns.width(right) - 2), glyphs.ellipsis)
-        canvas.write(name, column: area.column + 2, row: area.row + 1, .dim)
+        let row = area.row + (self.isLow ? 0 : 1)
         let column = area.column + 2 + max(0, room - Columns.width(right))
-        canvas.write(right, column: column, row: area.row + 1, picture.isBusy ? .warning : .dim)
+        for (text, column, style) in [
+            (name, area.column + 2, Style.dim), (right, column, picture.isBusy ? .warning : .dim),
+        ] where !text.isEmpty {
+            // In the frame, a space on each side keeps it from the line.
+            let space = String(repeating: " ", count: Columns.width(text) + 2)
+            if self.isLow { canvas.write(space, column: column - 1, row: row) }
+            canvas.write(text, column: column, row: row, style)
+        }
     }
 
     /// The last two rows: what happened beside the screens or the link that is typed, and the keys.
@@ -159,12 +171,11 @@ extension Renderer {
         let glyphs = self.palette.glyphs
         let width = self.size.columns
         if let link = picture.link {
-            let from = link.source == .app ? "an app" : "a QR code, read by the camera"
+            let text = Columns.harmless(link.text, self.palette)
             let room = width - 7
-            let shown = String(Columns.harmless(link.text, self.palette).suffix(room))
+            let shown = text.count <= room ? text : glyphs.ellipsis + text.suffix(room - glyphs.ellipsis.count)
             canvas.write("Link: " + shown + "_", column: 0, row: self.size.rows - 2)
-            let keys = "Enter open  Tab from \(from)  Esc leave"
-            canvas.write(Columns.fit(keys, to: width, glyphs.ellipsis), column: 0, row: self.size.rows - 1, .dim)
+            canvas.write(Self.keys(link).joined(separator: "  "), column: 0, row: self.size.rows - 1, .dim)
             return
         }
         let note = Columns.fit(Columns.harmless(picture.note, self.palette), to: width, glyphs.ellipsis)
@@ -172,6 +183,11 @@ extension Renderer {
         let keys = Self.keys(picture).joined(separator: "  ")
         let text = Columns.fit(keys, to: width, glyphs.ellipsis)
         canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
+    }
+
+    /// The keys while a link is typed.
+    static func keys(_ link: Picture.LinkEntry) -> [String] {
+        ["Enter open", "Tab from \(link.source == .app ? "an app" : "QR code")", "Esc leave"]
     }
 
     /// The keys that no screen shows.

@@ -22,7 +22,7 @@ struct RunCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 everything was as expected · 1 something was not · 64 a file or an option is wrong · \
+              0 everything was as expected · 1 something was not · 64 a file or an option is wrong ·
               69 the server is not there · 130 interrupted
             """
     )

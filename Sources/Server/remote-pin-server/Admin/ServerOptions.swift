@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HostSystem
 internal import ServerSettings
 internal import Transport
 internal import Wire
@@ -24,6 +25,9 @@ struct ServerOptions: ParsableArguments {
         if let socket, self.lab == nil, self.config == nil { return socket }
         guard self.socket == nil, self.lab == nil || self.config == nil else {
             throw ValidationError("Name one of --lab, --config and --socket.")
+        }
+        if self.lab == nil, self.config == nil, !DurableFile.exists(ConfigurationOptions.absolute("server.yaml")) {
+            throw ValidationError("Which server? Name it with --lab DIR, --config FILE or --socket PATH.")
         }
         var options = ConfigurationOptions()
         options.folder = self.lab
