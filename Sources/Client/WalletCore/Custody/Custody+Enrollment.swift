@@ -69,10 +69,13 @@ extension Custody {
 
     /// Registers with a new pair of the entered PIN, and opens the first session.
     private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws(Failure) -> Outcome {
-        let id = PINKeyID.random()
-        let salt = SecretBytes.random(count: PINKey.saltByteCount)
+        var id = PINKeyID.random()
+        var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callTwice { link throws(Failure) in
-            try await self.registration(entry, id: id, salt: salt, enrollment, on: link)
+            // New for each sending: by its id the first session tells the one that was answered from a late duplicate.
+            id = .random()
+            salt = .random(count: PINKey.saltByteCount)
+            return try await self.registration(entry, id: id, salt: salt, enrollment, on: link)
         }
         switch result {
         case .register(let registration):
