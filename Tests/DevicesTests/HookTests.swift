@@ -40,8 +40,8 @@ struct HookTests {
     @Test(
         "whatever a program does wrong is a prompt that was sent away, and people are told why",
         arguments: [
-            ("echo nothing here >&2; exit 3", "nothing here"),
-            ("kill -9 $$", "it ended with"),
+            ("echo nothing here >&2; exit 3", "it ended with status 3: nothing here"),
+            ("kill -9 $$", "it ended with signal 9"),
             ("echo hello", "not one JSON object"),
             (#"echo '["confirmed"]'"#, "not one JSON object"),
             (#"echo '{"result":"confirmed"} {"result":"confirmed"}'"#, "not one JSON object"),
@@ -51,7 +51,7 @@ struct HookTests {
             (#"echo '{"outcome":"confirmed"}'"#, "lacks something"),
             (#"head -c 70000 /dev/zero; echo '{"result":"confirmed"}'"#, "more than 65536 bytes"),
             ("cat /dev/zero", "more than 65536 bytes"),
-            (#"echo '{"result":"confirmed"}'; exit 1"#, "it ended with"),
+            (#"echo '{"result":"confirmed"}'; exit 1"#, "it ended with status 1"),
             ("no-such-program-anywhere", "not found"),
         ]
     )

@@ -82,6 +82,67 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("with biometrics turned on commands open the app with them, or past them with the PIN")
+    func biometrics() async throws {
+        let server = try await self.lab.start()
+        let setup = try await self.phone.run(
+            "setup",
+            "--platform",
+            "ios",
+            "--biometrics",
+            "face",
+            "--sensor",
+            "match",
+            "--enable-biometrics",
+            "--code-written-down",
+            pins: [Self.pin]
+        )
+        #expect(setup.exitCode == 0 && setup.output.contains("UC2.1/1.4a"), "\(setup.output)")
+        let opened = try await self.phone.run("unlock", pins: ["864209"])
+        #expect(opened.exitCode == 0 && opened.output.contains("UC2.3/1.2a"), "no PIN was asked for: \(opened.output)")
+        #expect(try await self.phone.run("change-pin", pins: [Self.pin, "135790"]).exitCode == 0)
+        #expect(try await self.phone.run("show-deletion-code", pins: ["135790"]).exitCode == 0)
+        #expect(try await self.phone.run("unlock", "--sensor", "reject:1", pins: ["864209"]).exitCode == 10)
+        #expect(try await self.phone.run("setup", "--sensor", "match", pins: [Self.pin]).exitCode == 64)
+        for sensor in ["reject:1", "cancel"] {
+            #expect(try await self.phone.run("unlock", "--sensor", sensor, pins: ["135790"]).exitCode == 0)
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a setup skips a biometric that was not asked for, shows the code, and says where one was not accepted")
+    func offeredBiometrics() async throws {
+        let server = try await self.lab.start()
+        let skipped = try await self.phone.run(
+            "setup",
+            "--biometrics",
+            "fingerprint",
+            "--sensor",
+            "match",
+            pins: [Self.pin]
+        )
+        #expect(skipped.exitCode == 0 && skipped.output.contains("UC2.1/1.3b"), "\(skipped.output)")
+        #expect(skipped.output.contains("deletionCode"))
+        let refused = try await TestPhone(in: self.lab, "refused").run(
+            "setup",
+            "--biometrics",
+            "fingerprint",
+            "--sensor",
+            "cancel",
+            "--enable-biometrics",
+            pins: [Self.pin]
+        )
+        #expect(refused.exitCode == 18 && refused.output.contains("UC2.1/1.4b"), "\(refused.output)")
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("the examples of the help are lines that can be copied")
+    func help() async throws {
+        let drive = try await ServerProcess.run("wallet", ["help", "drive"])
+        #expect(drive.exitCode == 0 && drive.output.contains(#"printf '%s\n' '{"do":"launch"}'"#), "\(drive.output)")
+        #expect(try await ServerProcess.run("wallet", ["--help"]).output.contains("wallet run Tests/Scenarios/"))
+    }
+
     @Test("a copy of the device's storage opens nothing without the device, and burns no attempt")
     func copiedStorage() async throws {
         let server = try await self.lab.start()

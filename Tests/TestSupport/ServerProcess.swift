@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Lab
 
 /// Where the programs of this package were built, beside the tests that run.
 public enum Programs {
@@ -20,7 +20,7 @@ public struct ProgramRun: Sendable {
 /// The real server program in a process of its own.
 public final class ServerProcess: Sendable {
     private let process: Process
-    private let log: ProcessLog
+    private let log: ProgramOutput
     private let exit: ProcessExit
 
     /// This process's own, without the search for leaks at the end of a program built with the address sanitizer.
@@ -40,7 +40,7 @@ public final class ServerProcess: Sendable {
         process.arguments = arguments
         process.environment = self.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
-        let log = try ProcessLog(of: process)
+        let log = ProgramOutput(of: process)
         let exit = ProcessExit(of: process)
         try process.run()
         guard await log.waits(for: "ready") else {
@@ -50,7 +50,7 @@ public final class ServerProcess: Sendable {
         return ServerProcess(process: process, log: log, exit: exit)
     }
 
-    private init(process: Process, log: ProcessLog, exit: ProcessExit) {
+    private init(process: Process, log: ProgramOutput, exit: ProcessExit) {
         self.process = process
         self.log = log
         self.exit = exit
@@ -104,7 +104,7 @@ public final class ServerProcess: Sendable {
         process.arguments = arguments
         process.environment = self.environment
         process.standardInput = FileHandle.nullDevice
-        let log = try ProcessLog(of: process)
+        let log = ProgramOutput(of: process)
         let exit = ProcessExit(of: process)
         try process.run()
         await log.isClosed()
@@ -130,72 +130,5 @@ private final class ProcessExit: Sendable {
     func status() async -> Int32 {
         for await status in self.statuses { return status }
         return -1
-    }
-}
-
-/// Reads everything that a process writes, on a thread of its own, and wakes who waits for a word of it.
-private final class ProcessLog: Sendable {
-    private struct State {
-        var text = ""
-        var closed = false
-        var waiters: [(word: String?, continuation: CheckedContinuation<Bool, Never>)] = []
-    }
-
-    private let state = Mutex(State())
-
-    init(of process: Process) throws {
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        let reader = pipe.fileHandleForReading
-        Thread.detachNewThread { [self] in
-            while true {
-                let data = reader.availableData
-                if data.isEmpty { break }
-                self.append(String(decoding: data, as: UTF8.self))
-            }
-            self.close()
-        }
-    }
-
-    var text: String { self.state.withLock(\.text) }
-
-    /// Returns true once the log holds `word`, false when it ended without.
-    func waits(for word: String) async -> Bool { await self.wait(for: word) }
-
-    /// Returns when the process has closed its output.
-    func isClosed() async { _ = await self.wait(for: nil) }
-
-    private func wait(for word: String?) async -> Bool {
-        await withCheckedContinuation { continuation in
-            self.state.withLock { state in
-                if let word, state.text.contains(word) {
-                    continuation.resume(returning: true)
-                } else if state.closed {
-                    continuation.resume(returning: word == nil)
-                } else {
-                    state.waiters.append((word, continuation))
-                }
-            }
-        }
-    }
-
-    private func append(_ text: String) {
-        self.state.withLock { state in
-            state.text += text
-            let whole = state.text
-            for waiter in state.waiters {
-                if let word = waiter.word, whole.contains(word) { waiter.continuation.resume(returning: true) }
-            }
-            state.waiters.removeAll { $0.word.map(whole.contains) ?? false }
-        }
-    }
-
-    private func close() {
-        self.state.withLock { state in
-            state.closed = true
-            for waiter in state.waiters { waiter.continuation.resume(returning: waiter.word == nil) }
-            state.waiters = []
-        }
     }
 }

@@ -32,6 +32,11 @@ struct WordingTests {
         #expect(Set(same) == [.help, .info, .menu, .ok])
     }
 
+    @Test("in Dutch one of two ways is offered as one of them, not as both")
+    func either() {
+        #expect(Dutch(product: "P", now: .init(milliseconds: 0)).title(.either) == "Een van beide")
+    }
+
     @Test(
         "Dutch counts down in seconds under a minute, else in minutes rounded up",
         arguments: [

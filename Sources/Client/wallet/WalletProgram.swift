@@ -8,8 +8,8 @@ struct WalletProgram: AsyncParsableCommand {
         commandName: "wallet",
         abstract: "A wallet whose PIN is checked by a remote server, without a screen.",
         discussion: """
-            `app` shows the whole app in a terminal, `drive` is a phone for a program of yours. Each of the others is \
-            one life of the app: it launches, locked, does what it is named for, prints the last screen and ends.
+            `app` shows the whole app in a terminal, `drive` is a phone for a program of yours, `run` plays scenarios \
+            that testers write. Each of the others is one life of the app: it launches, locked, does what it is named for, prints the last screen and ends.
 
             EXAMPLES
 
@@ -33,11 +33,14 @@ struct WalletProgram: AsyncParsableCommand {
               A rooted phone, which is refused with exit code 14:
                 wallet setup --lab lab --home rooted --platform ios --rooted
 
+              A scenario against a real server of its own:
+                wallet run Tests/Scenarios/LTC46.yaml
+
             EXIT CODES
 
               0 done · 10 wrong PIN · 11 blocked for a time · 12 blocked for good · 13 revoked · 14 device insecure ·
               15 no internet · 16 server unreachable · 17 update needed · 18 cancelled or not accepted ·
-              64 usage · 70 internal · 75 the home is in use by another process
+              64 usage · 70 internal · 75 the home is in use by another process; `run` has its own (`wallet help run`)
             """,
         subcommands: [
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,

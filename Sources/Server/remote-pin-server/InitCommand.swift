@@ -15,7 +15,7 @@ struct InitCommand: AsyncParsableCommand {
             its operator knows has to be named in server.yaml, where every setting is explained.
 
             With --lab the folder is ready to be served: a test authority stands in for Google, Apple and a certificate \
-            authority, wallets use it with `wallet --lab DIR`, and its clock can be moved.
+            authority, wallets use it with `wallet app --lab DIR`, and its clock can be moved.
 
             What exists is never overwritten.
             """

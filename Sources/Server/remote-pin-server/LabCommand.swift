@@ -27,7 +27,7 @@ struct LabCommand: AsyncParsableCommand {
                 StandardStreams.writeOutput(
                     """
                     a lab for tests; in another terminal:
-                      wallet --lab \(lab.path) open
+                      wallet app --lab \(lab.path)
                       remote-pin-server admin clock advance 61s --lab \(lab.path)
                     its log: \(lab.logFile)
 

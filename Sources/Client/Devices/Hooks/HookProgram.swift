@@ -67,7 +67,7 @@ struct HookProgram: Sendable {
                 try? await execution.standardInputWriter.finish()
             }
             guard run.terminationStatus.isSuccess else {
-                let status = "\(run.terminationStatus)"
+                let status = Self.words(run.terminationStatus)
                 return .failure(.failed(status: status, lastLine: Self.lastLine(of: run.standardError)))
             }
             return .success(run.standardOutput)
@@ -86,6 +86,14 @@ struct HookProgram: Sendable {
             if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
         }
         return environment
+    }
+
+    /// How it ended, in words.
+    private static func words(_ status: TerminationStatus) -> String {
+        switch status {
+        case .exited(let code): "status \(code)"
+        case .signaled(let signal): "signal \(signal)"
+        }
     }
 
     /// What people are told of it: one line of printable characters.

@@ -11,7 +11,11 @@ extension Scenario {
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         } catch {
-            throw FormatError(problems: [FormatProblem(path: path, line: 0, key: "", message: "\(error)")])
+            // The problem names the file already.
+            let place = "\(path): "
+            let told = "\(error)"
+            let message = told.hasPrefix(place) ? String(told.dropFirst(place.count)) : told
+            throw FormatError(problems: [FormatProblem(path: path, line: 0, key: "", message: message)])
         }
         try self.init(yaml: text, path: path)
     }
@@ -87,7 +91,8 @@ extension Step {
             return nil
         }
         self.line = step.line
-        self.text = "\(name) \(located.value.words)"
+        let words = located.value.words
+        self.text = words.isEmpty ? name : "\(name) \(words)"
         self.action = action
     }
 }

@@ -1,6 +1,5 @@
 internal import Foundation
-internal import HostSystem
-internal import Synchronization
+internal import Lab
 
 /// A real `remote-pin-server` in a process of its own, and what it writes.
 final class ServerProgram: Sendable {
@@ -66,71 +65,4 @@ final class ServerProgram: Sendable {
 /// The environment of this process, as its children get it.
 private enum Environment {
     static var all: [String: String] { ProcessInfo.processInfo.environment }
-}
-
-/// Reads everything that a process writes, on a thread of its own, and wakes who waits for it.
-private final class ProgramOutput: Sendable {
-    private struct State {
-        var text = ""
-        var isClosed = false
-        var waiters: [(word: String?, continuation: CheckedContinuation<Bool, Never>)] = []
-    }
-
-    private let state = Mutex(State())
-
-    init(of process: Process) {
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        let reader = pipe.fileHandleForReading
-        Thread.detachNewThread { [self] in
-            while true {
-                let data = reader.availableData
-                if data.isEmpty { break }
-                self.append(String(decoding: data, as: UTF8.self))
-            }
-            self.close()
-        }
-    }
-
-    var text: String { self.state.withLock(\.text) }
-
-    /// True once the output holds the word, false where it ended without.
-    func waits(for word: String) async -> Bool { await self.wait(for: word) }
-
-    /// Returns when the process has closed its output, which it does by ending.
-    func isClosed() async { _ = await self.wait(for: nil) }
-
-    private func wait(for word: String?) async -> Bool {
-        await withCheckedContinuation { continuation in
-            self.state.withLock { state in
-                if let word, state.text.contains(word) {
-                    continuation.resume(returning: true)
-                } else if state.isClosed {
-                    continuation.resume(returning: word == nil)
-                } else {
-                    state.waiters.append((word, continuation))
-                }
-            }
-        }
-    }
-
-    private func append(_ text: String) {
-        self.state.withLock { state in
-            state.text += text
-            let whole = state.text
-            for waiter in state.waiters {
-                if let word = waiter.word, whole.contains(word) { waiter.continuation.resume(returning: true) }
-            }
-            state.waiters.removeAll { $0.word.map(whole.contains) ?? false }
-        }
-    }
-
-    private func close() {
-        self.state.withLock { state in
-            state.isClosed = true
-            for waiter in state.waiters { waiter.continuation.resume(returning: waiter.word == nil) }
-            state.waiters = []
-        }
-    }
 }

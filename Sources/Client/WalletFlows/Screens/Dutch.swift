@@ -138,7 +138,7 @@ struct Dutch {
         case .deletionCode: "Verwijdercode"
         case .devicePasscode: "Toegangscode van het toestel"
         case .disable: "Uitzetten"
-        case .either: "Allebei"
+        case .either: "Een van beide"
         case .enable: "Aanzetten"
         case .enterPassword: "Pincode invoeren"
         case .forgotPIN: "Pincode vergeten"

@@ -56,7 +56,7 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     }
 }
 
-/// Protected actions ask for the PIN twice in one life of the app: to unlock, and to confirm (PF2.4).
+/// Protected actions ask for the PIN twice in one life of the app: to unlock, where no biometric does, and to confirm (PF2.4).
 enum Protected {
     /// Unlocks, opens `destination` and confirms it with the same PIN; nil where unlocking did not succeed.
     static func open(
@@ -64,15 +64,17 @@ enum Protected {
         _ life: AppLife,
         _ pins: PINSource
     ) async throws(CommandFailure) -> Screen? {
-        let screen = try await life.launch()
-        guard screen.step != "UC1.1/1.1" else {
-            throw .usage("no wallet is set up here; `wallet setup` makes one")
-        }
-        guard screen.step == "UC2.3/1.3" else { return nil }
+        let screen = try await Unlocking.launch(life)
+        let isLocked = await life.phone.isLocked
+        guard !isLocked || screen.step == "UC2.3/1.3" else { return nil }
         let pin = try AppLife.sixDigits(try pins.next("PIN: "))
-        _ = try await life.enter(pin)
-        guard await !life.phone.isLocked else { return nil }
-        _ = try await life.open(destination)
+        if isLocked {
+            _ = try await life.enter(pin)
+            guard await !life.phone.isLocked else { return nil }
+        }
+        // Safe mode's prompt before a change of the PIN may be refused.
+        let opened = try await life.open(destination)
+        guard opened.step == "PF2.4/1.1" else { return opened }
         return try await life.enter(pin.enteredAgain())
     }
 }

@@ -27,7 +27,7 @@ struct DriveCommand: AsyncParsableCommand {
 
             EXAMPLE
 
-              printf '%s\n' '{"do":"launch"}' '{"do":"tap","action":"skip"}' | wallet drive --lab lab --home phone
+              printf '%s\\n' '{"do":"launch"}' '{"do":"tap","action":"skip"}' | wallet drive --lab lab --home phone
             """
     )
 

@@ -12,6 +12,9 @@ struct SetupCommand: AsyncParsableCommand {
             The phone makes a key in its hardware and has it attested; the server registers it with the PIN's public \
             key. The PIN itself never leaves the phone.
 
+            On a phone that knows a face or finger the app offers to unlock with it: that is skipped, or with \
+            --enable-biometrics turned on, and the phone answers its prompt as --sensor says.
+
             From --pin-fd or --pin-file one line is enough: the command enters it twice. A second line is the \
             repetition. The deletion code is shown again after each unlock until it is confirmed as written down with \
             --code-written-down, here or at an unlock.
@@ -25,6 +28,9 @@ struct SetupCommand: AsyncParsableCommand {
     @Flag(help: "Confirm that the deletion code was written down, once it was shown.")
     var codeWrittenDown = false
 
+    @Flag(help: "Turn on biometric unlock where it is offered; without this it is skipped.")
+    var enableBiometrics = false
+
     func run() async throws {
         try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
             let pins = try self.pins.source()
@@ -32,18 +38,26 @@ struct SetupCommand: AsyncParsableCommand {
             switch screen.step {
             case "UC1.1/1.1":
                 screen = try await self.choosePIN(life, pins)
-            case "UC2.3/1.3":
+            case _:
+                screen = try await Unlocking.pastBiometric(life, from: screen)
+                let isLocked = await life.phone.isLocked
+                guard !isLocked || screen.step == "UC2.3/1.3" else { return await life.status(reached: false) }
                 guard await life.phone.setup != .done else {
                     throw .usage("this wallet is set up already; `wallet wipe` deletes it")
                 }
-                let input = try AppLife.sixDigits(try pins.next("PIN: "))
-                screen = try await life.enter(input)
-            case _:
-                return await life.status(reached: false)
+                if isLocked {
+                    let input = try AppLife.sixDigits(try pins.next("PIN: "))
+                    screen = try await life.enter(input)
+                }
             }
-            screen = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
+            screen = try await SetupEnd.finish(
+                life,
+                from: screen,
+                writtenDown: self.codeWrittenDown,
+                enablesBiometrics: self.enableBiometrics
+            )
             let isUnlocked = await !life.phone.isLocked
-            return await life.status(reached: isUnlocked)
+            return await life.status(reached: isUnlocked && !SetupEnd.offersBiometrics(screen))
         }
     }
 
@@ -59,10 +73,19 @@ struct SetupCommand: AsyncParsableCommand {
     }
 }
 
-/// What is left of a setup once the PIN counts: a confirmation, and the deletion code.
+/// What is left of a setup once the PIN counts: the biometric, a confirmation, and the deletion code.
 enum SetupEnd {
-    static func finish(_ life: AppLife, from screen: Screen, writtenDown: Bool) async throws(CommandFailure) -> Screen {
+    /// Goes on as far as it can; a biometric that is refused leaves it where that is offered.
+    static func finish(
+        _ life: AppLife,
+        from screen: Screen,
+        writtenDown: Bool,
+        enablesBiometrics: Bool = false
+    ) async throws(CommandFailure) -> Screen {
         var screen = screen
+        if screen.step == "UC2.1/1.3" {
+            screen = try await life.perform(enablesBiometrics ? .enable : .skip)
+        }
         if screen.step == "UC2.1/1.5" {
             screen = try await life.perform(.next)
         }
@@ -70,5 +93,10 @@ enum SetupEnd {
             screen = try await life.perform(.writtenDown)
         }
         return screen
+    }
+
+    /// Whether the setup still waits for a biometric: the one held to the phone was not accepted.
+    static func offersBiometrics(_ screen: Screen) -> Bool {
+        screen.step == "UC2.1/1.3" || screen.step == "UC2.1/1.4"
     }
 }

@@ -7,8 +7,13 @@ internal import WalletFlows
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Open the wallet with its PIN.",
-        discussion: "Each call is one attempt. The server counts it before it looks at the PIN."
+        abstract: "Open the wallet with its PIN, or with the biometric that is turned on.",
+        discussion: """
+            Each call that enters a PIN is one attempt. The server counts it before it looks at the PIN.
+
+            Where biometrics are turned on the phone answers their prompt first, as --sensor or --biometric-hook says; the \
+            PIN is entered when the app asks for it then.
+            """
     )
 
     @OptionGroup var options: WalletOptions
@@ -33,14 +38,35 @@ struct UnlockCommand: AsyncParsableCommand {
 
 /// What the commands behind the PIN begin with.
 enum Unlocking {
-    /// Nil where the app does not come to ask for the PIN.
+    /// Nil where no biometric opens the app and it does not come to ask for the PIN.
     static func launchAndEnter(_ life: AppLife, _ pins: PINSource) async throws(CommandFailure) -> Screen? {
+        let screen = try await Self.launch(life)
+        guard await life.phone.isLocked else { return screen }
+        guard screen.step == "UC2.3/1.3" else { return nil }
+        let input = try AppLife.sixDigits(try pins.next("PIN: "))
+        return try await life.enter(input)
+    }
+
+    /// Launches the app of a wallet that is set up, and past a biometric that was not accepted goes to the PIN.
+    ///
+    /// Safe mode has no such way (UC2.3/6): there it ends at the warning.
+    static func launch(_ life: AppLife) async throws(CommandFailure) -> Screen {
         let screen = try await life.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }
-        guard screen.step == "UC2.3/1.3" else { return nil }
-        let input = try AppLife.sixDigits(try pins.next("PIN: "))
-        return try await life.enter(input)
+        return try await Self.pastBiometric(life, from: screen)
+    }
+
+    /// From a biometric that was not accepted to the PIN; any other screen stays.
+    static func pastBiometric(_ life: AppLife, from screen: Screen) async throws(CommandFailure) -> Screen {
+        var screen = screen
+        if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {
+            screen = try await life.perform(.close)
+        }
+        if screen.step == "UC2.3/5.2" {
+            screen = try await life.perform(.ok)
+        }
+        return screen
     }
 }
