@@ -111,6 +111,34 @@ struct BiometricLiesTests {
         #expect(try await phone.opens(with: TestPhone.oldPIN))
     }
 
+    @Test(
+        "a setup whose connection is lost takes no presence share from whoever answers next",
+        arguments: [false, true]
+    )
+    func unprovenShareInSetup(isLiar: Bool) async throws {
+        let phone = TestPhone()
+        phone.keychain.withState { $0.biometrics = .fingerprint }
+        phone.server.withState { state in
+            state.wantsSafeMode = true
+            state.losesNext = ["open session"]
+            guard isLiar else { return }
+            state.forge = { result in
+                switch result {
+                case .openSession(.active(var wallet)):
+                    wallet.presenceShare = .random()
+                    return .openSession(.active(wallet))
+                case .instruct(.pinValid): return .instruct(.pinValid(unlockShare: .random()))
+                case _: return result
+                }
+            }
+        }
+        let life = try TestLife(phone)
+        #expect(await life.perform(.enroll(TestLife.entry(TestPhone.oldPIN))) == .done)
+        #expect(await life.enable() == (isLiar ? .failed : .done))
+        phone.server.withState { $0.forge = nil }
+        #expect(try await phone.opens(with: TestPhone.oldPIN))
+    }
+
     @Test("after a revocation neither slot opens", arguments: [BiometricMode.fallback, .safe])
     func revoked(mode: BiometricMode) async throws {
         let phone = TestPhone()

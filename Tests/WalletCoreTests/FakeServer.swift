@@ -37,6 +37,10 @@ final class FakeServer: ServerDialer {
         /// ChangePin messages that were lost on their way and may still arrive.
         var late: [Late] = []
         var keepsLate = false
+        /// Calls, by name, whose next answer is lost with its connection.
+        var losesNext: Set<String> = []
+        /// Sees the wallets as they are when an answer is lost so.
+        var onLoss: (@Sendable ([WalletID: Record]) -> Void)?
         var calls: [String] = []
     }
 
@@ -116,6 +120,12 @@ final class FakeLine: ServerLine {
         }
         let result = self.answer(call)
         guard let answered = self.server.power.pass("answer \(call.name)"), !answered.isLast else { throw .lost }
+        let isLost = self.server.withState { state in
+            guard state.losesNext.remove(call.name) != nil else { return false }
+            state.onLoss?(state.records)
+            return true
+        }
+        guard !isLost else { throw .lost }
         guard let forge = self.server.withState(\.forge) else { return result }
         return forge(result)
     }

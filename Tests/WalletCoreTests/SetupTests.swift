@@ -1,4 +1,5 @@
 import Secrets
+import Synchronization
 import Testing
 import Vocabulary
 import WalletFlows
@@ -93,6 +94,27 @@ struct SetupTests {
         #expect(phone.server.withState { $0.calls.filter { $0 == "begin enrollment" }.count } == 2)
         phone.server.withState { $0.forge = nil }
         #expect(try await wallet.perform(.retry).step == "UC2.1/1.5")
+    }
+
+    @Test("a registration that was sent twice is made anew where the server took the first message last")
+    func lateRegistration() async throws {
+        let phone = TestPhone()
+        let wallet = try phone.wallet()
+        let server = phone.server
+        let first = Mutex<[WalletID: FakeServer.Record]?>(nil)
+        server.withState { state in
+            state.losesNext = ["register"]
+            state.forge = { result in
+                // The first message's wallet, as it was when its answer was lost; it comes back once, after the second.
+                guard case .register = result, let late = first.withLock({ $0.take() }) else { return result }
+                server.withState { $0.records = late }
+                return result
+            }
+            state.onLoss = { records in first.withLock { $0 = records } }
+        }
+        #expect(try await phone.choose(TestPhone.oldPIN, in: wallet).step == "UC2.1/1.5")
+        #expect(server.withState { $0.calls.filter { $0 == "register" }.count } == 3)
+        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
     }
 
     @Test("a token that was refused is replaced once")

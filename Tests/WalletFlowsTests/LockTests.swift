@@ -26,6 +26,21 @@ struct LockTests {
         #expect(app.trace.last == "UC2.3/1.7a")
     }
 
+    @Test("what a person answers outside the app does not end the time for which it is out of sight")
+    func answeredInBackground() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        app.unlock()
+        #expect(app.tap(.obtain) == "ask obtain PID")
+        app.background()
+        app.wait(60)
+        app.answer(.pid(nil))
+        app.wait(240)
+        #expect(app.timeDue() == "not offered")
+        #expect(app.resume() == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+    }
+
     @Test("a clock that was set back in the background locks as well")
     func clockSetBack() {
         var app = AppUnderTest.atDashboard()

@@ -48,6 +48,14 @@ struct WordingTests {
         #expect(Dutch.countdown(.milliseconds(expected.0)) == expected.1)
     }
 
+    @Test("the longest time that a server can say is written like any other")
+    func longestTime() {
+        let longest = Duration.milliseconds(Int64.max)
+        #expect(LongTime(longest) == .days(106_751_991_167))
+        #expect(Countdown(longest) == .minutes(153_722_867_280_913))
+        #expect(LongTime(Duration.milliseconds(3_600_001)) == .hours(2))
+    }
+
     @Test("languages are known by their codes")
     func codes() {
         #expect(Wording.Language.allCases.map(\.rawValue) == ["en", "nl"])

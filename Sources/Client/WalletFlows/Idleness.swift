@@ -13,6 +13,11 @@ struct Idleness: Sendable {
         self.hiddenSince = nil
     }
 
+    /// The person answered something, perhaps outside the app: use, which brings an app that is out of sight no nearer.
+    mutating func answered(at now: Timestamp) {
+        self.usedAt = now
+    }
+
     /// The app came back and shows what it showed, which is no use by itself.
     mutating func comeBack() {
         self.hiddenSince = nil

@@ -69,15 +69,19 @@ extension Custody {
 
     /// Registers with a new pair of the entered PIN, and opens the first session.
     private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws(Failure) -> Outcome {
-        let id = PINKeyID.random()
-        let salt = SecretBytes.random(count: PINKey.saltByteCount)
+        var id = PINKeyID.random()
+        var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callTwice { link throws(Failure) in
-            try await self.registration(entry, id: id, salt: salt, enrollment, on: link)
+            // New for each sending: by its id the first session tells the one that was answered from a late duplicate.
+            id = .random()
+            salt = .random(count: PINKey.saltByteCount)
+            return try await self.registration(entry, id: id, salt: salt, enrollment, on: link)
         }
         switch result {
         case .register(let registration):
+            let answeredOn = self.link
             try self.keep(registration, entry, id: id, salt: salt, walletID: enrollment.walletID.value)
-            return try await self.openFirstSession()
+            return try await self.openFirstSession(after: answeredOn, entry)
         case .refused(let refusal) where refusal.reason == .challengeInvalid:
             return .beginAnew(Failure(refusal))
         case .refused(let refusal):
@@ -157,7 +161,10 @@ extension Custody {
     }
 
     /// Until here a late duplicate of the registration may still replace it; the session says which one counts.
-    private func openFirstSession() async throws(Failure) -> Outcome {
+    ///
+    /// - Parameter registering: Where the registration was answered. Whoever answers there gave the wallet its unlock share;
+    ///   on any other connection the presence share has yet to be proven.
+    private func openFirstSession(after registering: Link?, _ entry: PINEntry) async throws(Failure) -> Outcome {
         let opening: Opening
         do throws(Failure) {
             opening = try await self.ownSession()
@@ -168,8 +175,13 @@ extension Custody {
         switch opening {
         case .active(let link):
             if self.store.state.registration?.hadSession == true {
-                // Whoever answers here made the registration; there is nobody else to compare with yet.
-                self.unlocked?.presenceShare = link.session?.presenceShare
+                if link === registering {
+                    self.unlocked?.presenceShare = link.session?.presenceShare
+                } else {
+                    // A right PIN costs nothing. What it does not prove now, the next one does: until then no biometric
+                    // slot can be made.
+                    _ = try? await self.checkPIN(entry)
+                }
                 return .done
             }
             self.lock()

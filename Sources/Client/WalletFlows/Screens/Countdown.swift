@@ -6,8 +6,8 @@ enum Countdown: Hashable {
     case minutes(Int64)
 
     init(_ remaining: Duration) {
-        let seconds = max(0, (remaining.milliseconds + 999) / 1000)
-        self = seconds < 60 ? .seconds(seconds) : .minutes((seconds + 59) / 60)
+        let seconds = max(0, remaining.milliseconds.dividedRoundingUp(by: 1000))
+        self = seconds < 60 ? .seconds(seconds) : .minutes(seconds.dividedRoundingUp(by: 60))
     }
 }
 
@@ -17,7 +17,15 @@ enum LongTime: Hashable {
     case days(Int64)
 
     init(_ duration: Duration) {
-        let hours = max(1, (duration.milliseconds + 3_599_999) / 3_600_000)
+        let hours = max(1, duration.milliseconds.dividedRoundingUp(by: 3_600_000))
         self = hours < 48 ? .hours(hours) : .days(hours / 24)
+    }
+}
+
+extension Int64 {
+    /// Without the sum that a number near the greatest one would overflow: a server may say any.
+    fileprivate func dividedRoundingUp(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
+        return remainder > 0 ? quotient + 1 : quotient
     }
 }
