@@ -28,6 +28,13 @@ struct KeyMapTests {
         #expect(!keys.takesPIN)
     }
 
+    @Test("right after a PIN no digit selects anything: one digit too many deletes no wallet")
+    func afterPIN() {
+        let keys = KeyMap(Screens.blocked, followsPIN: true)
+        #expect(keys.entries.count == 4 && keys.entries.allSatisfy { ("a"..."z").contains($0.key) })
+        for digit in "0123456789" { #expect(keys.target(of: digit) == nil) }
+    }
+
     @Test("every key of every action differs, however the actions are called", arguments: [true, false])
     func distinct(takesPIN: Bool) {
         let actions = Array(ActionID.allCases.prefix(9)).map { ($0, "Back") }

@@ -33,12 +33,15 @@ struct KeyMap: Hashable, Sendable {
         ("b", "background"), ("l", "link"), ("q", "quit"),
     ]
 
-    init(_ screen: Screen) {
+    /// - Parameter followsPIN: Whether a PIN was the last thing entered: a digit too many must then select nothing, and
+    ///   least of all a deletion.
+    init(_ screen: Screen, followsPIN: Bool = false) {
         self.takesPIN = screen.inputs.contains { $0.id == "pin" }
         if screen.inputs.contains(where: { $0.id == "biometric" }) {
-            self.entries = Self.presentations + Self.numbered(screen.actions)
+            self.entries = Self.presentations
         } else {
-            self.entries = self.takesPIN ? Self.lettered(screen.actions) : Self.numbered(screen.actions)
+            self.entries =
+                self.takesPIN || followsPIN ? Self.lettered(screen.actions) : Self.numbered(screen.actions)
         }
     }
 
@@ -70,7 +73,7 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// The first letter of each title that is still free: digits are the PIN's.
+    /// The first letter of each title that is still free, where digits are a PIN's.
     private static func lettered(_ actions: [Screen.Action]) -> [Entry] {
         var taken = Set(Self.phoneKeys.map(\.key))
         return actions.compactMap { action in

@@ -22,6 +22,8 @@ public struct Picture: Hashable, Sendable {
     public var isBusy = false
     /// How many digits of a PIN were typed.
     public var typed = 0
+    /// Whether a PIN was the last thing entered.
+    public var followsPIN = false
     /// Which of the actions is pointed at.
     public var selected: Int?
     /// A link that is being typed.
@@ -32,6 +34,9 @@ public struct Picture: Hashable, Sendable {
     public init(_ screen: Screen) {
         self.screen = screen
     }
+
+    /// The keys of the screen that is there.
+    var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
 
     /// A link that is being typed, and who is said to have handed it over.
     public struct LinkEntry: Hashable, Sendable {

@@ -167,7 +167,7 @@ extension TerminalApp {
     }
 
     private func pressOnScreen(_ key: Key) {
-        let keys = KeyMap(self.picture.screen)
+        let keys = self.picture.keys
         switch key {
         case .character(let byte):
             if keys.takesPIN, (0x30...0x39).contains(byte) { return self.type(byte) }
@@ -194,6 +194,7 @@ extension TerminalApp {
     }
 
     private func hit(_ target: KeyMap.Target) {
+        self.picture.followsPIN = false
         switch target {
         case .action(let action): self.begin { (phone) throws(PhoneError) in try await phone.tap(action) }
         case .present(let presentation):
@@ -209,6 +210,7 @@ extension TerminalApp {
         let input = self.digits.withBytes { PINInput(typed: $0) }
         self.digits.removeAll()
         self.picture.typed = 0
+        self.picture.followsPIN = true
         self.begin { (phone) throws(PhoneError) in try await phone.enter(input) }
     }
 

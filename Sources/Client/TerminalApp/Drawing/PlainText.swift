@@ -18,7 +18,6 @@ extension Renderer {
             if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) asks]") }
             var calm = picture.screen
             calm.values["remainingMs"] = nil
-            let keys = KeyMap(calm)
             let writer = PageWriter(
                 screen: calm,
                 picture: picture,
@@ -26,7 +25,7 @@ extension Renderer {
                 palette: self.palette,
                 density: .tight
             )
-            lines += (writer.upper + writer.actions(keys)).map(\.text)
+            lines += (writer.upper + writer.actions(picture.keys)).map(\.text)
         }
         if !picture.note.isEmpty { lines.append("(\(Columns.harmless(picture.note, self.palette)))") }
         lines.append("[\(Self.keys(picture).joined(separator: ", "))]")

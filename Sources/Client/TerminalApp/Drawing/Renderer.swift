@@ -83,7 +83,7 @@ public struct Renderer: Sendable {
         let page = Page(
             screen,
             picture,
-            KeyMap(screen),
+            KeyMap(screen, followsPIN: picture.followsPIN),
             width: area.width,
             height: area.height - top,
             self.palette
@@ -105,7 +105,7 @@ public struct Renderer: Sendable {
         let phone = self.content
         let margin = phone.width >= 44 ? 2 : 0
         let width = phone.width - 2 * margin
-        let page = Page(screen, picture, KeyMap(screen), width: width - 4, height: phone.height - 2, self.palette)
+        let page = Page(screen, picture, picture.keys, width: width - 4, height: phone.height - 2, self.palette)
         let gap = page.upper.count + page.lower.count + 2 < phone.height ? 1 : 0
         let height = min(phone.height, page.upper.count + page.lower.count + 2 + gap)
         let area = Canvas.Area(
@@ -195,7 +195,7 @@ extension Renderer {
         var keys = KeyMap.phoneKeys.map { key, title in
             key == "b" && picture.place != .inFront ? "b open" : "\(key) \(title)"
         }
-        if picture.place == .inFront, KeyMap(picture.screen).wayBack != nil { keys.insert("Esc back", at: 0) }
+        if picture.place == .inFront, picture.keys.wayBack != nil { keys.insert("Esc back", at: 0) }
         return keys
     }
 }
