@@ -44,6 +44,19 @@ struct AdminTests {
         }
     }
 
+    @Test("a stopped listener's socket is gone, and stopping it again leaves its successor's")
+    func successor() async throws {
+        let first = try await AdminListener.bind(path: self.path)
+        first.stop()
+        #expect(!FileManager.default.fileExists(atPath: self.path))
+        let second = try await AdminListener.bind(path: self.path)
+        first.stop()
+        #expect(FileManager.default.fileExists(atPath: self.path))
+        second.stop()
+        await first.serve(Self.carryOut)
+        await second.serve(Self.carryOut)
+    }
+
     @Test("a file that is no socket is left alone, and a long path is refused")
     func paths() async throws {
         let file = try self.folder.write("precious", to: "file")

@@ -24,7 +24,7 @@ public final class AdminListener: Sendable {
         let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
         let socket = try UnixSocket(boundTo: path)
         do {
-            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get())
+            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
             return AdminListener(listener)
         } catch {
             throw ListenError(error, address: path)
@@ -48,7 +48,7 @@ public final class AdminListener: Sendable {
         }
     }
 
-    /// Takes no more commands; the one that is being carried out is still answered.
+    /// Takes no more commands and removes the socket; the command that is being carried out is still answered.
     public func stop() {
         self.listener.stop()
     }

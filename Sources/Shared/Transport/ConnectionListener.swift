@@ -17,6 +17,8 @@ final class ConnectionListener: Sendable {
         var connections: [ObjectIdentifier: FrameChannel] = [:]
         var admission: Admission
         var channel: (any Channel)?
+        /// The Unix socket's file, until it is removed.
+        var path: String?
         var isStopped = false
     }
 
@@ -92,8 +94,11 @@ final class ConnectionListener: Sendable {
     }
 
     /// Takes over the bound socket, which ``stop()`` closes.
-    func listen(on channel: any Channel) {
-        self.state.withLock { $0.channel = channel }
+    ///
+    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing would not be enough: a child
+    ///   process that is just being started holds a copy of the socket, on which the kernel goes on accepting.
+    func listen(on channel: any Channel, at path: String? = nil) {
+        self.state.withLock { ($0.channel, $0.path) = (channel, path) }
     }
 
     /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation; returns when all have ended.
@@ -116,11 +121,13 @@ final class ConnectionListener: Sendable {
 
     /// Accepts no more connections and gives no more requests; what is being answered is still sent.
     func stop() {
-        let (channel, connections) = self.state.withLock { state in
+        let (channel, path, connections) = self.state.withLock { state in
             state.isStopped = true
-            return (state.channel, Array(state.connections.values))
+            // Taken, not read: a second stop must not remove what the next listener made.
+            return (state.channel, state.path.take(), Array(state.connections.values))
         }
         self.source.finish()
+        if let path { UnixSocket.remove(path) }
         channel?.close(promise: nil)
         for connection in connections { connection.stop() }
     }

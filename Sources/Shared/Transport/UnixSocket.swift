@@ -43,6 +43,11 @@ struct UnixSocket: ~Copyable {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .addressInUse(path) }
+        Self.remove(path)
+    }
+
+    /// Removes the file, so that nobody finds the socket any more.
+    static func remove(_ path: String) {
         unsafe unlink(path)
     }
 
