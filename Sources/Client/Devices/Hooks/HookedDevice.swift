@@ -3,7 +3,7 @@ public import Presence
 public import Vocabulary
 
 /// A simulated phone of which programs do a part: whatever no hook stands for is the simulated phone's.
-public final class HookedDevice: Device {
+public final class HookedDevice: DeviceWrapper {
     private let device: SimulatedDevice
     private let biometric: BiometricHook?
     private let key: KeyHook?
@@ -22,19 +22,11 @@ public final class HookedDevice: Device {
         }
     }
 
-    public var platform: Platform { self.device.platform }
-    public var osVersion: String { self.device.osVersion }
-    public var model: String { self.device.model }
-    public var isRooted: Bool { self.device.isRooted }
-    public var hasNetwork: Bool { self.device.hasNetwork }
-    public var appID: String { self.device.appID }
-    public var appVersion: String { self.device.appVersion }
+    public var wrapped: any Device { self.device }
     public var hasKey: Bool {
         self.key == nil ? self.device.hasKey : DurableFile.exists(self.device.files.path(.keyHandle))
     }
 
-    public var biometrics: BiometricSupport { self.device.biometrics }
-    public var hasPasscode: Bool { self.device.hasPasscode }
     public var answersPrompts: Bool { self.biometric != nil || self.device.answersPrompts }
     public var keychain: any Keychain {
         SimulatedKeychain(device: self.device, asking: self.biometric ?? self.device)

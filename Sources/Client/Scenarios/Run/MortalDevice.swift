@@ -6,46 +6,38 @@ internal import Vocabulary
 /// The phone of an app whose process may die: what a dead process asks for does not happen.
 ///
 /// Everything else is the device's own.
-struct MortalDevice: Device {
-    private let device: any Device
+struct MortalDevice: DeviceWrapper {
+    let wrapped: any Device
     private let fate: MortalDisk.Fate
 
     init(_ device: any Device, _ fate: MortalDisk.Fate) {
-        self.device = device
+        self.wrapped = device
         self.fate = fate
     }
 
-    var platform: Platform { self.device.platform }
-    var osVersion: String { self.device.osVersion }
-    var model: String { self.device.model }
-    var isRooted: Bool { self.device.isRooted }
-    var hasNetwork: Bool { self.device.hasNetwork && !self.fate.isDead }
-    var appID: String { self.device.appID }
-    var appVersion: String { self.device.appVersion }
-    var hasKey: Bool { self.device.hasKey }
-    var biometrics: BiometricSupport { self.device.biometrics }
-    var hasPasscode: Bool { self.device.hasPasscode }
-    var answersPrompts: Bool { self.device.answersPrompts }
-    var keychain: any Keychain { MortalKeychain(self.device.keychain, self.fate) }
+    var hasNetwork: Bool { self.wrapped.hasNetwork && !self.fate.isDead }
+    var keychain: any Keychain { MortalKeychain(self.wrapped.keychain, self.fate) }
 
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
-        guard !self.fate.isDead else { throw .storage("the process has died") }
-        return try await self.device.authenticate(prompt, presentation)
+        try await self.alive().authenticate(prompt, presentation)
     }
 
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
-        guard !self.fate.isDead else { throw .storage("the process has died") }
-        return try await self.device.createKey(challenge: challenge)
+        try await self.alive().createKey(challenge: challenge)
     }
 
     func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
-        guard !self.fate.isDead else { throw .storage("the process has died") }
-        return try await self.device.prove(statement: statement)
+        try await self.alive().prove(statement: statement)
     }
 
     func deleteKey() async throws(DeviceError) {
+        try await self.alive().deleteKey()
+    }
+
+    /// The device, as long as the process lives.
+    private func alive() throws(DeviceError) -> any Device {
         guard !self.fate.isDead else { throw .storage("the process has died") }
-        try await self.device.deleteKey()
+        return self.wrapped
     }
 }
 

@@ -20,7 +20,7 @@ final class ServerProgram: Sendable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = arguments
-        process.environment = Environment.all.merging(environment) { $1 }
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         let output = ProgramOutput(of: process)
         do {
@@ -60,9 +60,4 @@ final class ServerProgram: Sendable {
 
     /// Waits until it has ended.
     func ended() async { await self.output.isClosed() }
-}
-
-/// The environment of this process, as its children get it.
-private enum Environment {
-    static var all: [String: String] { ProcessInfo.processInfo.environment }
 }

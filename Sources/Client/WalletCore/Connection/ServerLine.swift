@@ -21,6 +21,11 @@ public protocol ServerLine: Sendable {
 extension ServerLine {
     /// One after the other: the same answers, later.
     public func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
+        await self.callOneByOne(calls)
+    }
+
+    /// Sends each call when the one before it was answered.
+    func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
         var results: [Result<CallResult, LineError>] = []
         for call in calls {
             do throws(LineError) {

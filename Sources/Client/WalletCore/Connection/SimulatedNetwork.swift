@@ -94,15 +94,7 @@ private final class SimulatedLine: ServerLine {
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
         let profile = self.device.profile
         if profile.network == .on, profile.conditions.isEmpty { return await self.line.callInOrder(calls) }
-        var results: [Result<CallResult, LineError>] = []
-        for call in calls {
-            do throws(LineError) {
-                results.append(.success(try await self.call(call)))
-            } catch {
-                results.append(.failure(error))
-            }
-        }
-        return results
+        return await self.callOneByOne(calls)
     }
 
     func close() async {

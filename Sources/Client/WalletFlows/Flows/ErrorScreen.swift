@@ -56,7 +56,7 @@ struct ErrorScreen: Flow {
     }
 }
 
-/// What Help shows everywhere, for now.
+/// What Help shows everywhere (flows.md, "Help").
 struct UnderConstruction: Flow {
     let step: StepID
 
