@@ -18,6 +18,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -171,6 +172,37 @@ let client: [Target] = [
         ],
         path: "Sources/Client/wallet"
     ),
+    .target(name: "VerdictOracle", dependencies: ["Vocabulary"], path: "Sources/Client/VerdictOracle"),
+    .target(name: "LoadPlan", dependencies: ["Spelling", "Vocabulary", yams], path: "Sources/Client/LoadPlan"),
+    .target(
+        name: "LoadReport",
+        dependencies: ["Spelling", "Vocabulary", histogram],
+        path: "Sources/Client/LoadReport"
+    ),
+    .target(
+        name: "LoadFleet",
+        dependencies: [
+            "Evidence", "HostSystem", "Lab", "Secrets", "Statements", "Transport", "VerdictOracle", "Vocabulary",
+            "Wire", crypto,
+        ],
+        path: "Sources/Client/LoadFleet"
+    ),
+    .target(
+        name: "LoadRun",
+        dependencies: [
+            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Transport", "VerdictOracle", "Vocabulary",
+            "Wire",
+        ],
+        path: "Sources/Client/LoadRun"
+    ),
+    .executableTarget(
+        name: "pin-load",
+        dependencies: [
+            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
+            "VerdictOracle", "Vocabulary", argumentParser, unixSignals,
+        ],
+        path: "Sources/Client/pin-load"
+    ),
 ]
 
 // One test target for each target that it tests, and those that look at the whole.
@@ -247,6 +279,23 @@ let tests: [Target] = [
             "HostSystem", "Lab", "Scenarios", "ServerSettings", "TestSupport", yams, "remote-pin-server",
         ]
     ),
+    .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
+    .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
+    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary"]),
+    .testTarget(
+        name: "LoadFleetTests",
+        dependencies: [
+            "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
+            "Vocabulary", "Wire", "remote-pin-server",
+        ]
+    ),
+    .testTarget(
+        name: "LoadRunTests",
+        dependencies: [
+            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "TestSupport", "Transport",
+            "VerdictOracle", "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+        ]
+    ),
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
@@ -275,6 +324,7 @@ let package = Package(
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "wallet", targets: ["wallet"]),
+        .executable(name: "pin-load", targets: ["pin-load"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),
     ],
     dependencies: [
@@ -284,6 +334,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
