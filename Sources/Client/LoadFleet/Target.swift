@@ -118,12 +118,21 @@ public struct Target: Sendable {
     }
 
     /// A new connection on which nothing was said yet.
+    ///
+    /// - Parameter source: the address of this machine that it comes from; nil for the system's choice.
     public func connect(
         tls: TLSClientContext,
-        timeout: Duration
+        timeout: Duration,
+        from source: String? = nil
     ) async throws(FleetFailure) -> ClientConnection {
         do throws(ConnectError) {
-            return try await ClientConnection.connect(host: self.host, port: self.port, tls: tls, timeout: timeout)
+            return try await ClientConnection.connect(
+                host: self.host,
+                port: self.port,
+                tls: tls,
+                timeout: timeout,
+                from: source
+            )
         } catch {
             throw .connect(error)
         }
