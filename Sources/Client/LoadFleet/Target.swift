@@ -138,6 +138,9 @@ public struct Target: Sendable {
         }
     }
 
+    /// Throws where no wallet can be registered for want of an authority.
+    public func requireAuthority() throws(Problem) { _ = try self.authority() }
+
     /// The authority that phones' evidence is signed with.
     func authority() throws(Problem) -> LabAuthority {
         guard let folder = self.authorityFolder else { throw .noAuthority }

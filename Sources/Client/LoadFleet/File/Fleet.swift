@@ -190,7 +190,9 @@ public final class Fleet: Sendable {
         do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
     }
 
-    /// Writes that all has reached the disk; nothing may be changed afterwards. The lock goes with the value.
+    /// Writes that all has reached the disk; nothing may be changed afterwards.
+    ///
+    /// The lock goes with the value.
     public func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
             guard !state.isClosed else { return }

@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// One wallet in the file: what the server chose, and what changes. Everything else comes from the seed.
+/// One wallet in the file: what the server chose, and what changes; all else comes from the seed.
 ///
 ///     offset   0  wallet id                 16
 ///             16  share's check value       16   its first half

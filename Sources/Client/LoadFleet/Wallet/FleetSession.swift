@@ -5,7 +5,7 @@ public import Transport
 public import Vocabulary
 public import Wire
 
-/// A wallet's session, on a connection of its own. One instruction at a time.
+/// A wallet's session, on a connection of its own: one instruction at a time.
 public final class FleetSession: Sendable {
     public let wallet: FleetWallet
     public let connection: ClientConnection
