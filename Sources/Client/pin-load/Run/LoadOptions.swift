@@ -26,8 +26,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A course instead: `30s:100,2m:500` ramps to 100 and 500 connections, `10s:=2000` jumps there and stays, \
-            `1m` stays where it is; with /s, as in 500/s, they are checks per second.",
+            "A course instead: `30s:100,2m:500` ramps to 100 and 500 connections, `10s:=2000` jumps there and stays, "
+                + "`1m` stays where it is; with /s, as in 500/s, they are checks per second.",
             valueName: "stages"
         )
     )
@@ -60,8 +60,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. \
-            resumed: as new, TLS resumed with a ticket.",
+            "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. "
+                + "resumed: as new, TLS resumed with a ticket.",
             valueName: "use"
         )
     )
@@ -85,8 +85,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Wrong PINs in a row for one wallet, then a right one takes their place. One less than a round has, so that a \
-            run does not block its own wallets; no limit with --pick single.",
+            "Wrong PINs in a row for one wallet, then a right one takes their place. One less than a round has, so that a "
+                + "run does not block its own wallets; no limit with --pick single.",
             valueName: "n"
         )
     )

@@ -7,8 +7,8 @@ struct ReportOptions: ParsableArguments {
     @Option(
         name: .customLong("threshold"),
         help: ArgumentHelp(
-            "What must hold at the end, or the exit code is 99; may be repeated: p99<20ms, errors<0.1%, unexpected==0, \
-            rate>5000, unlock.p99.9<50ms, service.p99<5ms, unsent==0, violations==0.",
+            "What must hold at the end, or the exit code is 99; may be repeated: p99<20ms, errors<0.1%, unexpected==0, "
+                + "rate>5000, unlock.p99.9<50ms, service.p99<5ms, unsent==0, violations==0.",
             valueName: "condition"
         )
     )
@@ -19,8 +19,8 @@ struct ReportOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the result goes, by its ending: .json, .html, .csv, .hgrm, .hlog or .txt; a folder gets all of them. May \
-            be repeated.",
+            "Where the result goes, by its ending: .json, .html, .csv, .hgrm, .hlog or .txt; a folder gets all of them. May "
+                + "be repeated.",
             valueName: "path"
         ),
         completion: .file()

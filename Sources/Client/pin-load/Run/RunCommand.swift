@@ -147,7 +147,10 @@ extension CommandFailure {
         case .target(let problem): self.init(.usage, problem.description)
         case .interrupted: self.init(.interrupted, error.description)
         case .server(.connect(.refused), _), .server(.connect(.noRoute), _), .server(.connect(.timedOut), _):
-            self.init(.unavailable, "\(error)\n  Is it being served? remote-pin-server lab up DIR, in another terminal.")
+            self.init(
+                .unavailable,
+                "\(error)\n  Is it being served? remote-pin-server lab up DIR, in another terminal."
+            )
         case .server: self.init(.unavailable, error.description)
         }
     }
