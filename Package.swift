@@ -206,7 +206,7 @@ let client: [Target] = [
         name: "pin-load",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
-            "VerdictOracle", "Vocabulary", argumentParser, unixSignals,
+            "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
         ],
         path: "Sources/Client/pin-load"
     ),

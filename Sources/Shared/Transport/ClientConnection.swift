@@ -65,6 +65,17 @@ public final class ClientConnection: Sendable {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
+    /// Makes calls that leave in one flight, in their order, and waits for all answers, which come in the same order.
+    ///
+    /// Throws what became of the first that has none; whether the server did the others is then not known either.
+    /// - Precondition: no more than the server takes at a time (``ServerTerms/Limits/maxInFlight``).
+    public func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
+        try await self.calls.callTogether(
+            timeout: timeout,
+            calls.map { call in { id in Request(id: id, call: call).encoded() } }
+        )
+    }
+
     /// Whether calls can still be made.
     public var isOpen: Bool { self.calls.isOpen }
 
