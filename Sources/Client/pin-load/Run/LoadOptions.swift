@@ -68,7 +68,10 @@ struct LoadOptions: ParsableArguments {
     var connection = "warm"
 
     @Option(
-        help: ArgumentHelp("A warm connection moves on to another wallet, on a new connection, after so many.", valueName: "n")
+        help: ArgumentHelp(
+            "A warm connection moves on to another wallet, on a new connection, after so many.",
+            valueName: "n"
+        )
     )
     var checksPerWallet: String?
 
@@ -120,7 +123,9 @@ extension LoadOptions {
         reader.read("--checks-per-wallet", self.checksPerWallet, OptionReader.count) { plan.checksPerWallet = $0 }
         reader.read("--pick", self.pick, Pick.init(parsing:place:)) { plan.pick = $0 }
         reader.read("--think", self.think, ThinkTime.init(parsing:place:)) { plan.think = $0 }
-        reader.read("--max-wrong-per-wallet", self.maxWrongPerWallet, OptionReader.count) { plan.maxWrongPerWallet = $0 }
+        reader.read("--max-wrong-per-wallet", self.maxWrongPerWallet, OptionReader.count) {
+            plan.maxWrongPerWallet = $0
+        }
         reader.read("--idle-connections", self.idleConnections, OptionReader.count) { plan.idleConnections = $0 }
         reader.read("--timeout", self.timeout, OptionReader.time) { plan.timeout = $0 }
         if plan.isOpen {
