@@ -113,8 +113,11 @@ extension LoadOptions {
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
         let stages = self.stages(&reader)
-        guard let stages else { throw PlanError(reader.problems) }
-        var plan = LoadPlan(stages)
+        // Where there are none, the rest is read against any, so that all mistakes are found.
+        guard let some = stages ?? (try? Stages.constant(1, .connections, for: .seconds(1), place: "")) else {
+            throw PlanError(reader.problems)
+        }
+        var plan = LoadPlan(some)
         reader.read("--warmup", self.warmup, OptionReader.time) { plan.warmup = $0 }
         reader.read("--arrivals", self.arrivals, OptionReader.name) { plan.arrivals = $0 }
         reader.read("--max-in-flight", self.maxInFlight, OptionReader.count) { plan.maxInFlight = $0 }
@@ -130,9 +133,11 @@ extension LoadOptions {
         reader.read("--timeout", self.timeout, OptionReader.time) { plan.timeout = $0 }
         if plan.isOpen {
             reader.read("--connections", self.connections, OptionReader.count) { plan.openConnections = $0 }
-        } else if let option = [("--arrivals", self.arrivals), ("--max-in-flight", self.maxInFlight)].first(where: {
-            $0.1 != nil
-        }) {
+        } else if stages != nil,
+            let option = [("--arrivals", self.arrivals), ("--max-in-flight", self.maxInFlight)].first(where: {
+                $0.1 != nil
+            })
+        {
             reader.complain(option.0, "only with --rate, or stages of rates (/s)")
         }
         plan.seed = self.seed ?? UInt64.random(in: 1...999_999)
