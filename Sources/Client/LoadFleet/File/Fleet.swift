@@ -22,6 +22,10 @@ public final class Fleet: Sendable {
     public let count: Int
     /// Slots whose record was torn when the file was opened; they count as free.
     public let tornCount: Int
+    /// Whether the process that had the file last ended without ``close()``: its last writes may be gone with the machine.
+    ///
+    /// Counters and PINs are found again; a history may then be behind what the server knows.
+    public let mayBeBehind: Bool
     /// What tells the server apart that they are registered with.
     public let fingerprint: SHA256Digest
 
@@ -43,7 +47,7 @@ public final class Fleet: Sendable {
     /// How many wallets a file may hold.
     public static let allowedCounts = 1...100_000_000
 
-    init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan) {
+    init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {
         self.path = path
         self.lock = lock
         self.file = file
@@ -51,6 +55,7 @@ public final class Fleet: Sendable {
         self.count = scan.registered
         self.tornCount = scan.torn
         self.gaps = scan.gaps
+        self.mayBeBehind = mayBeBehind
         self.fingerprint = header.authority
         self.keys = FleetKeys(seed: header.seed)
         self.counterBase = header.counterBase

@@ -56,13 +56,19 @@ struct ProvisionCommand: AsyncParsableCommand {
     )
     var path: String
 
-    @Option(help: ArgumentHelp("How many of them are iPhones. (default: 30%)", valueName: "share"), transform: Self.share)
+    @Option(
+        help: ArgumentHelp("How many of them are iPhones. (default: 30%)", valueName: "share"),
+        transform: Self.share
+    )
     var ios: PlatformShare = .standard
 
     @Option(help: ArgumentHelp("Connections that register at once, 1 to 1000.", valueName: "n"))
     var connections = 64
 
-    @Option(help: ArgumentHelp("For a connection, and for an answer. (default: 10s)", valueName: "time"), transform: Self.duration)
+    @Option(
+        help: ArgumentHelp("For a connection, and for an answer. (default: 10s)", valueName: "time"),
+        transform: Self.duration
+    )
     var timeout: Duration = .seconds(10)
 
     @Option(
