@@ -53,12 +53,11 @@ struct FleetFileTests {
             let slots = (0..<60).filter { _ in Int.random(in: 0..<10, using: &generator) < round % 10 }
             let fleet = try FleetOfTests.make(in: folder, wallets: 60, registered: slots)
             let ids = try slots.map { try fleet.record(in: $0).walletID }
-            try fleet.close()
             let path = folder.file("wallets")
             #expect(throws: FleetError.inUse(path: path, pid: getpid())) {
                 try Fleet.resume(path, wallets: 60, for: FleetOfTests.fingerprint)
             }
-            withExtendedLifetime(fleet) {}
+            try fleet.close()
             try Self.expect(ids, in: folder)
         }
     }

@@ -35,13 +35,13 @@ public final class Fleet: Sendable {
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
-    private let lock: FileLock
     private let state: Mutex<State>
 
     private struct State {
         var header: FleetHeader
         var proofsSinceFlush = 0
-        var isClosed = false
+        /// Nil once the fleet is closed.
+        var lock: FileLock?
     }
 
     /// How many wallets a file may hold.
@@ -49,7 +49,6 @@ public final class Fleet: Sendable {
 
     init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {
         self.path = path
-        self.lock = lock
         self.file = file
         self.slotCount = header.count
         self.count = scan.registered
@@ -59,7 +58,7 @@ public final class Fleet: Sendable {
         self.fingerprint = header.authority
         self.keys = FleetKeys(seed: header.seed)
         self.counterBase = header.counterBase
-        self.state = Mutex(State(header: header))
+        self.state = Mutex(State(header: header, lock: lock))
     }
 
     deinit {
@@ -195,13 +194,13 @@ public final class Fleet: Sendable {
         do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
     }
 
-    /// Writes that all has reached the disk; nothing may be changed afterwards.
-    ///
-    /// The lock goes with the value.
+    /// Writes that all has reached the disk, and lets others have the file; nothing may be asked of it afterwards.
     public func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
-            guard !state.isClosed else { return }
-            state.isClosed = true
+            guard let lock = state.lock else { return }
+            state.lock = nil
+            // Others wait until the end is written.
+            defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
             do throws(FileError) {
                 try self.file.synchronize()
