@@ -74,12 +74,13 @@ public final class Provisioning: Sendable {
     /// Registers until there are enough or ``stop()``; what is registered is on the disk when this returns or throws.
     public func run() async throws(FleetFailure) {
         await withTaskGroup { group in
-            for _ in 0..<min(self.options.connections, self.progress.left) {
-                group.addTask { await self.lane() }
+            group.addTask { await self.flushRegularly() }
+            await withTaskGroup { lanes in
+                for _ in 0..<min(self.options.connections, self.progress.left) {
+                    lanes.addTask { await self.lane() }
+                }
             }
-            let flusher = Task { await self.flushRegularly() }
-            await group.waitForAll()
-            flusher.cancel()
+            group.cancelAll()
         }
         do throws(FleetError) { try self.fleet.flush() } catch { throw .fleet(error) }
         if let failure = self.state.withLock(\.failure) { throw failure }
