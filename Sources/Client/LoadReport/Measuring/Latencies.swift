@@ -1,0 +1,97 @@
+internal import Histogram
+
+/// A distribution of times from 1 µs to 1 h with three significant digits, as an HdrHistogram has it.
+///
+/// Only the cells that count something are held: a run of an hour has thousands of these, and an array of every cell is 188 kB.
+public struct Latencies: Sendable, Equatable {
+    /// One hour: what took longer is counted as this long.
+    public static let highest: UInt64 = 3_600_000_000
+
+    /// A range of times that cannot be told apart, and how often one fell into it.
+    struct Cell: Sendable, Equatable {
+        /// The largest time of the range, in µs: what a percentile that falls here is said to be.
+        let value: UInt64
+        var count: UInt64
+    }
+
+    /// Sorted by value; every count is at least 1.
+    private(set) var cells: [Cell] = []
+
+    /// Nothing measured.
+    public init() {}
+
+    /// - Parameter cells: Sorted, each with a count and the largest value of its range.
+    init(cells: [Cell]) {
+        self.cells = cells
+    }
+
+    /// Takes over what a histogram of the same digits has counted.
+    init<Count>(_ histogram: Histogram<Count>) {
+        self.cells = histogram.recordedValues().map { Cell(value: $0.value, count: UInt64($0.count)) }
+    }
+
+    /// Times in µs, each once.
+    public init(microseconds: some Sequence<UInt64>) {
+        var histogram = Self.emptyHistogram()
+        for value in microseconds { histogram.record(Swift.min(value, Self.highest)) }
+        self.init(histogram)
+    }
+
+    /// How many were measured.
+    public var count: Int { Int(self.cells.reduce(0) { $0 + $1.count }) }
+
+    /// Whether nothing was measured.
+    public var isEmpty: Bool { self.cells.isEmpty }
+
+    /// The longest time in µs, to three digits; nil when nothing was measured.
+    public var max: UInt64? { self.cells.last?.value }
+
+    /// The shortest time in µs, to three digits; nil when nothing was measured.
+    public var min: UInt64? { self.cells.first.map { self.histogram().lowestEquivalentForValue($0.value) } }
+
+    /// The mean in µs; nil when nothing was measured.
+    public var mean: Double? { self.isEmpty ? nil : self.histogram().mean }
+
+    /// The time in µs within which `percent` of all ended; nil when nothing was measured.
+    public func percentile(_ percent: Double) -> UInt64? { self.percentiles([percent]).first ?? nil }
+
+    /// Several percentiles, cheaper than each alone.
+    public func percentiles(_ percents: [Double]) -> [UInt64?] {
+        guard !self.isEmpty else { return percents.map { _ in nil } }
+        let histogram = self.histogram()
+        return percents.map { histogram.valueAtPercentile($0) }
+    }
+
+    /// Adds what another has counted.
+    public mutating func add(_ other: Latencies) {
+        guard !self.isEmpty else {
+            self = other
+            return
+        }
+        var merged: [Cell] = []
+        merged.reserveCapacity(self.cells.count + other.cells.count)
+        var rest = other.cells[...]
+        for cell in self.cells {
+            while let first = rest.first, first.value < cell.value { merged.append(rest.removeFirst()) }
+            if let first = rest.first, first.value == cell.value {
+                merged.append(Cell(value: cell.value, count: cell.count + first.count))
+                rest.removeFirst()
+            } else {
+                merged.append(cell)
+            }
+        }
+        self.cells = merged + rest
+    }
+
+    /// The same as one of the package's.
+    func histogram() -> Histogram<UInt64> {
+        var histogram = Self.emptyHistogram(of: UInt64.self)
+        for cell in self.cells { histogram.record(cell.value, count: cell.count) }
+        return histogram
+    }
+
+    /// One with the range and the digits that every histogram of a run has.
+    static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
+        Histogram(highestTrackableValue: Self.highest, numberOfSignificantValueDigits: .three)
+    }
+}
