@@ -3,8 +3,11 @@ internal import Vocabulary
 extension Crowd {
     /// An answer will not come: until then the message may still be judged.
     mutating func lose(_ id: Int, until: Int64) {
-        self.sent[id]?.lostUntil = until
-        self.sent[id]?.isAlone = false
+        guard var sent = self.sent[id] else { return }
+        self.remove(sent)
+        sent.lostUntil = until
+        sent.isAlone = false
+        self.add(sent)
     }
 
     /// Lets go of lost messages that can have no effect any more: each was judged, somewhere, or it was not.
@@ -33,7 +36,7 @@ extension Crowd {
     /// The message had no effect, or one that it is owed, or one after any others.
     private mutating func outcomes(of sent: SentMessage, in window: Window) -> Set<Possibility> {
         var next: Set<Possibility> = []
-        let kind = MessageKind(sent)
+        let kind = self.number(of: MessageKind(sent))
         for possibility in self.possibilities {
             self.keep(possibility, in: &next)
             for (index, owed) in possibility.owed.enumerated()
@@ -53,14 +56,21 @@ extension Crowd {
             self.forget()
             return
         }
-        let oldest = self.kinds.values.reduce(Int.max) { min($0, $1.first ?? .max) }
+        let live = self.kinds.flatMap(\.live).sorted()
+        let awaited = Awaited(self.kinds)
         var next: Set<Possibility> = []
-        next.reserveCapacity(self.possibilities.count)
         for var possibility in self.possibilities {
-            possibility.forget(before: oldest)
+            possibility.forget(live: live, kinds: self.kinds, awaited: awaited)
             next.insert(possibility)
         }
-        self.possibilities = self.sent.isEmpty && next.count > 1 ? Self.merged(next) : next
+        if next.count > 1 {
+            var fewest: [Possibility: [[Possibility.Owed]]] = [:]
+            next = Set(
+                next.sorted { $0.owed.count < $1.owed.count }.filter { Self.isNew($0, among: &fewest) }
+            )
+            if self.sent.isEmpty { next = Self.merged(next) }
+        }
+        self.possibilities = next
     }
 
     /// States that differ in nothing but a block's end become one with the wider of the two.

@@ -9,8 +9,8 @@ struct Crowd: Sendable {
     let rules: OracleRules
     /// Unanswered messages by their ids, the lost ones included.
     var sent: [Int: SentMessage] = [:]
-    /// The places of those of each kind, ascending.
-    var kinds: [MessageKind: [Int]] = [:]
+    /// Those of each kind, by the kind's number; a number is used again when nothing of its kind is left.
+    private(set) var kinds: [KindOnItsWay] = []
     var possibilities: Set<Possibility>
     /// The place of what is sent next.
     var order = 1
@@ -20,7 +20,7 @@ struct Crowd: Sendable {
     var isOverwhelmed = false
 
     /// Beyond so many orders everything is taken for possible.
-    static let most = 2_048
+    static let most = 512
 
     init(_ states: [PossibleState], _ rules: OracleRules) {
         self.rules = rules
@@ -49,45 +49,51 @@ struct Crowd: Sendable {
 
     mutating func add(_ sent: SentMessage) {
         self.sent[sent.id] = sent
-        self.kinds[MessageKind(sent), default: []].append(sent.order)
         self.order = max(self.order, sent.order + 1)
+        let kind = MessageKind(sent)
+        if let index = self.number(of: kind) {
+            self.kinds[index].insert(sent)
+            return
+        }
+        var new = KindOnItsWay(kind: kind)
+        new.insert(sent)
+        if let free = self.kinds.firstIndex(where: \.all.isEmpty) {
+            self.kinds[free] = new
+        } else {
+            self.kinds.append(new)
+        }
     }
 
     mutating func remove(_ sent: SentMessage) {
         self.sent[sent.id] = nil
-        let kind = MessageKind(sent)
-        self.kinds[kind]?.removeAll { $0 == sent.order }
-        if self.kinds[kind]?.isEmpty == true { self.kinds[kind] = nil }
+        if let index = self.number(of: MessageKind(sent)) { self.kinds[index].remove(sent) }
     }
+
+    /// The number of a kind of which something is or just was on its way.
+    func number(of kind: MessageKind) -> Int? { self.kinds.firstIndex { $0.kind == kind } }
 
     /// Tells one message from all others, because its entry is sent once more.
     ///
     /// Each verdict that its kind is owed may have been its own.
     private mutating func name(_ sent: SentMessage) {
-        let old = MessageKind(sent)
-        self.remove(sent)
+        let old = self.number(of: MessageKind(sent))
         var named = sent
         named.isNamed = true
-        let kind = MessageKind(named)
+        // Added before it is removed: an emptied kind's number must not be taken while verdicts may be its own.
         self.add(named)
-        self.kinds[kind]?.sort()
+        let new = self.number(of: MessageKind(named))
+        if let old { self.kinds[old].remove(sent) }
+        guard let old, let new else { return }
         var next: Set<Possibility> = []
         for possibility in self.possibilities {
-            if self.isFeasible(possibility) { next.insert(possibility) }
-            for index in possibility.owed.indices {
-                let owed = possibility.owed[index]
-                guard owed.kind == old, owed.judgedBefore > sent.order else { continue }
+            self.keep(possibility, in: &next)
+            for (index, owed) in possibility.owed.enumerated() where owed.kind == old && owed.judgedBefore > sent.order
+            {
                 var own = possibility.giving(index, to: named)
                 own.owed.append(
-                    Possibility.Owed(
-                        kind: kind,
-                        verdict: owed.verdict,
-                        judgedBefore: owed.judgedBefore,
-                        event: owed.event
-                    )
+                    Possibility.Owed(kind: new, verdict: owed.verdict, judgedBefore: owed.judgedBefore)
                 )
-                own.owed.sort { $0.judgedBefore < $1.judgedBefore }
-                if self.isFeasible(own) { next.insert(own) }
+                self.keep(own, in: &next)
             }
         }
         self.possibilities = next
@@ -97,12 +103,13 @@ struct Crowd: Sendable {
     ///
     /// Those sent before the one verdict were also sent before a later one, so counting is enough.
     func isFeasible(_ possibility: Possibility) -> Bool {
-        var counts: [MessageKind: Int] = [:]
+        guard !possibility.owed.isEmpty else { return true }
+        var counts = [Int](repeating: 0, count: self.kinds.count)
         for owed in possibility.owed {
-            let count = counts[owed.kind, default: 0] + 1
-            counts[owed.kind] = count
-            let able = self.kinds[owed.kind, default: []].prefix { $0 < owed.judgedBefore }.count
-            if able < count { return false }
+            let places = self.kinds[owed.kind].all
+            let taken = counts[owed.kind]
+            guard taken < places.count, places[taken] < owed.judgedBefore else { return false }
+            counts[owed.kind] = taken + 1
         }
         return true
     }
@@ -145,14 +152,14 @@ extension Crowd {
         for possibility in possibilities {
             if sent.isForgotten, sent.explains(answer) { self.keep(possibility, in: &next) }
             if case .verdict(let verdict) = answer {
-                let kind = MessageKind(sent)
+                let (kind, judged) = (self.number(of: MessageKind(sent)), JudgedVerdict(verdict))
                 for (index, owed) in possibility.owed.enumerated()
-                where owed.kind == kind && owed.verdict == verdict && owed.judgedBefore > sent.order {
+                where owed.kind == kind && owed.verdict == judged && owed.judgedBefore > sent.order {
                     self.keep(possibility.giving(index, to: sent), in: &next)
                 }
             }
-            for past in possibility.past where past.endedBefore > sent.order {
-                if past.state.admits(answer, to: sent, in: window, isExact: false, self.rules) != nil {
+            for (state, endedBefore) in possibility.past where endedBefore > sent.order {
+                if state.admits(answer, to: sent, in: window, isExact: false, self.rules) != nil {
                     self.keep(possibility, in: &next)
                 }
             }
@@ -176,43 +183,83 @@ extension Crowd {
         answer: Answer?,
         into next: inout Set<Possibility>
     ) {
-        var waiting = [start]
-        var seen: Set<Possibility> = []
-        while let possibility = waiting.popLast() {
-            self.isOverwhelmed = self.isOverwhelmed || seen.count > Self.most || next.count > Self.most
+        let awaited = Awaited(self.kinds)
+        var (waiting, place, seen) = ([start], 0, Set<Possibility>())
+        var fewest: [Possibility: [[Possibility.Owed]]] = [:]
+        while place < waiting.count {
+            let possibility = waiting[place]
+            place += 1
+            self.isOverwhelmed = self.isOverwhelmed || waiting.count > Self.most || next.count > Self.most
             guard !self.isOverwhelmed else { return }
-            if let answer {
+            if let answer,
                 let state = possibility.state.admits(answer, to: sent, in: window, isExact: sent.isAlone, self.rules)
-                if let state {
-                    var admitted = possibility
-                    admitted.state = state
-                    self.keep(admitted, in: &next)
-                }
+            {
+                var admitted = possibility
+                admitted.state = state
+                self.keep(admitted, in: &next)
             }
             let judged = possibility.state.judging(sent.message, by: .entry(sent.entry), in: window, self.rules)
             if let judged, answer == nil || answer == .verdict(judged.verdict) {
-                let moved = possibility.moved(to: judged.state, order: self.order, remembering: !self.sent.isEmpty)
-                self.keep(moved, in: &next)
+                self.keep(
+                    possibility.moved(to: judged.state, order: self.order, awaited: awaited),
+                    in: &next
+                )
             }
-            for kind in self.kinds.keys {
-                guard let moved = self.judging(kind, in: possibility, window) else { continue }
-                if seen.insert(moved).inserted { waiting.append(moved) }
+            for kind in self.kinds.indices {
+                guard let moved = self.judging(kind, in: possibility, window, awaited: awaited),
+                    seen.insert(moved).inserted, Self.isNew(moved, among: &fewest)
+                else { continue }
+                waiting.append(moved)
             }
         }
     }
 
     /// One of a kind judged, whichever it is; nil where none is left, or it would change nothing.
-    private func judging(_ kind: MessageKind, in possibility: Possibility, _ window: Window) -> Possibility? {
-        let taken = possibility.owed.count { $0.kind == kind }
-        guard taken < self.kinds[kind, default: []].count else { return nil }
-        let event = self.order << 12 | possibility.past.count & 0xFFF
-        let origin: PossibleState.LastWrong = kind.entry.map { .entry($0) } ?? .event(event)
-        guard let (state, verdict) = possibility.state.judging(kind.message, by: origin, in: window, self.rules),
-            state != possibility.state
+    private func judging(
+        _ kind: Int,
+        in possibility: Possibility,
+        _ window: Window,
+        awaited: Awaited
+    ) -> Possibility? {
+        let (taken, of) = (possibility.owed.count { $0.kind == kind }, self.kinds[kind])
+        guard taken < of.all.count else { return nil }
+        let origin: PossibleState.LastWrong = of.kind.entry.map { .entry($0) } ?? .event(1)
+        guard let (state, verdict) = possibility.state.judging(of.kind.message, by: origin, in: window, self.rules),
+            state != possibility.state || state.lastWrong == .event(1)
         else { return nil }
-        var moved = possibility.moved(to: state, order: self.order, remembering: true)
-        moved.owed.append(Possibility.Owed(kind: kind, verdict: verdict, judgedBefore: self.order, event: event))
+        var moved = possibility.moved(to: state, order: self.order, awaited: awaited)
+        moved.owed.append(
+            Possibility.Owed(
+                kind: kind,
+                verdict: of.live.isEmpty ? nil : JudgedVerdict(verdict),
+                judgedBefore: self.order,
+                event: state.lastWrong == .event(1) ? 1 : 0
+            )
+        )
         return moved
+    }
+
+    /// False where another possibility explains as much and has used fewer of the messages that are lost.
+    static func isNew(_ possibility: Possibility, among fewest: inout [Possibility: [[Possibility.Owed]]]) -> Bool {
+        let (essence, unheard) = (possibility.essence, possibility.unheard)
+        let known = fewest[essence, default: []]
+        guard !known.contains(where: { $0.allSatisfy(unheard.contains) && $0.count <= unheard.count }) else {
+            return false
+        }
+        fewest[essence, default: []].append(unheard)
+        return true
+    }
+}
+
+extension [Possibility.Owed] {
+    /// Whether each of the others is among these, as often as it is there.
+    fileprivate func holds(_ others: Self) -> Bool {
+        var rest = self
+        for other in others {
+            guard let index = rest.firstIndex(of: other) else { return false }
+            rest.remove(at: index)
+        }
+        return true
     }
 }
 

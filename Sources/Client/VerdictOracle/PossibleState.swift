@@ -17,6 +17,8 @@ struct PossibleState: Hashable, Sendable {
         case entry(Int)
         /// Of a message that is not known yet.
         case event(Int)
+        /// Anybody's.
+        case unknown
     }
 }
 
@@ -103,14 +105,23 @@ extension PossibleState {
         case .blockedPermanently: self.shows(.blockedPermanently, window, isExact: isExact, rules)
         case .wrong(let state):
             // A repetition of the last wrong entry: the present state is told, whatever PIN came with it.
-            self.lastWrong == .entry(sent.entry) && self.mayBeOpen(window)
-                && rules.openState(after: self.failures) == state
-                ? self : nil
+            self.repeats(sent) && self.mayBeOpen(window) && rules.openState(after: self.failures) == state
+                ? self.with(last: .entry(sent.entry)) : nil
         case .valid:
             // Where nothing is counted a right PIN changes nothing.
             sent.message.isRight && sent.message.generationAfterwards == sent.message.generation && self.isClean
                 ? self : nil
         }
+    }
+
+    private func repeats(_ sent: SentMessage) -> Bool {
+        self.lastWrong == .entry(sent.entry) || (sent.isNamed && self.lastWrong == .unknown)
+    }
+
+    private func with(last: LastWrong) -> PossibleState {
+        var state = self
+        state.lastWrong = last
+        return state
     }
 
     private var isClean: Bool {

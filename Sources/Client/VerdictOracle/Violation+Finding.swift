@@ -44,7 +44,7 @@ extension Violation {
     /// A PIN was judged where none may be, or else another thing is wrong.
     private static func judged(_ states: [PossibleState], _ window: Window, or other: Violation) -> Violation {
         if states.allSatisfy(\.isPermanent) { return .judgedBeyondBound }
-        let waits = states.filter { !$0.isPermanent }.map { ($0.block?.earliest ?? .min) - window.until }
+        let waits = states.filter { !$0.isPermanent }.map { ($0.block?.earliest ?? .min / 4) - window.until }
         guard let least = waits.min(), least > 0 else { return other }
         return .judgedDuringBlock(early: .milliseconds(least))
     }

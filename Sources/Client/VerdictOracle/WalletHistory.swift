@@ -18,6 +18,7 @@ public struct WalletHistory: Sendable {
     private var crowd: Crowd?
     /// The last moment at which a server's process is known to have ended.
     private var death = Int64.min
+    private var forgotten = 0
 
     /// A wallet that has just been registered, or one of which an earlier run has kept what it knew.
     public init(_ rules: OracleRules, kept: KeptHistory = .fresh, generation: Int = 0) {
@@ -103,7 +104,7 @@ public struct WalletHistory: Sendable {
     public var isCertain: Bool { self.crowd == nil }
 
     /// How often more was on its way at once than could be followed, so that answers were held against less.
-    public var timesForgotten: Int { self.crowd?.timesForgotten ?? 0 }
+    public var timesForgotten: Int { self.forgotten + (self.crowd?.timesForgotten ?? 0) }
 
     /// What to keep for a later run, which sends nothing before all of this run's connections have ended.
     ///
@@ -148,6 +149,7 @@ public struct WalletHistory: Sendable {
     private mutating func settle() {
         guard let state = self.crowd?.settled else { return }
         self.state = state
+        self.forgotten = self.timesForgotten
         self.crowd = nil
     }
 }
