@@ -23,7 +23,7 @@ struct Journey {
         let message: Message
         let entry: Int
         var taken: ModelServer.Taken?
-        var answer: Answer?
+        var answer: VerdictOracle.Answer?
         /// Nobody waits for the answer.
         var isLost = false
         var lostAt: Int64 = 0
@@ -151,7 +151,7 @@ struct Journey {
         }
     }
 
-    private mutating func receive(_ answer: Answer, to message: OnItsWay) {
+    private mutating func receive(_ answer: VerdictOracle.Answer, to message: OnItsWay) {
         switch answer {
         case .opened(_, let generation): self.generation = max(self.generation, generation)
         case .pinKeyChanged(let current?): self.generation = max(self.generation, current)

@@ -65,7 +65,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ending {
-            let plan: LoadPlan
+            var plan: LoadPlan
             do throws(PlanError) { plan = try self.load.plan() } catch { throw CommandFailure(error) }
             let thresholds = try self.report.readThresholds()
             let destinations = try self.report.destinations()
@@ -77,6 +77,8 @@ struct RunCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error)
             }
+            // What nobody asked for must not be more than there is.
+            if self.load.connections == nil { plan.openConnections = min(plan.openConnections, fleet.count) }
             var options = LoadRun.Options()
             options.thresholds = thresholds
             options.abortsOnFail = self.report.abortOnFail
