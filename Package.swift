@@ -174,9 +174,16 @@ let client: [Target] = [
     ),
     .target(name: "VerdictOracle", dependencies: ["Vocabulary"], path: "Sources/Client/VerdictOracle"),
     .target(name: "LoadPlan", dependencies: ["Spelling", "Vocabulary", yams], path: "Sources/Client/LoadPlan"),
+    .systemLibrary(
+        name: "CZlib",
+        path: "Sources/Client/CZlib",
+        pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]
+    ),
+    .target(name: "Zlib", dependencies: ["CZlib"], path: "Sources/Client/Zlib"),
     .target(
         name: "LoadReport",
-        dependencies: ["Spelling", "Vocabulary", histogram],
+        dependencies: ["Spelling", "Vocabulary", "Zlib", histogram],
         path: "Sources/Client/LoadReport"
     ),
     .target(
@@ -281,7 +288,8 @@ let tests: [Target] = [
     ),
     .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
     .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary"]),
+    .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
+    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary", histogram]),
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [

@@ -40,6 +40,8 @@ final class Monitor: Sendable {
         var tool = ProcessMeter(pid: nil)
         var toolCPU: Duration?
         var missed: [String: Int] = [:]
+        /// As it was at the last look before the plan's end, when connections begin to close.
+        var use = (connections: 0, inFlight: 0)
     }
 
     /// Returns all intervals once the task is cancelled, which the end of the load does.
@@ -49,7 +51,7 @@ final class Monitor: Sendable {
         self.follow(&state)
         while !Task.isCancelled {
             let end = self.boundary(after: state.start)
-            await self.wait(until: end)
+            await self.wait(until: end, &state)
             if Task.isCancelled { break }
             self.take(until: end, &state)
         }
@@ -70,7 +72,7 @@ final class Monitor: Sendable {
     }
 
     /// Waits, and meanwhile lets arrivals in at their time even when no connection asks for one.
-    private func wait(until time: Duration) async {
+    private func wait(until time: Duration, _ state: inout State) async {
         // What was answered at the very end belongs to the plan's last interval.
         let wake = time == self.run.schedule.duration ? time + Self.lateness : time
         while !Task.isCancelled, self.clock.now < wake {
@@ -78,9 +80,18 @@ final class Monitor: Sendable {
                 let unsent = queue.advance(to: self.clock.now)
                 if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
             }
+            self.look(&state)
             await self.clock.sleep(until: min(wake, self.clock.now + .milliseconds(50)))
         }
         if let death = self.run.events.takeServerDeath() { self.run.ledger.serverEnded(by: self.clock.wall(at: death)) }
+    }
+
+    /// Notes what is open and on its way, as long as the plan goes on or something is still waited for.
+    private func look(_ state: inout State) {
+        let connections = self.run.gauges.connections.load(ordering: .relaxed)
+        guard connections > self.idle.count || self.clock.now < self.run.schedule.duration else { return }
+        state.use.connections = connections
+        state.use.inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
     }
 
     private func take(until end: Duration, _ state: inout State) {
@@ -115,11 +126,11 @@ final class Monitor: Sendable {
     }
 
     private func gauges(at middle: Duration, _ state: inout State) -> Gauges {
-        let open = self.idle.reduce(0) { $0 + ($1.session.connection.isOpen ? 1 : 0) }
-        if open < self.idle.count { self.run.events.note("the server closed idle connections before the run's end") }
+        let closed = self.idle.reduce(0) { $0 + ($1.session.connection.isOpen ? 0 : 1) }
+        if closed > 0 { self.run.events.note("the server closed idle connections before the run's end") }
         var gauges = Gauges(
-            connections: self.run.gauges.connections.load(ordering: .relaxed) - self.idle.count + open,
-            inFlight: self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed),
+            connections: state.use.connections - closed,
+            inFlight: state.use.inFlight,
             plannedRate: self.run.plan.isOpen ? self.run.schedule.level(at: middle) : nil
         )
         self.follow(&state)

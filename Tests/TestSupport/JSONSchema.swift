@@ -1,26 +1,28 @@
 import Foundation
 
-/// As much of JSON Schema as docs/wallet-output.schema.json uses; a word that it does not know is a finding.
-struct JSONSchema {
+/// As much of JSON Schema as the schemas in docs/ use; a word that it does not know is a finding.
+public struct JSONSchema {
     private let root: JSONValue
 
-    init(contentsOf path: String) throws {
+    public init(contentsOf path: String) throws {
         self.root = try JSONValue(String(contentsOfFile: path, encoding: .utf8))
     }
 
     /// What is wrong with a line; empty where nothing is.
-    func findings(in line: String) -> [String] {
+    public func findings(in line: String) -> [String] {
         guard let value = try? JSONValue(line) else { return ["not JSON: \(line)"] }
-        return Self.check(value, against: self.root, at: "$")
+        return self.check(value, against: self.root, at: "$")
     }
 
-    private static func check(_ value: JSONValue, against schema: JSONValue, at path: String) -> [String] {
+    private func check(_ value: JSONValue, against schema: JSONValue, at path: String) -> [String] {
         schema.object.flatMap { word, rule -> [String] in
             switch word {
             case "$schema", "title", "description":
                 []
             case "type":
-                value.type == rule.string ? [] : ["\(path) is no \(rule.string ?? "?")"]
+                // A whole number is a number as well.
+                value.type == rule.string || (value.type == "integer" && rule.string == "number")
+                    ? [] : ["\(path) is no \(rule.string ?? "?")"]
             case "const":
                 value == rule ? [] : ["\(path) is \(value)"]
             case "enum":
@@ -38,6 +40,11 @@ struct JSONSchema {
                 self.additional(value, rule, known: schema["properties"]?.object ?? [:], path)
             case "items":
                 value.array.flatMap { self.check($0, against: rule, at: "\(path)[]") }
+            case "$defs":
+                []
+            case "$ref":
+                self.reference(rule.string ?? "").map { self.check(value, against: $0, at: path) }
+                    ?? ["the schema has no \(rule)"]
             case "oneOf":
                 self.oneOf(value, rule.array, path)
             default:
@@ -46,7 +53,13 @@ struct JSONSchema {
         }
     }
 
-    private static func additional(
+    /// `#/$defs/name`.
+    private func reference(_ text: String) -> JSONValue? {
+        let prefix = "#/$defs/"
+        return text.hasPrefix(prefix) ? self.root["$defs"]?[String(text.dropFirst(prefix.count))] : nil
+    }
+
+    private func additional(
         _ value: JSONValue,
         _ rule: JSONValue,
         known: [String: JSONValue],
@@ -57,7 +70,7 @@ struct JSONSchema {
         return others.flatMap { self.check($0.value, against: rule, at: "\(path).\($0.key)") }
     }
 
-    private static func oneOf(_ value: JSONValue, _ rules: [JSONValue], _ path: String) -> [String] {
+    private func oneOf(_ value: JSONValue, _ rules: [JSONValue], _ path: String) -> [String] {
         let findings = rules.map { self.check(value, against: $0, at: path) }
         if findings.count(where: \.isEmpty) == 1 { return [] }
         return findings.min { $0.count < $1.count } ?? ["\(path) is nothing that is allowed"]
