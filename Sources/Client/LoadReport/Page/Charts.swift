@@ -75,16 +75,16 @@ struct Charts {
     private var latency: Chart? {
         let percents = [50.0, 99]
         let figures = self.line.points.map {
-            ($0.middle, $0.latency.percentiles(percents).map { $0.map(Double.init) }, $0.latency.max)
+            ($0.middle, $0.latency.percentiles(percents).map { $0.map { Double($0) } }, $0.latency.max)
         }
         guard figures.contains(where: { $0.2 != nil }) else { return nil }
         var series = [
-            Chart.Series(name: "max", style: "quiet", points: figures.map { ($0.0, $0.2.map(Double.init)) }),
+            Chart.Series(name: "max", style: "quiet", points: figures.map { ($0.0, $0.2.map { Double($0) }) }),
             Chart.Series(name: "p99", style: "b", points: figures.map { ($0.0, $0.1[1]) }),
             Chart.Series(name: "p50", style: "a", points: figures.map { ($0.0, $0.1[0]) }),
         ]
         if self.showsServiceTime {
-            let service = self.line.line { $0.service.percentile(99).map(Double.init) }
+            let service = self.line.line { $0.service.percentile(99).map { Double($0) } }
             series.append(Chart.Series(name: "p99 from sending", style: "b", points: service, isDashed: true))
         }
         let values = series.flatMap(\.points).compactMap(\.y)
@@ -145,9 +145,10 @@ struct Charts {
 
     /// Each further nine is as far from the one before: x is how often the rest halves, to the base of ten.
     private static func curve(_ latencies: Latencies) -> [(x: Double, y: Double?)] {
-        let count = Double(latencies.count)
+        // One sample is the last step: beyond it there is nothing to be told apart.
+        let end = log10(Double(max(latencies.count, 1)))
         return latencies.percentileCurve.map { share, value in
-            (log10(share < 1 ? 1 / (1 - share) : max(count, 1)), Double(value))
+            (share < 1 ? min(log10(1 / (1 - share)), end) : end, Double(value))
         }
     }
 

@@ -78,7 +78,7 @@ struct Metric: Sendable, Equatable {
         case .violations: Double(totals.violations.count)
         case .unsent: self.unsent(totals, asShare: isShare)
         case .serverCPU: totals.serverCPUMicrosecondsPerOperation
-        case .serverMemory: totals.serverPeakResidentBytes.map(Double.init)
+        case .serverMemory: totals.serverPeakResidentBytes.map { Double($0) }
         case .count, .errors, .unexpected, .outcome: self.counted(totals, asShare: isShare)
         }
     }
@@ -105,9 +105,9 @@ struct Metric: Sendable, Equatable {
 
     private static func value(_ time: Time, of latencies: Latencies) -> Double? {
         switch time {
-        case .percentile(let percent): latencies.percentile(percent).map(Double.init)
-        case .min: latencies.min.map(Double.init)
-        case .max: latencies.max.map(Double.init)
+        case .percentile(let percent): latencies.percentile(percent).map { Double($0) }
+        case .min: latencies.min.map { Double($0) }
+        case .max: latencies.max.map { Double($0) }
         case .mean: latencies.mean
         }
     }
