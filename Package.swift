@@ -289,7 +289,11 @@ let tests: [Target] = [
     .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
     .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
     .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
-    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary", histogram]),
+    .testTarget(
+        name: "LoadReportTests",
+        dependencies: ["LoadReport", "TestSupport", "Zlib", histogram],
+        exclude: ["Goldens"]
+    ),
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [

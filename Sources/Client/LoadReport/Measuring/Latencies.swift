@@ -47,20 +47,30 @@ public struct Latencies: Sendable, Equatable {
     public var max: UInt64? { self.cells.last?.value }
 
     /// The shortest time in µs, to three digits; nil when nothing was measured.
-    public var min: UInt64? { self.cells.first.map { self.histogram().lowestEquivalentForValue($0.value) } }
+    public var min: UInt64? { self.cells.first.map { CellIndex.range(of: $0.value).lowerBound } }
 
     /// The mean in µs; nil when nothing was measured.
-    public var mean: Double? { self.isEmpty ? nil : self.histogram().mean }
+    public var mean: Double? {
+        guard !self.isEmpty else { return nil }
+        let sum = self.cells.reduce(0.0) { $0 + Double(CellIndex.middle(of: $1.value)) * Double($1.count) }
+        return sum / Double(self.count)
+    }
 
     /// The time in µs within which `percent` of all ended; nil when nothing was measured.
-    public func percentile(_ percent: Double) -> UInt64? { self.percentiles([percent]).first ?? nil }
-
-    /// Several percentiles, cheaper than each alone.
-    public func percentiles(_ percents: [Double]) -> [UInt64?] {
-        guard !self.isEmpty else { return percents.map { _ in nil } }
-        let histogram = self.histogram()
-        return percents.map { histogram.valueAtPercentile($0) }
+    public func percentile(_ percent: Double) -> UInt64? {
+        // As the package has it: what rounds to a whole number is that number, and at least one sample lies within.
+        let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
+        let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
+        var passed: UInt64 = 0
+        for cell in self.cells {
+            passed += cell.count
+            if passed >= rank { return cell.value }
+        }
+        return self.max
     }
+
+    /// Several percentiles.
+    public func percentiles(_ percents: [Double]) -> [UInt64?] { percents.map(self.percentile) }
 
     /// Adds what another has counted.
     public mutating func add(_ other: Latencies) {
@@ -83,15 +93,15 @@ public struct Latencies: Sendable, Equatable {
         self.cells = merged + rest
     }
 
-    /// The same as one of the package's.
+    /// The same as one of the package's, for what only that can do.
     func histogram() -> Histogram<UInt64> {
         var histogram = Self.emptyHistogram(of: UInt64.self)
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }
         return histogram
     }
 
-    /// One with the range and the digits that every histogram of a run has.
+    /// One with the digits that every histogram of a run has; it grows to the longest time that it meets.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
-        Histogram(highestTrackableValue: Self.highest, numberOfSignificantValueDigits: .three)
+        Histogram(numberOfSignificantValueDigits: .three)
     }
 }

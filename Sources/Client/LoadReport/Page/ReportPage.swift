@@ -46,7 +46,7 @@ struct ReportPage {
             <p class="verdict \(self.verdict)"><span aria-hidden="true">\(mark)</span> \(self.verdict)\
             \(failures.isEmpty ? "" : Markup.element("small", failures))</p>
             <p class="about">\(Markup.escaped("\(self.result.end.text) · \(measured)\(warmup) · \(setting.target)")) · \
-            <time datetime="\(start)">\(start)</time></p>
+            <time datetime="\(start)">\(start.map { $0 == "T" ? " " : $0 == "Z" ? " UTC" : String($0) }.joined())</time></p>
             </header>
 
             """
