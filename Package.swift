@@ -298,7 +298,7 @@ let tests: [Target] = [
         name: "LoadFleetTests",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
-            "Vocabulary", "Wire", "remote-pin-server",
+            "Vocabulary", "Wire", "pin-load", "remote-pin-server",
         ]
     ),
     .testTarget(

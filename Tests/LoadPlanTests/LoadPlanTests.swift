@@ -28,16 +28,20 @@ struct LoadPlanTests {
         #expect(open.peakConnections == 7)
     }
 
-    @Test("the text names everything that was asked for")
-    func text() throws {
+    @Test("every choice is named in the result, and those that were not made are not")
+    func entries() throws {
         var plan = try Self.plan("10s:=50/s")
+        #expect(plan.entries.map(\.name).contains("warm-up") == false)
         plan.arrivals = .poisson
         plan.warmup = .seconds(5)
         plan.checksPerWallet = 8
         plan.maxWrongPerWallet = 2
         plan.idleConnections = 9
-        let text = plan.text
-        for part in ["poisson", "10s:=50/s", "warm-up 5s", "8 checks", "2 wrong", "9 idle", "seed 1", "right=1"] {
+        let text = plan.entries.map { "\($0.name): \($0.value)" }
+        for part in [
+            "arrivals: poisson", "stages: 10s:=50/s", "warm-up: 5s", "checks per wallet: 8", "idle connections: 9",
+            "max wrong per wallet: 2", "mix: right=1", "loop: open", "pick: uniform",
+        ] {
             #expect(text.contains(part), "\(part) in \(text)")
         }
     }

@@ -34,16 +34,25 @@ public final class ServerProcess: Sendable {
     /// Starts `remote-pin-server` with these arguments and returns once it says that it is ready.
     ///
     /// Throws ``NotReady`` when it ends instead. `environment` is added to this process's own.
-    public static func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> ServerProcess {
+    ///
+    /// - Parameters:
+    ///   - program: another one of this package.
+    ///   - word: what that one says when it is as far as the test wants it.
+    public static func start(
+        _ arguments: [String],
+        of program: String = "remote-pin-server",
+        until word: String = "ready",
+        environment: [String: String] = [:]
+    ) async throws -> ServerProcess {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Programs.path("remote-pin-server"))
+        process.executableURL = URL(fileURLWithPath: Programs.path(program))
         process.arguments = arguments
         process.environment = self.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         let log = ProgramOutput(of: process)
         let exit = ProcessExit(of: process)
         try process.run()
-        guard await log.waits(for: "ready") else {
+        guard await log.waits(for: word) else {
             _ = await exit.status()
             throw NotReady(output: log.text)
         }
@@ -61,10 +70,10 @@ public final class ServerProcess: Sendable {
         if self.process.isRunning { self.send(SIGKILL) }
     }
 
-    /// The server ended before it was ready.
+    /// The program ended before it was ready.
     public struct NotReady: Error, CustomStringConvertible {
         public let output: String
-        public var description: String { "the server did not become ready:\n\(self.output)" }
+        public var description: String { "the program did not become ready:\n\(self.output)" }
     }
 
     public var processID: Int32 { self.process.processIdentifier }

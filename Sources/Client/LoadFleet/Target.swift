@@ -118,16 +118,28 @@ public struct Target: Sendable {
     }
 
     /// A new connection on which nothing was said yet.
+    ///
+    /// - Parameter source: the address of this machine that it comes from; nil for the system's choice.
     public func connect(
         tls: TLSClientContext,
-        timeout: Duration
+        timeout: Duration,
+        from source: String? = nil
     ) async throws(FleetFailure) -> ClientConnection {
         do throws(ConnectError) {
-            return try await ClientConnection.connect(host: self.host, port: self.port, tls: tls, timeout: timeout)
+            return try await ClientConnection.connect(
+                host: self.host,
+                port: self.port,
+                tls: tls,
+                timeout: timeout,
+                from: source
+            )
         } catch {
             throw .connect(error)
         }
     }
+
+    /// Throws where no wallet can be registered for want of an authority.
+    public func requireAuthority() throws(Problem) { _ = try self.authority() }
 
     /// The authority that phones' evidence is signed with.
     func authority() throws(Problem) -> LabAuthority {

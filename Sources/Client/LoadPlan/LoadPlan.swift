@@ -79,19 +79,23 @@ public struct LoadPlan: Hashable, Sendable {
         return problems
     }
 
-    /// Some lines for people, stored with the result.
-    public var text: String {
-        var lines: [String] = []
-        let loop = self.isOpen ? "open loop, \(self.arrivals.rawValue) arrivals" : "closed loop"
-        lines.append("\(loop): \(self.stages.text)")
-        if self.isOpen { lines.append("\(self.openConnections) connections, at most \(self.maxInFlight) in flight") }
-        if self.warmup > .zero { lines.append("warm-up \(DurationText.write(self.warmup)), discarded") }
-        lines.append("mix \(self.mix.text), wallets \(self.pick.text), connections \(self.connectionUse.rawValue)")
-        if let checks = self.checksPerWallet { lines.append("\(checks) checks for each wallet") }
-        if self.think != .none { lines.append("think \(self.think.text)") }
-        if let wrong = self.maxWrongPerWallet { lines.append("at most \(wrong) wrong PINs in a row for each wallet") }
-        if self.idleConnections > 0 { lines.append("\(self.idleConnections) idle connections with sessions") }
-        lines.append("timeout \(DurationText.write(self.timeout)), seed \(self.seed)")
-        return lines.joined(separator: "\n")
+    /// Each choice with its name, as it is stored with the result and as results are compared.
+    public var entries: [(name: String, value: String)] {
+        var entries = [("loop", self.isOpen ? "open" : "closed"), ("stages", self.stages.text)]
+        if self.isOpen {
+            entries.append(("arrivals", self.arrivals.rawValue))
+            entries.append(("connections", "\(self.openConnections)"))
+            entries.append(("max in flight", "\(self.maxInFlight)"))
+        }
+        if self.warmup > .zero { entries.append(("warm-up", DurationText.write(self.warmup))) }
+        entries.append(("mix", self.mix.text))
+        entries.append(("pick", self.pick.text))
+        entries.append(("connection", self.connectionUse.rawValue))
+        if let checks = self.checksPerWallet { entries.append(("checks per wallet", "\(checks)")) }
+        if self.think != .none { entries.append(("think", self.think.text)) }
+        if let wrong = self.maxWrongPerWallet { entries.append(("max wrong per wallet", "\(wrong)")) }
+        if self.idleConnections > 0 { entries.append(("idle connections", "\(self.idleConnections)")) }
+        entries.append(("timeout", DurationText.write(self.timeout)))
+        return entries
     }
 }

@@ -151,6 +151,17 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         try? await self.channel.closeFuture.get()
     }
 
+    /// Waits on a timer of the channel's event loop; returns early when the task is cancelled.
+    func pause(for duration: Duration) async {
+        let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
+        await withTaskCancellationHandler {
+            // Fails where it was cancelled, which ends the wait like its time.
+            try? await timer.futureResult.get()
+        } onCancel: {
+            timer.cancel()
+        }
+    }
+
     /// Whether calls can still be made.
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 

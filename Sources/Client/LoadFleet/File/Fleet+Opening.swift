@@ -74,7 +74,8 @@ extension Fleet {
         }
         header.count = max(header.count, wallets)
         // A process that ended without a word: the machine may have ended with it, and the last counters be lost.
-        if header.isInUse { header.counterBase += self.counterLeap }
+        let mayBeBehind = header.isInUse
+        if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
         let scan = try self.reading { () throws(FileError) in
             if mending { try file.extend(to: self.offset(of: header.count)) }
@@ -82,7 +83,7 @@ extension Fleet {
             try header.writeNext(to: file)
             return try FleetScan(file, count: header.count)
         }
-        return Fleet(path: path, lock: lock, file: file, header: header, scan: scan)
+        return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
     }
 
     private static func reading<Result>(_ body: () throws(FileError) -> Result) throws(FleetError) -> Result {

@@ -22,6 +22,10 @@ public final class Fleet: Sendable {
     public let count: Int
     /// Slots whose record was torn when the file was opened; they count as free.
     public let tornCount: Int
+    /// Whether the process that had the file last ended without ``close()``: its last writes may be gone with the machine.
+    ///
+    /// Counters and PINs are found again; a history may then be behind what the server knows.
+    public let mayBeBehind: Bool
     /// What tells the server apart that they are registered with.
     public let fingerprint: SHA256Digest
 
@@ -31,30 +35,30 @@ public final class Fleet: Sendable {
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
-    private let lock: FileLock
     private let state: Mutex<State>
 
     private struct State {
         var header: FleetHeader
         var proofsSinceFlush = 0
-        var isClosed = false
+        /// Nil once the fleet is closed.
+        var lock: FileLock?
     }
 
     /// How many wallets a file may hold.
     public static let allowedCounts = 1...100_000_000
 
-    init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan) {
+    init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {
         self.path = path
-        self.lock = lock
         self.file = file
         self.slotCount = header.count
         self.count = scan.registered
         self.tornCount = scan.torn
         self.gaps = scan.gaps
+        self.mayBeBehind = mayBeBehind
         self.fingerprint = header.authority
         self.keys = FleetKeys(seed: header.seed)
         self.counterBase = header.counterBase
-        self.state = Mutex(State(header: header))
+        self.state = Mutex(State(header: header, lock: lock))
     }
 
     deinit {
@@ -190,13 +194,13 @@ public final class Fleet: Sendable {
         do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
     }
 
-    /// Writes that all has reached the disk; nothing may be changed afterwards.
-    ///
-    /// The lock goes with the value.
+    /// Writes that all has reached the disk, and lets others have the file; nothing may be asked of it afterwards.
     public func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
-            guard !state.isClosed else { return }
-            state.isClosed = true
+            guard let lock = state.lock else { return }
+            state.lock = nil
+            // Others wait until the end is written.
+            defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
             do throws(FileError) {
                 try self.file.synchronize()

@@ -19,6 +19,8 @@ final class EnrollmentQueue: Sendable {
         var gap = 0
         /// The next slot behind all gaps.
         var tail: Int
+        /// How many more may be begun.
+        var left: Int
         /// What lanes could not finish; goes first, since an enrollment that is under way ends with its time.
         var returned: [PendingWallet] = []
         var isClosed = false
@@ -29,11 +31,12 @@ final class EnrollmentQueue: Sendable {
     private let share: PlatformShare
     private let state: Mutex<State>
 
-    init(_ fleet: Fleet, share: PlatformShare) {
+    /// - Parameter goal: how many wallets the file is to hold then.
+    init(_ fleet: Fleet, goal: Int, share: PlatformShare) {
         self.gaps = fleet.gaps
         self.end = fleet.slotCount
         self.share = share
-        self.state = Mutex(State(tail: fleet.count + fleet.gaps.count))
+        self.state = Mutex(State(tail: fleet.count + fleet.gaps.count, left: goal - fleet.count))
     }
 
     /// The next one; nil where there is none, or no more are to be begun.
@@ -41,6 +44,7 @@ final class EnrollmentQueue: Sendable {
         self.state.withLock { state in
             guard !state.isClosed else { return nil }
             if let returned = state.returned.popLast() { return returned }
+            guard state.left > 0 else { return nil }
             let slot: Int
             if state.gap < self.gaps.count {
                 slot = self.gaps[state.gap]
@@ -50,6 +54,7 @@ final class EnrollmentQueue: Sendable {
                 slot = state.tail
                 state.tail += 1
             }
+            state.left -= 1
             return PendingWallet(slot: slot, platform: self.share.platform(of: slot))
         }
     }

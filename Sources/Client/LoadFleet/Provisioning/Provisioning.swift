@@ -4,7 +4,7 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// Registers the wallets that a fleet's file has room for, as fast as the server takes them.
+/// Registers wallets until a fleet's file holds as many as it should, as fast as the server takes them.
 ///
 /// Each lane has a connection. In one flight go the registration of one wallet and the beginning of the next, so that
 /// a wallet costs one round trip and no handshake; evidence is made on the connection's event loop, of which there is
@@ -42,16 +42,17 @@ public final class Provisioning: Sendable {
     }
 
     /// - Precondition: the fleet was opened to be resumed, or is new.
-    public init(_ fleet: Fleet, at target: Target, options: Options) throws(Target.Problem) {
+    /// - Parameter goal: how many wallets the file is to hold then; no more than it has room for.
+    public init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
         self.fleet = fleet
         self.target = target
         self.options = options
         self.registrar = try Registrar(for: fleet, at: target)
         self.tls = try target.tls(resuming: false)
-        self.queue = EnrollmentQueue(fleet, share: options.share)
+        self.queue = EnrollmentQueue(fleet, goal: goal, share: options.share)
         self.state = Mutex(
             State(
-                progress: ProvisioningProgress(total: fleet.slotCount, before: fleet.count),
+                progress: ProvisioningProgress(total: max(goal, fleet.count), before: fleet.count),
                 lastMove: self.start
             )
         )
@@ -70,15 +71,16 @@ public final class Provisioning: Sendable {
     /// Begins no more; what is under way is finished, and ``run()`` returns.
     public func stop() { self.queue.close() }
 
-    /// Registers until the file is full or ``stop()``; what is registered is on the disk when this returns or throws.
+    /// Registers until there are enough or ``stop()``; what is registered is on the disk when this returns or throws.
     public func run() async throws(FleetFailure) {
         await withTaskGroup { group in
-            for _ in 0..<min(self.options.connections, max(1, self.progress.left)) {
-                group.addTask { await self.lane() }
+            group.addTask { await self.flushRegularly() }
+            await withTaskGroup { lanes in
+                for _ in 0..<min(self.options.connections, self.progress.left) {
+                    lanes.addTask { await self.lane() }
+                }
             }
-            let flusher = Task { await self.flushRegularly() }
-            await group.waitForAll()
-            flusher.cancel()
+            group.cancelAll()
         }
         do throws(FleetError) { try self.fleet.flush() } catch { throw .fleet(error) }
         if let failure = self.state.withLock(\.failure) { throw failure }

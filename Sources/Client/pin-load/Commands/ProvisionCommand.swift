@@ -24,17 +24,20 @@ struct ProvisionCommand: AsyncParsableCommand {
 
             THE FILE
 
-              Keys, salts and PINs come from one seed in its header; a wallet takes 64 bytes for what the server chose \
-              (16 its id, 16 the check of its share), what changes (4 App Attest counter, 4 number of its PIN, 16 history \
-              of attempts), and 8 that tell a whole record from a torn one. So
-                    1,000 wallets      72,192 bytes
-                1,000,000 wallets      64,008,192 bytes
-               10,000,000 wallets     640,008,192 bytes, on the disk and, while it is used, in the system's file cache.
-              Its room is set aside at the beginning. It is as secret as the keys (mode 0600), and one process at a \
-              time may use it.
+            Keys, salts and PINs come from one seed in its header, 8,192 bytes. A wallet takes 64 bytes more: its id 16, \
+            the check of its share 16, its App Attest counter 4, the number of its PIN 4, the history of its attempts 16, \
+            its state and a checksum 8. So
+
+                  1,000 wallets are      72,192 bytes
+              1,000,000 wallets are  64,008,192 bytes
+             10,000,000 wallets are 640,008,192 bytes
+
+            on the disk, set aside at the beginning, and in the system's file cache while a run uses it; the process itself \
+            keeps nothing for a wallet at rest. The file is as secret as the keys (mode 0600). One process at a time \
+            uses it. A crash at any moment costs at most the registrations under way.
 
             A server forgets a registration that no session was opened for, after a day unless its setting \
-            enrollment.unopened-lifetime says otherwise: run a load before, or set it.
+            enrollment.unopened-lifetime says otherwise, up to 30d: run a load before, or set it.
             """
     )
 
@@ -53,17 +56,23 @@ struct ProvisionCommand: AsyncParsableCommand {
     )
     var path: String
 
-    @Option(help: ArgumentHelp("How many of them are iPhones.", valueName: "share"), transform: Self.share)
+    @Option(
+        help: ArgumentHelp("How many of them are iPhones. (default: 30%)", valueName: "share"),
+        transform: Self.share
+    )
     var ios: PlatformShare = .standard
 
     @Option(help: ArgumentHelp("Connections that register at once, 1 to 1000.", valueName: "n"))
     var connections = 64
 
-    @Option(help: ArgumentHelp("For a connection, and for an answer.", valueName: "time"), transform: Self.duration)
+    @Option(
+        help: ArgumentHelp("For a connection, and for an answer. (default: 10s)", valueName: "time"),
+        transform: Self.duration
+    )
     var timeout: Duration = .seconds(10)
 
     @Option(
-        help: ArgumentHelp("How long a server that stopped answering is waited for.", valueName: "time"),
+        help: ArgumentHelp("How long a server that stopped answering is waited for. (default: 1m)", valueName: "time"),
         transform: Self.duration
     )
     var patience: Duration = .seconds(60)
@@ -75,6 +84,10 @@ struct ProvisionCommand: AsyncParsableCommand {
     func run() async throws {
         try await ending {
             let target = try self.target.target()
+            // Before a file is made that nothing could be put into.
+            do throws(Target.Problem) { try target.requireAuthority() } catch {
+                throw CommandFailure(.usage, error.description)
+            }
             let fleet = try self.fleet(for: target)
             var options = Provisioning.Options()
             options.connections = self.connections
@@ -83,7 +96,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             options.patience = self.patience
             let provisioning: Provisioning
             do throws(Target.Problem) {
-                provisioning = try Provisioning(fleet, at: target, options: options)
+                provisioning = try Provisioning(fleet, goal: self.wallets, at: target, options: options)
             } catch {
                 throw CommandFailure(.usage, error.description)
             }

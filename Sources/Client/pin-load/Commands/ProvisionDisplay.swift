@@ -8,7 +8,7 @@ final class ProvisionDisplay: Sendable {
         var meter = RateMeter()
         var isStopped = false
         /// When the last line was written, where each stays.
-        var lastLine: Duration = .zero
+        var lastLine: Duration = .seconds(1) - ProvisionDisplay.pause
     }
 
     private let provisioning: Provisioning
@@ -26,9 +26,10 @@ final class ProvisionDisplay: Sendable {
 
     func begin() {
         let progress = self.provisioning.progress
+        self.state.withLock { $0.meter.note(0, at: .zero) }
+        guard progress.left > 0 else { return }
         let what = progress.before == 0 ? "" : "; \(progress.before.grouped) are there already"
         StandardStreams.writeError("registering \(progress.left.grouped) wallets at \(self.address)\(what)\n")
-        self.state.withLock { $0.meter.note(0, at: .zero) }
     }
 
     /// Someone asked to stop.

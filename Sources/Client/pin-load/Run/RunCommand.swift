@@ -1,0 +1,157 @@
+import ArgumentParser
+internal import HostSystem
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import LoadRun
+internal import Transport
+internal import UnixSignals
+internal import Vocabulary
+
+/// `pin-load run`: the load, its display and its result.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Load a server with PIN checks, judge every answer, and report.",
+        discussion: """
+            Every wallet's true PIN and history are known, so every answer is judged: one that no correct server gives (a \
+            right PIN called wrong, a guess judged during a block) is a violation and fails the run.
+
+            EXAMPLES
+
+              As fast as 100 connections go, for half a minute:
+                pin-load run --lab lab --wallets wallets --connections 100 --duration 30s
+
+              2,000 checks a second whatever happens, one in ten wrong; CI fails where it is slow:
+                pin-load run --lab lab --wallets wallets --rate 2000 --arrivals poisson --duration 1m --warmup 5s \\
+                  --mix right=90,wrong=10 --threshold 'p99<20ms' --threshold 'errors<0.1%' --threshold unexpected==0
+
+              Unlocks as phones do them, a connection each, ramping up, then a spike:
+                pin-load run --lab lab --wallets wallets --connection new --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
+
+              One wallet under attack from 50 connections:
+                pin-load run --lab lab --wallets wallets --pick single --mix wrong=1 --connections 50 --duration 20s
+
+              10,000 sessions that do nothing beside it, and every report in a folder:
+                pin-load run --lab lab --wallets wallets --rate 500 --duration 1m --idle-connections 10k --out result
+
+            A FILE OF STAGES
+
+              stages:
+                - {name: morning, for: 30s, ramp_to: 100/s}   # without /s: connections
+                - {for: 2m}                                   # stays
+                - {name: spike, for: 10s, at: 2000/s}         # jumps
+
+            A first Ctrl-C ends the run with its report, a second one at once.
+
+            EXIT CODES
+
+              0 done · 99 a threshold does not hold, or a violation · 130 interrupted, with a report · 1 usage · 69 the \
+              server cannot be reached · 70 a file failed · 75 the wallets are in use by another process
+            """
+    )
+
+    @OptionGroup(title: "The server") var target: TargetOptions
+
+    @Option(
+        help: ArgumentHelp("The file of wallets that `pin-load provision` wrote.", valueName: "file"),
+        completion: .file()
+    )
+    var wallets: String
+
+    @OptionGroup(title: "The load") var load: LoadOptions
+
+    @OptionGroup(title: "The result") var report: ReportOptions
+
+    func run() async throws {
+        try await ending {
+            let plan: LoadPlan
+            do throws(PlanError) { plan = try self.load.plan() } catch { throw CommandFailure(error) }
+            let thresholds = try self.report.readThresholds()
+            let destinations = try self.report.destinations()
+            if let threads = self.load.threads { EventLoops.use(threads: threads) }
+            let target = try self.target.target()
+            let fleet: Fleet
+            do throws(FleetError) {
+                fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            } catch {
+                throw CommandFailure(error)
+            }
+            var options = LoadRun.Options()
+            options.thresholds = thresholds
+            options.abortsOnFail = self.report.abortOnFail
+            options.serverPID =
+                self.report.serverPID ?? (target.isLoopback ? ListeningProcess.pid(onPort: target.port) : nil)
+            let measured = try await self.measure(plan, fleet, target, options)
+            let setting = RunSetting.here(plan, target, started: measured.start, serverPID: options.serverPID)
+            let result = measured.result(setting, thresholds)
+            try self.report.write(result, to: destinations)
+            if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+        }
+    }
+
+    private func measure(
+        _ plan: LoadPlan,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ options: LoadRun.Options
+    ) async throws -> MeasuredRun {
+        let events = RunEvents()
+        let display = RunDisplay(plan, address: target.address, wantsLines: self.report.lines)
+        display.begin()
+        let watching = await Self.watchSignals(events, display)
+        defer { watching.cancel() }
+        do throws(RunError) {
+            let measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
+                display.hear($0)
+            }
+            display.end()
+            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            return measured
+        } catch {
+            display.end()
+            try? fleet.close()
+            throw CommandFailure(error)
+        }
+    }
+
+    /// The first signal ends the run, the second the process.
+    private static func watchSignals(_ events: RunEvents, _ display: RunDisplay) async -> Task<Void, Never> {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        return Task {
+            var count = 0
+            for await _ in signals {
+                count += 1
+                if count > 1 {
+                    display.end()
+                    Self.exit(withError: ExitStatus.interrupted.exitCode)
+                }
+                display.stop()
+                events.interrupt()
+            }
+        }
+    }
+}
+
+extension CommandFailure {
+    /// What was asked for cannot be done.
+    init(_ error: PlanError) {
+        self.init(.usage, error.problems.map(\.description).joined(separator: "\npin-load: "))
+    }
+
+    /// A run did not come about.
+    init(_ error: RunError) {
+        switch error {
+        case .plan(let error): self.init(error)
+        case .fleet(let error): self.init(error)
+        case .target(let problem): self.init(.usage, problem.description)
+        case .interrupted: self.init(.interrupted, error.description)
+        case .server(.connect(.refused), _), .server(.connect(.noRoute), _), .server(.connect(.timedOut), _):
+            self.init(
+                .unavailable,
+                "\(error)\n  Is it being served? remote-pin-server lab up DIR, in another terminal."
+            )
+        case .server: self.init(.unavailable, error.description)
+        }
+    }
+}
