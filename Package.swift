@@ -291,7 +291,7 @@ let tests: [Target] = [
     .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
     .testTarget(
         name: "LoadReportTests",
-        dependencies: ["LoadReport", "TestSupport", "Zlib", histogram],
+        dependencies: ["LoadReport", "TestSupport", "Zlib", argumentParser, histogram, "pin-load"],
         exclude: ["Goldens"]
     ),
     .testTarget(
