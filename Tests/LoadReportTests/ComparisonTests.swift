@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Comparing two runs")
 struct ComparisonTests {
-    @Test("runs that differ by chance alone differ within the noise", arguments: 1...4 as ClosedRange<UInt64>)
+    @Test("runs that differ by chance alone differ within the noise", arguments: 1...10 as ClosedRange<UInt64>)
     func chance(seed: UInt64) throws {
         let comparison = Comparison(SampleRun.result(seed: seed), SampleRun.result(seed: seed + 1000))
         for name in [
@@ -17,7 +17,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test("a server that became slower is found, whatever chance does", arguments: 1...2 as ClosedRange<UInt64>)
+    @Test("a server that became slower is found, whatever chance does", arguments: 1...5 as ClosedRange<UInt64>)
     func slower(seed: UInt64) throws {
         let before = SampleRun.result(seed: seed)
         let after = SampleRun.result(seed: seed + 1000, slowdown: 1.2)

@@ -34,7 +34,11 @@ struct LatenciesTests {
 
     @Test("every figure is the one that the package gives", arguments: [1, 2, 7, 1000, 20_000])
     func package(count: Int) throws {
-        let latencies = Latencies(microseconds: Self.values(count, seed: UInt64(count) + 50))
+        let values = Self.values(count, seed: UInt64(count) + 50)
+        let latencies = Latencies(microseconds: values)
+        var recorded = Latencies.emptyHistogram(of: UInt32.self)
+        for value in values { recorded.record(value) }
+        #expect(Latencies(recorded) == latencies)
         let histogram = latencies.histogram()
         for percent in Self.percents + [5, 33.3, 95] {
             #expect(latencies.percentile(percent) == histogram.valueAtPercentile(percent), "p\(percent)")

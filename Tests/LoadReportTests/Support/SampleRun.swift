@@ -23,19 +23,15 @@ struct SampleRun {
         -> RunResult
     {
         var generator = SeededGenerator(seed: seed)
-        let recorder = Recorder()
-        let lane = recorder.makeLane()
-        var intervals: [Interval] = []
-        for second in 0..<Self.seconds {
-            Self.record(second, 400, slowdown, in: lane, recorder, &generator)
-            intervals.append(
-                recorder.takeInterval(
-                    from: .seconds(second),
-                    to: .seconds(second + 1),
-                    isWarmup: second < 5,
-                    stage: second < 5 ? "warm-up" : second < 25 ? "hold" : "spike",
-                    gauges: Self.gauges(second, 400, slowdown)
-                )
+        let intervals = (0..<Self.seconds).map { second in
+            Interval(
+                from: .seconds(second),
+                to: .seconds(second + 1),
+                isWarmup: second < 5,
+                stage: second < 5 ? "warm-up" : second < 25 ? "hold" : "spike",
+                operations: Self.operations(second, slowdown, &generator),
+                unsent: second == 18 ? 12 : 0,
+                gauges: Self.gauges(second, slowdown)
             )
         }
         return Self.result(of: intervals, seed: seed, thresholds: thresholds)
@@ -55,32 +51,33 @@ struct SampleRun {
         )
     }
 
-    private static func record(
+    /// Not through a recorder, whose arrays are slow without optimization; that has tests of its own.
+    private static func operations(
         _ second: Int,
-        _ rate: Int,
         _ slowdown: Double,
-        in lane: Lane,
-        _ recorder: Recorder,
         _ generator: inout SeededGenerator
-    ) {
+    ) -> [LoadReport.Operation: OperationFigures] {
+        var outcomes: [LoadReport.Operation: [Outcome: Int]] = [:]
+        var times: [LoadReport.Operation: [(due: UInt64, sent: UInt64)]] = [:]
         let isStalled = second == 18
-        let wasKilled = second == 32
-        for _ in 0..<Self.rate(second, rate) {
+        for _ in 0..<Self.rate(second) {
             let isUnlock = Int.random(in: 0..<10, using: &generator) == 0
             let base = Double.random(in: 0..<1, using: &generator)
             // A long tail, as waiting in a queue has it.
             let service = (isUnlock ? 4000 : 900) * slowdown * (1 + 0.25 / (1.003 - base))
             let wait = isStalled ? Double.random(in: 0..<300_000, using: &generator) : 0
-            lane.record(
-                Sample(
-                    isUnlock ? .unlock : .check,
-                    Self.outcome(wasKilled, &generator),
-                    latency: .microseconds(Int64(service + wait)),
-                    serviceTime: .microseconds(Int64(service))
-                )
+            let outcome = Self.outcome(second == 32, &generator)
+            outcomes[isUnlock ? .unlock : .check, default: [:]][outcome, default: 0] += 1
+            guard outcome.isTimed else { continue }
+            times[isUnlock ? .unlock : .check, default: []].append((UInt64(service + wait), UInt64(service)))
+        }
+        return outcomes.reduce(into: [:]) { operations, pair in
+            operations[pair.key] = OperationFigures(
+                outcomes: pair.value,
+                latency: Latencies(microseconds: (times[pair.key] ?? []).map(\.due)),
+                serviceTime: Latencies(microseconds: (times[pair.key] ?? []).map(\.sent))
             )
         }
-        if isStalled { recorder.recordUnsent(12) }
     }
 
     private static func outcome(_ wasKilled: Bool, _ generator: inout SeededGenerator) -> Outcome {
@@ -89,12 +86,10 @@ struct SampleRun {
         return roll < 897 ? .valid : roll < 998 ? .wrong : .blocked
     }
 
-    private static func rate(_ second: Int, _ rate: Int) -> Int {
-        second < 5 ? rate / 2 : second < 25 ? rate : rate * 2
-    }
+    private static func rate(_ second: Int) -> Int { second < 5 ? 200 : second < 25 ? 400 : 800 }
 
-    private static func gauges(_ second: Int, _ rate: Int, _ slowdown: Double) -> Gauges {
-        let planned = Self.rate(second, rate)
+    private static func gauges(_ second: Int, _ slowdown: Double) -> Gauges {
+        let planned = Self.rate(second)
         return Gauges(
             connections: 64,
             inFlight: second == 18 ? 61 : second % 4,

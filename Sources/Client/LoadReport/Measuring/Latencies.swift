@@ -32,9 +32,11 @@ public struct Latencies: Sendable, Equatable {
 
     /// Times in µs, each once.
     public init(microseconds: some Sequence<UInt64>) {
-        var histogram = Self.emptyHistogram()
-        for value in microseconds { histogram.record(Swift.min(value, Self.highest)) }
-        self.init(histogram)
+        var counts: [Int: UInt64] = [:]
+        for value in microseconds { counts[CellIndex.index(of: Swift.min(value, Self.highest)), default: 0] += 1 }
+        self.cells = counts.sorted { $0.key < $1.key }.map { index, count in
+            Cell(value: CellIndex.highestValue(at: index), count: count)
+        }
     }
 
     /// How many were measured.
@@ -80,17 +82,21 @@ public struct Latencies: Sendable, Equatable {
         }
         var merged: [Cell] = []
         merged.reserveCapacity(self.cells.count + other.cells.count)
-        var rest = other.cells[...]
-        for cell in self.cells {
-            while let first = rest.first, first.value < cell.value { merged.append(rest.removeFirst()) }
-            if let first = rest.first, first.value == cell.value {
-                merged.append(Cell(value: cell.value, count: cell.count + first.count))
-                rest.removeFirst()
+        var (mine, theirs) = (0, 0)
+        while mine < self.cells.count, theirs < other.cells.count {
+            let (left, right) = (self.cells[mine], other.cells[theirs])
+            if left.value == right.value {
+                merged.append(Cell(value: left.value, count: left.count + right.count))
+                (mine, theirs) = (mine + 1, theirs + 1)
+            } else if left.value < right.value {
+                merged.append(left)
+                mine += 1
             } else {
-                merged.append(cell)
+                merged.append(right)
+                theirs += 1
             }
         }
-        self.cells = merged + rest
+        self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
     /// The same as one of the package's, for what only that can do.
