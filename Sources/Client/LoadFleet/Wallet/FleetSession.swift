@@ -173,6 +173,24 @@ public final class FleetSession: Sendable {
         } catch {
             throw .call(error)
         }
+        return try self.result(of: answer, to: prepared)
+    }
+
+    /// Sends instructions in one flight, in their order, and waits for all results, which come in the same order.
+    ///
+    /// Throws where one has no answer; what became of the others is then not known either.
+    /// - Precondition: no more than the server takes at a time.
+    public func sendTogether(
+        _ prepared: [Prepared]
+    ) async throws(FleetFailure) -> [Result<InstructResult, FleetFailure>] {
+        let answers = try await self.connection.flight(prepared.map { .instruct($0.call) }, timeout: self.timeout)
+        return zip(answers, prepared).map { answer, prepared in
+            Result { () throws(FleetFailure) in try self.result(of: answer, to: prepared) }
+        }
+    }
+
+    /// What an answer says; a PIN that counts from now on is kept.
+    private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
         switch answer {
         case .instruct(let result):
             if case .pinValid(let share) = result, !self.isProven(share) { throw .falseShare }

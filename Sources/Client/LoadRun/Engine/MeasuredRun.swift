@@ -8,7 +8,7 @@ public struct MeasuredRun: Sendable {
     public let intervals: [Interval]
     public let end: RunEnd
     public let markers: [Marker]
-    public let sections: [ReportSection]
+    public var sections: [ReportSection]
     public let notes: [String]
 }
 

@@ -22,18 +22,29 @@ struct RunCommand: AsyncParsableCommand {
               As fast as 100 connections go, for half a minute:
                 pin-load run --lab lab --wallets wallets --connections 100 --duration 30s
 
-              2,000 checks a second whatever happens, one in ten wrong; CI fails where it is slow:
-                pin-load run --lab lab --wallets wallets --rate 2000 --arrivals poisson --duration 1m --warmup 5s \\
-                  --mix right=90,wrong=10 --threshold 'p99<20ms' --threshold 'errors<0.1%' --threshold unexpected==0
+              2,000 checks a second whatever happens, one in ten wrong, for CI:
+                pin-load run --lab lab --wallets wallets --rate 2000 --duration 1m \\
+                  --arrivals poisson --warmup 5s --mix right=90,wrong=10 \\
+                  --threshold 'p99<20ms' --threshold 'errors<0.1%'
 
-              Unlocks as phones do them, a connection each, ramping up, then a spike:
-                pin-load run --lab lab --wallets wallets --connection new --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
+              Unlocks as phones do them, a connection each; a ramp, then a spike:
+                pin-load run --lab lab --wallets wallets --connection new \\
+                  --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
 
               One wallet under attack from 50 connections:
-                pin-load run --lab lab --wallets wallets --pick single --mix wrong=1 --connections 50 --duration 20s
+                pin-load run --lab lab --wallets wallets --pick single \\
+                  --mix wrong=1 --connections 50 --duration 20s
 
               10,000 sessions that do nothing beside it, and every report in a folder:
-                pin-load run --lab lab --wallets wallets --rate 500 --duration 1m --idle-connections 10k --out result
+                pin-load run --lab lab --wallets wallets --rate 500 --duration 1m \\
+                  --idle-connections 10k --out result
+
+              64 guesses at once for one wallet, one right, 200 times: how often does it get in?
+                pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
+
+              The lab's server, started by this command, killed every three seconds under load:
+                pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
+                  --mix right=70,wrong=30 --kill-server-every 3s
 
             A FILE OF STAGES
 
@@ -61,74 +72,161 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "The load") var load: LoadOptions
 
+    @OptionGroup(title: "An attack instead") var attack: AttackOptions
+
+    @OptionGroup(title: "Crashes") var crashes: CrashOptions
+
     @OptionGroup(title: "The result") var report: ReportOptions
 
     func run() async throws {
         try await ending {
-            var plan: LoadPlan
-            do throws(PlanError) { plan = try self.load.plan() } catch { throw CommandFailure(error) }
+            let (work, interval) = try self.work()
             let thresholds = try self.report.readThresholds()
             let destinations = try self.report.destinations()
             if let threads = self.load.threads { EventLoops.use(threads: threads) }
-            let target = try self.target.target()
-            let fleet: Fleet
-            do throws(FleetError) {
-                fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            guard let interval else { return try await self.run(work, nil, thresholds, destinations) }
+            let server = try await self.crashes.startServer(of: self.target)
+            do {
+                try await self.run(work, (server, interval), thresholds, destinations)
             } catch {
-                throw CommandFailure(error)
+                await server.stop()
+                throw error
             }
-            // What nobody asked for must not be more than there is.
-            if self.load.connections == nil { plan.openConnections = min(plan.openConnections, fleet.count) }
-            var options = LoadRun.Options()
-            options.thresholds = thresholds
-            options.abortsOnFail = self.report.abortOnFail
-            options.serverPID =
-                self.report.serverPID ?? (target.isLoopback ? ListeningProcess.pid(onPort: target.port) : nil)
-            let measured = try await self.measure(plan, fleet, target, options)
-            let setting = RunSetting.here(plan, target, started: measured.start, serverPID: options.serverPID)
-            let result = measured.result(setting, thresholds)
-            try self.report.write(result, to: destinations)
-            if result.exitCode != 0 { throw ExitCode(result.exitCode) }
         }
     }
 
+    /// What is to be done.
+    enum Work {
+        case load(LoadPlan)
+        case attack(BurstPlan)
+    }
+
+    /// The work, and how often the server is to be killed meanwhile.
+    private func work() throws(CommandFailure) -> (Work, killing: Duration?) {
+        do throws(PlanError) {
+            let interval = try self.crashes.interval(self.target)
+            guard let attack = try self.attack.plan(self.load) else { return (.load(try self.load.plan()), interval) }
+            if interval != nil {
+                throw PlanError([PlanProblem(place: "--kill-server-every", "not together with --attack")])
+            }
+            return (.attack(attack), nil)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func run(
+        _ work: Work,
+        _ crashing: (server: CrashingServer, interval: Duration)?,
+        _ thresholds: [Threshold],
+        _ destinations: [ReportOptions.Destination]
+    ) async throws {
+        let target = try self.target.target()
+        let fleet: Fleet
+        do throws(FleetError) {
+            fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+        } catch {
+            throw CommandFailure(error)
+        }
+        let work = self.fitted(work, to: fleet)
+        var options = LoadRun.Options()
+        options.thresholds = thresholds
+        options.abortsOnFail = self.report.abortOnFail
+        options.serverPID =
+            crashing?.server.processID ?? self.report.serverPID
+            ?? (target.isLoopback ? ListeningProcess.pid(onPort: target.port) : nil)
+        if let (server, interval) = crashing {
+            options.companions.append { await server.crash(every: interval, telling: $0) }
+        }
+        let setting = RunSetting.here(work, target, serverPID: options.serverPID)
+        var measured = try await self.measure(work, fleet, target, options)
+        if let (server, _) = crashing {
+            await server.stop()
+            measured.sections.append(server.section)
+        }
+        let result = measured.result(setting.started(at: measured.start), thresholds)
+        try self.report.write(result, to: destinations)
+        if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// What nobody asked for must not be more than there is: connections that serve a rate.
+    private func fitted(_ work: Work, to fleet: Fleet) -> Work {
+        guard case .load(var plan) = work, self.load.connections == nil else { return work }
+        plan.openConnections = min(plan.openConnections, fleet.count)
+        return .load(plan)
+    }
+
     private func measure(
-        _ plan: LoadPlan,
+        _ work: Work,
         _ fleet: Fleet,
         _ target: Target,
         _ options: LoadRun.Options
     ) async throws -> MeasuredRun {
         let events = RunEvents()
-        let display = RunDisplay(plan, address: target.address, wantsLines: self.report.lines)
-        display.begin()
-        let watching = await Self.watchSignals(events, display)
-        defer { watching.cancel() }
         do throws(RunError) {
-            let measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
-                display.hear($0)
+            let measured: MeasuredRun
+            switch work {
+            case .load(let plan): measured = try await self.load(plan, fleet, target, options, events)
+            case .attack(let plan): measured = try await Self.attack(plan, fleet, target, options, events)
             }
-            display.end()
             do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
             return measured
         } catch {
-            display.end()
             try? fleet.close()
             throw CommandFailure(error)
         }
     }
 
+    private func load(
+        _ plan: LoadPlan,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ options: LoadRun.Options,
+        _ events: RunEvents
+    ) async throws(RunError) -> MeasuredRun {
+        let display = RunDisplay(plan, address: target.address, wantsLines: self.report.lines)
+        display.begin()
+        defer { display.end() }
+        let watching = await Self.watchSignals(events, stop: display.stop, end: display.end)
+        defer { watching.cancel() }
+        return try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
+            display.hear($0)
+        }
+    }
+
+    private static func attack(
+        _ plan: BurstPlan,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ options: LoadRun.Options,
+        _ events: RunEvents
+    ) async throws(RunError) -> MeasuredRun {
+        let display = AttackDisplay()
+        display.begin(plan, address: target.address)
+        defer { display.end() }
+        let watching = await Self.watchSignals(events, stop: {}, end: display.end)
+        defer { watching.cancel() }
+        return try await BurstAttack(plan, of: fleet, at: target, options: options, events: events).run {
+            display.hear($0)
+        }
+    }
+
     /// The first signal ends the run, the second the process.
-    private static func watchSignals(_ events: RunEvents, _ display: RunDisplay) async -> Task<Void, Never> {
+    private static func watchSignals(
+        _ events: RunEvents,
+        stop: @escaping @Sendable () -> Void,
+        end: @escaping @Sendable () -> Void
+    ) async -> Task<Void, Never> {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         return Task {
             var count = 0
             for await _ in signals {
                 count += 1
                 if count > 1 {
-                    display.end()
+                    end()
                     Self.exit(withError: ExitStatus.interrupted.exitCode)
                 }
-                display.stop()
+                stop()
                 events.interrupt()
             }
         }

@@ -15,22 +15,34 @@ enum ToolVersion {
 
 extension RunSetting {
     /// A run on this machine, by this process.
-    static func here(_ plan: LoadPlan, _ target: Target, started: Timestamp, serverPID: Int32?) -> RunSetting {
-        RunSetting(
+    static func here(_ work: RunCommand.Work, _ target: Target, serverPID: Int32?) -> RunSetting {
+        let (seed, entries) =
+            switch work {
+            case .load(let plan): (plan.seed, plan.entries.map { PlanEntry($0.name, $0.value) })
+            case .attack(let plan): (plan.seed, plan.entries.map { PlanEntry($0.name, $0.value) })
+            }
+        return RunSetting(
             command: CommandLine.arguments,
-            startMilliseconds: started.milliseconds,
-            seed: plan.seed,
+            startMilliseconds: 0,
+            seed: seed,
             target: target.address,
             serverBuild: serverPID.flatMap(ServerBuild.of),
             toolBuild: ToolVersion.text,
             libraries: ["libssl": TLSLibrary.version],
-            plan: plan.entries.map { PlanEntry($0.name, $0.value) },
+            plan: entries,
             machine: Machine(
                 cpuInfo: Self.text("/proc/cpuinfo"),
                 memoryInfo: Self.text("/proc/meminfo"),
                 kernelRelease: Self.text("/proc/sys/kernel/osrelease")
             )
         )
+    }
+
+    /// The same, with the time at which the run began.
+    func started(at time: Timestamp) -> RunSetting {
+        var setting = self
+        setting.startMilliseconds = time.milliseconds
+        return setting
     }
 
     private static func text(_ path: String) -> String {
