@@ -49,7 +49,8 @@ extension Conversation {
 
     /// Has an attempt judged.
     ///
-    /// One that links a denied recovery code, which ends the wallet, is on record before. Whether the code is denied cannot change in between: a denial waits for its turn.
+    /// One that links a denied recovery code, which ends the wallet, is on record before. Whether the code is denied
+    /// cannot change in between: a denial waits for its turn.
     func judge(_ attempt: Attempt) async throws(CallFailure) -> AttemptOutcome {
         let store = self.services.store
         guard case .linkRecoveryCode(let bytes) = attempt.effect, let mac = RecoveryCodeMAC(bytes) else {
