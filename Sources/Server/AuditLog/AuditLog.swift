@@ -1,5 +1,5 @@
 internal import Dispatch
-public import HostSystem
+internal import HostSystem
 internal import Synchronization
 public import Vault
 public import Vocabulary
