@@ -39,12 +39,12 @@ struct ProvisionTests {
     @Test("killed, interrupted and begun again it ends with every wallet, once")
     func killed() async throws {
         let server = try await self.lab.start()
-        let running = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " of 600 wallets")
+        let running = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " left")
         await running.kill()
         let after = try DurableFile.read(self.lab.wallets, atMost: 1 << 20)
         #expect(after.count == FleetHeader.end + 600 * FleetRecord.byteCount)
 
-        let second = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " of 600 wallets")
+        let second = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " left")
         #expect(second.output.contains("are there already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
@@ -61,7 +61,7 @@ struct ProvisionTests {
     @Test("a server that is killed and served again is waited for; what it did not answer is sent again")
     func serverRestarts() async throws {
         let server = try await self.lab.start()
-        let running = try await ServerProcess.start(self.arguments(500), of: "pin-load", until: " of 500 wallets")
+        let running = try await ServerProcess.start(self.arguments(500), of: "pin-load", until: " left")
         await server.kill()
         let again = try await self.lab.start()
         #expect(await running.ended() == 0, "\(running.output)")

@@ -16,12 +16,15 @@ struct PinLoadProgram: AsyncParsableCommand {
               A thousand wallets in it, registered for real; again after an interruption, it goes on:
                 pin-load provision --lab lab --wallets 1000 --out wallets
 
+              Half a minute of PIN checks over 100 connections, every answer judged (more: pin-load help run):
+                pin-load run --lab lab --wallets wallets --connections 100 --duration 30s --out result
+
             EXIT CODES
 
               0 done · 1 usage · 69 the server cannot be reached or refuses · 70 a file failed · 75 the wallets are in \
               use by another process · 99 a threshold or a promise was broken · 130 interrupted, with a report
             """,
-        subcommands: [ProvisionCommand.self, RunCommand.self]
+        subcommands: [ProvisionCommand.self, RunCommand.self, ReportCommand.self, CompareCommand.self]
     )
 
     /// As the parser's own, but that usage errors end with 1, as testers know it of load tools.

@@ -24,6 +24,8 @@ public final class FleetSession: Sendable {
         var generation: UInt32
         /// Of the same PIN.
         var pinKeyID: PINKeyID
+        /// The share that was last found to be the wallet's own.
+        var provenShare: Share?
         /// Keys that were derived in this session; a person enters the right PIN again and again, too.
         var held: [PINEntry: HeldPINKey] = [:]
     }
@@ -191,7 +193,7 @@ public final class FleetSession: Sendable {
     private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
         switch answer {
         case .instruct(let result):
-            if case .pinValid(let share) = result, !self.wallet.proves(share) { throw .falseShare }
+            if case .pinValid(let share) = result, !self.isProven(share) { throw .falseShare }
             if case .pinChanged = result, let next = prepared.next { try self.turn(to: next) }
             return result
         case .refused(let refusal):
@@ -219,6 +221,14 @@ public final class FleetSession: Sendable {
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareChange(entry, attemptID: attemptID))
+    }
+
+    /// Whether a share is the wallet's own; the derivation is spared for one that was proven before.
+    private func isProven(_ share: Share) -> Bool {
+        if let proven = self.state.withLock(\.provenShare), proven.isEqual(to: share) { return true }
+        guard self.wallet.proves(share) else { return false }
+        self.state.withLock { $0.provenShare = share }
+        return true
     }
 
     /// Another PIN counts from now on.

@@ -2,7 +2,9 @@ internal import FoundationEssentials
 
 extension Comparison {
     /// The comparison in a terminal, its last line ended.
-    public var text: String {
+    ///
+    /// - Parameter limits: What was asked of it.
+    public func text(limits: [ChangeLimit] = []) -> String {
         var lines: [String] = []
         if self.differences.isEmpty {
             lines.append("the settings are the same")
@@ -22,7 +24,19 @@ extension Comparison {
         lines.append(
             "noise: what chance alone may change, by what each figure moves within the two runs (three standard errors)"
         )
+        for limit in limits { lines.append(self.sentence(limit)) }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func sentence(_ limit: ChangeLimit) -> String {
+        switch limit.isExceeded(in: self) {
+        case true?:
+            // Said, not excused: noise as large as the change makes the runs bad evidence, not the change good.
+            "FAILED  \(limit.text)"
+                + (self.row(limit.name, limit.metric).finding == .withinNoise ? "; the change is within the noise" : "")
+        case false?: "holds   not \(limit.text)"
+        case nil: "FAILED  \(limit.text): a run does not have this figure"
+        }
     }
 
     private static func fields(_ row: Row) -> [String] {

@@ -144,4 +144,17 @@ enum CellIndex {
         let bucket = max(0, (index >> Self.halfBits) - 1)
         return (UInt64(index - (bucket << Self.halfBits)) + 1) << bucket - 1
     }
+
+    /// The values that are counted together with this one.
+    static func range(of value: UInt64) -> ClosedRange<UInt64> {
+        let bucket = UInt64.bitWidth - Self.halfBits - 1 - (value | UInt64(2 * Self.half - 1)).leadingZeroBitCount
+        let lowest = (value >> bucket) << bucket
+        return lowest...(lowest + (1 << bucket) - 1)
+    }
+
+    /// The middle of these, rounded up as HdrHistogram does for means.
+    static func middle(of value: UInt64) -> UInt64 {
+        let range = Self.range(of: value)
+        return range.lowerBound + (range.upperBound - range.lowerBound + 1) >> 1
+    }
 }

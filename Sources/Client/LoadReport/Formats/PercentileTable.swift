@@ -15,7 +15,7 @@ enum PercentileTable {
                 Figure.fixed(1 / (1 - share), 2),
             ])
         }
-        let mean = latencies.isEmpty ? 0 : histogram.mean / 1000
+        let mean = (latencies.mean ?? 0) / 1000
         let deviation = latencies.isEmpty ? 0 : histogram.stdDeviation / 1000
         text += Self.footer("Mean", Figure.fixed(mean, 3), "StdDeviation", Figure.fixed(deviation, 3))
         text += Self.footer(

@@ -16,12 +16,14 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 
 extension RunResult {
     /// The report's text, its last line ended.
-    public func text(as format: ReportFormat) -> String {
+    ///
+    /// - Parameter operation: Of which kind of operation the percentile table is; every other form has all kinds.
+    public func text(as format: ReportFormat, of operation: Operation? = nil) -> String {
         switch format {
         case .text: TextSummary(self).text
         case .json: self.jsonText
         case .csv: IntervalTable.text(self)
-        case .hgrm: PercentileTable.text(self.totals.figures().latency)
+        case .hgrm: PercentileTable.text(self.totals.figures(of: operation).latency)
         case .hlog: IntervalLog(self).text
         case .html: ReportPage(self).text
         }

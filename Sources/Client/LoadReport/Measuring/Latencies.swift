@@ -32,9 +32,11 @@ public struct Latencies: Sendable, Equatable {
 
     /// Times in µs, each once.
     public init(microseconds: some Sequence<UInt64>) {
-        var histogram = Self.emptyHistogram()
-        for value in microseconds { histogram.record(Swift.min(value, Self.highest)) }
-        self.init(histogram)
+        var counts: [Int: UInt64] = [:]
+        for value in microseconds { counts[CellIndex.index(of: Swift.min(value, Self.highest)), default: 0] += 1 }
+        self.cells = counts.sorted { $0.key < $1.key }.map { index, count in
+            Cell(value: CellIndex.highestValue(at: index), count: count)
+        }
     }
 
     /// How many were measured.
@@ -47,20 +49,30 @@ public struct Latencies: Sendable, Equatable {
     public var max: UInt64? { self.cells.last?.value }
 
     /// The shortest time in µs, to three digits; nil when nothing was measured.
-    public var min: UInt64? { self.cells.first.map { self.histogram().lowestEquivalentForValue($0.value) } }
+    public var min: UInt64? { self.cells.first.map { CellIndex.range(of: $0.value).lowerBound } }
 
     /// The mean in µs; nil when nothing was measured.
-    public var mean: Double? { self.isEmpty ? nil : self.histogram().mean }
+    public var mean: Double? {
+        guard !self.isEmpty else { return nil }
+        let sum = self.cells.reduce(0.0) { $0 + Double(CellIndex.middle(of: $1.value)) * Double($1.count) }
+        return sum / Double(self.count)
+    }
 
     /// The time in µs within which `percent` of all ended; nil when nothing was measured.
-    public func percentile(_ percent: Double) -> UInt64? { self.percentiles([percent]).first ?? nil }
-
-    /// Several percentiles, cheaper than each alone.
-    public func percentiles(_ percents: [Double]) -> [UInt64?] {
-        guard !self.isEmpty else { return percents.map { _ in nil } }
-        let histogram = self.histogram()
-        return percents.map { histogram.valueAtPercentile($0) }
+    public func percentile(_ percent: Double) -> UInt64? {
+        // As the package has it: what rounds to a whole number is that number, and at least one sample lies within.
+        let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
+        let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
+        var passed: UInt64 = 0
+        for cell in self.cells {
+            passed += cell.count
+            if passed >= rank { return cell.value }
+        }
+        return self.max
     }
+
+    /// Several percentiles.
+    public func percentiles(_ percents: [Double]) -> [UInt64?] { percents.map(self.percentile) }
 
     /// Adds what another has counted.
     public mutating func add(_ other: Latencies) {
@@ -70,28 +82,32 @@ public struct Latencies: Sendable, Equatable {
         }
         var merged: [Cell] = []
         merged.reserveCapacity(self.cells.count + other.cells.count)
-        var rest = other.cells[...]
-        for cell in self.cells {
-            while let first = rest.first, first.value < cell.value { merged.append(rest.removeFirst()) }
-            if let first = rest.first, first.value == cell.value {
-                merged.append(Cell(value: cell.value, count: cell.count + first.count))
-                rest.removeFirst()
+        var (mine, theirs) = (0, 0)
+        while mine < self.cells.count, theirs < other.cells.count {
+            let (left, right) = (self.cells[mine], other.cells[theirs])
+            if left.value == right.value {
+                merged.append(Cell(value: left.value, count: left.count + right.count))
+                (mine, theirs) = (mine + 1, theirs + 1)
+            } else if left.value < right.value {
+                merged.append(left)
+                mine += 1
             } else {
-                merged.append(cell)
+                merged.append(right)
+                theirs += 1
             }
         }
-        self.cells = merged + rest
+        self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
-    /// The same as one of the package's.
+    /// The same as one of the package's, for what only that can do.
     func histogram() -> Histogram<UInt64> {
         var histogram = Self.emptyHistogram(of: UInt64.self)
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }
         return histogram
     }
 
-    /// One with the range and the digits that every histogram of a run has.
+    /// One with the digits that every histogram of a run has; it grows to the longest time that it meets.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
-        Histogram(highestTrackableValue: Self.highest, numberOfSignificantValueDigits: .three)
+        Histogram(numberOfSignificantValueDigits: .three)
     }
 }

@@ -32,9 +32,9 @@ struct Chart {
         let text: String
     }
 
-    static let width = 420.0
-    static let height = 250.0
-    private static let left = 54.0
+    static let width = 360.0
+    static let height = 230.0
+    private static let left = 50.0
     private static let right = 12.0
     private static let top = 14.0
     private static let bottom = 26.0
@@ -116,7 +116,7 @@ struct Chart {
             let y = self.vertical(tick)
             svg += "<path d=\"M\(Int(Self.left)) \(y)H\(Int(Self.width - Self.right))\"/>"
             svg +=
-                "<text x=\"\(Int(Self.left) - 6)\" y=\"\(y)\" dy=\".32em\" class=\"y\">\(Markup.escaped(self.yText(tick)))</text>\n"
+                "<text x=\"\(Int(Self.left) - 6)\" y=\"\(y)\" dy=\".35em\" class=\"y\">\(Markup.escaped(self.yText(tick)))</text>\n"
         }
         let bottom = Int(Self.height - Self.bottom)
         for tick in self.xTicks {

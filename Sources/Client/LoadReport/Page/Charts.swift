@@ -145,9 +145,10 @@ struct Charts {
 
     /// Each further nine is as far from the one before: x is how often the rest halves, to the base of ten.
     private static func curve(_ latencies: Latencies) -> [(x: Double, y: Double?)] {
-        let count = Double(latencies.count)
+        // One sample is the last step: beyond it there is nothing to be told apart.
+        let end = log10(Double(max(latencies.count, 1)))
         return latencies.percentileCurve.map { share, value in
-            (log10(share < 1 ? 1 / (1 - share) : max(count, 1)), Double(value))
+            (share < 1 ? min(log10(1 / (1 - share)), end) : end, Double(value))
         }
     }
 

@@ -27,7 +27,7 @@ enum PageStyle {
         .passed { background: var(--good-tint); color: var(--good); }
         .failed { background: var(--bad-tint); color: var(--bad); }
         .about { flex-basis: 100%; margin: 0; color: var(--soft); }
-        .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 12px; margin: 0 0 20px; }
+        .tiles { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; margin: 0 0 20px; }
         .tiles div { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 12px 14px; }
         .tiles dt { color: var(--soft); font-size: .85rem; line-height: 1.3; }
         .tiles dd { margin: 2px 0 0; font-size: 1.45rem; line-height: 1.25; font-weight: 650;
@@ -41,8 +41,10 @@ enum PageStyle {
         .callout ul, .callout p { margin: 4px 0 0; }
         .callout ul { padding-left: 20px; }
         .charts { display: grid; gap: 16px; margin-bottom: 16px; }
-        .charts figure { margin: 0; min-width: 0; }
-        @media (min-width: 720px) { .charts { grid-template-columns: 1fr 1fr; } }
+        .charts figure { margin: 0; min-width: 0; display: flex; flex-direction: column; justify-content: space-between; }
+        @media (min-width: 720px) {
+          .charts { grid-template-columns: 1fr 1fr; } .tiles { grid-template-columns: repeat(4, 1fr); }
+        }
         figure svg { display: block; width: 100%; height: auto; }
         .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 0 0 8px; padding: 0;
           font-size: .85rem; color: var(--soft); min-height: 1.5em; }
@@ -56,12 +58,18 @@ enum PageStyle {
         .line.dashed { stroke-dasharray: 5 4; stroke-width: 1.3; }
         .area { opacity: .13; stroke: none; } .area.a { fill: var(--a); }
         .axis path { stroke: var(--grid); fill: none; } .axis path.tick { stroke: var(--quiet); }
-        .axis text { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
+        .axis text { fill: var(--soft); font-size: 11.5px; font-variant-numeric: tabular-nums; }
+        @media (min-width: 720px) { .axis text { font-size: 9.5px; } }
         .axis .y { text-anchor: end; } .axis .x { text-anchor: middle; } .axis .last { text-anchor: end; }
         rect.warm { fill: var(--warm); }
         .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 1 3; opacity: .7; }
         .hint { fill: transparent; } .hint:hover { fill: var(--a); fill-opacity: .12; }
-        .scroll { overflow-x: auto; }
+        /* A shadow at the side on which more is to be seen. */
+        .scroll { overflow-x: auto; background:
+            linear-gradient(90deg, var(--card) 30%, transparent) 0 0 / 40px 100% no-repeat local,
+            linear-gradient(270deg, var(--card) 30%, transparent) 100% 0 / 40px 100% no-repeat local,
+            linear-gradient(90deg, var(--rule), transparent) 0 0 / 12px 100% no-repeat scroll,
+            linear-gradient(270deg, var(--rule), transparent) 100% 0 / 12px 100% no-repeat scroll; }
         .scroll:focus-visible, summary:focus-visible { outline: 2px solid var(--a); outline-offset: 2px; }
         .scroll + .scroll { margin-top: 18px; }
         table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
@@ -77,6 +85,11 @@ enum PageStyle {
         td.good, .badge.good { color: var(--good); } td.bad, th.bad, .badge.bad { color: var(--bad); }
         td.good, td.bad { font-weight: 600; } td.quiet { color: var(--soft); }
         .badge { font-size: .9rem; margin-left: 6px; }
+        time { white-space: nowrap; }
+        @media (max-width: 560px) {
+          section, figure, details { padding: 14px 12px; }
+          table { font-size: .86rem; } th, td { padding: 5px 6px; }
+        }
         summary { cursor: pointer; font-weight: 600; }
         details[open] summary { margin-bottom: 10px; }
         @media print { body { background: none; } section, figure { break-inside: avoid; } }

@@ -30,8 +30,12 @@ extension ReportPage {
                 PageTable.Cell(text: value, style: name == "command" ? "left code wrap" : "left wrap"),
             ])
         }
-        if let text = self.totals.serverText { table.add(["server's cost", text]) }
-        if let text = self.totals.toolText { table.add(["tool's cost", text]) }
+        for (name, text) in [("server's cost", self.totals.serverText), ("tool's cost", self.totals.toolText)] {
+            guard let text else { continue }
+            table.add(cells: [
+                PageTable.Cell(text: name, style: "left"), PageTable.Cell(text: text, style: "left wrap"),
+            ])
+        }
         return "<section><h2>Plan and machine</h2>\n\(table.html)</section>\n"
     }
 

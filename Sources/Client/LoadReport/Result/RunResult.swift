@@ -5,7 +5,9 @@ public struct RunResult: Sendable, Equatable {
 
     public var setting: RunSetting
     /// In the order of time, the warm-up's marked.
-    public var intervals: [Interval]
+    public var intervals: [Interval] {
+        didSet { self.totals = Totals(of: self.intervals) }
+    }
     /// Sums of ``intervals``.
     public private(set) var totals: Totals
     /// What was asked of the run, and whether it was so.
@@ -42,9 +44,9 @@ public struct RunResult: Sendable, Equatable {
     /// Those that count.
     public var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    /// Whether every threshold held, no section reports a failure, and no impossible answer came.
+    /// Whether every threshold held, no section reports a failure, no impossible answer came, and the server was there to the end.
     public var isSuccess: Bool {
-        self.thresholds.allSatisfy { $0.verdict == .met } && self.totals.violations.count == 0
+        self.end != .lost && self.thresholds.allSatisfy { $0.verdict == .met } && self.totals.violations.count == 0
             && !self.sections.contains { $0.verdict == .failed }
     }
 

@@ -88,10 +88,9 @@ final class Monitor: Sendable {
 
     /// Notes what is open and on its way, as long as the plan goes on or something is still waited for.
     private func look(_ state: inout State) {
-        let connections = self.run.gauges.connections.load(ordering: .relaxed)
-        guard connections > self.idle.count || self.clock.now < self.run.schedule.duration else { return }
-        state.use.connections = connections
-        state.use.inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
+        let inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
+        guard inFlight > 0 || self.clock.now < self.run.schedule.duration else { return }
+        state.use = (self.run.gauges.connections.load(ordering: .relaxed), inFlight)
     }
 
     private func take(until end: Duration, _ state: inout State) {

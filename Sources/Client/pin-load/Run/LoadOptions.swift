@@ -34,7 +34,7 @@ struct LoadOptions: ParsableArguments {
     var stages: String?
 
     @Option(
-        help: ArgumentHelp("The same from a file, with names (see below).", valueName: "file"),
+        help: ArgumentHelp("The same from a file, with names (see above).", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"])
     )
     var stagesFile: String?

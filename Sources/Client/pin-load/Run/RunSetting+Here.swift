@@ -52,14 +52,27 @@ extension RunSetting {
 
 extension MeasuredRun {
     func result(_ setting: RunSetting, _ thresholds: [Threshold]) -> RunResult {
-        RunResult(
+        let shortage = self.shortage(of: setting.machine.cores)
+        return RunResult(
             setting: setting,
             intervals: self.intervals,
             thresholds: thresholds,
             end: self.end,
             markers: self.markers,
             sections: self.sections,
-            notes: self.notes
+            notes: self.notes + (shortage.map { [$0] } ?? [])
         )
+    }
+
+    /// A sentence where tool and server used nearly all of the machine, so that the times are those of their waiting too.
+    private func shortage(of cores: Int) -> String? {
+        let totals = Totals(of: self.intervals)
+        let seconds = totals.duration / .seconds(1)
+        guard let tool = totals.toolCPUSeconds, let server = totals.serverCPUSeconds, seconds > 0,
+            tool + server > 0.9 * seconds * Double(cores)
+        else { return nil }
+        let share = Int((tool / (tool + server) * 100).rounded())
+        return "tool and server used all of the machine's \(cores) cores, the tool \(share)% of it: "
+            + "times include waiting for a processor"
     }
 }
