@@ -33,6 +33,8 @@ public final class CrashingServer: Sendable {
     struct Crash: Sendable {
         /// Since the run's start.
         let at: Duration
+        /// Whether a wrong PIN's verdict had just arrived.
+        let isAtVerdict: Bool
         /// From the signal until the process was gone.
         let dying: Duration
         /// From its start until it took connections.
@@ -80,21 +82,49 @@ public final class CrashingServer: Sendable {
     public var processID: Int32 { self.state.withLock(\.program).processID }
 
     /// Kills it each time so much of the run has passed, until the task is cancelled; a companion of a run.
+    ///
+    /// Every other time not before a wrong PIN's verdict arrives, and the moment it does.
     public func crash(every interval: Duration, telling events: RunEvents) async {
-        var next = interval
+        var (next, number) = (interval, 0)
         while !Task.isCancelled, let now = events.now {
             try? await Task.sleep(for: max(.zero, next - now), tolerance: .zero)
-            guard !Task.isCancelled, await self.crashOnce(telling: events) else { return }
+            number += 1
+            guard !Task.isCancelled, await self.crashOnce(atVerdict: number.isMultiple(of: 2), telling: events) else {
+                return
+            }
             next += interval
             // A server that takes longer to come back than the interval gets a whole one.
             if let now = events.now, next < now { next = now + interval }
         }
     }
 
+    /// How long a verdict is waited for.
+    private static let patience: Duration = .milliseconds(500)
+
+    /// Kills the program with the next wrong PIN's verdict; false where none came in time.
+    private func lieInWait(for program: ServerProgram, telling events: RunEvents) async -> Bool {
+        let (verdicts, verdict) = AsyncStream<Bool>.makeStream()
+        events.ambush.set {
+            program.send(SIGKILL)
+            verdict.yield(true)
+        }
+        let timer = Task {
+            try? await Task.sleep(for: Self.patience)
+            verdict.yield(false)
+        }
+        defer { timer.cancel() }
+        for await hasCome in verdicts {
+            events.ambush.lift()
+            return hasCome
+        }
+        return false
+    }
+
     /// False where it did not come back.
-    private func crashOnce(telling events: RunEvents) async -> Bool {
-        let at = events.now ?? .zero
-        let (killed, program) = (ContinuousClock.now, self.state.withLock(\.program))
+    private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
+        let program = self.state.withLock(\.program)
+        let isAtVerdict = atVerdict ? await self.lieInWait(for: program, telling: events) : false
+        let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
         await program.kill()
         let died = ContinuousClock.now
         events.serverEnded()
@@ -104,7 +134,9 @@ public final class CrashingServer: Sendable {
             let ready = ContinuousClock.now
             self.state.withLock { state in
                 state.program = next
-                state.crashes.append(Crash(at: at, dying: died - killed, starting: ready - died))
+                state.crashes.append(
+                    Crash(at: at, isAtVerdict: isAtVerdict, dying: died - killed, starting: ready - died)
+                )
             }
             events.serverStarted(pid: next.processID)
             events.mark("server ready again")
@@ -133,9 +165,12 @@ public final class CrashingServer: Sendable {
         return ReportSection(
             title: "Crashes",
             summary: summary,
-            columns: ["crash", "at", "gone after", "ready after"],
+            columns: ["crash", "at", "killed", "gone after", "ready after"],
             rows: crashes.enumerated().map { number, crash in
-                ["\(number + 1)", Self.seconds(crash.at), Self.text(crash.dying), Self.text(crash.starting)]
+                [
+                    "\(number + 1)", Self.seconds(crash.at), crash.isAtVerdict ? "at a verdict" : "by the clock",
+                    Self.text(crash.dying), Self.text(crash.starting),
+                ]
             },
             verdict: failure == nil ? .neutral : .failed
         )

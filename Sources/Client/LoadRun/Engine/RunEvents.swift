@@ -21,6 +21,8 @@ public final class RunEvents: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Waits for the next wrong PIN's verdict.
+    let ambush = Ambush()
 
     public init() {}
 

@@ -162,6 +162,7 @@ final class VirtualUser {
                 opened.wallet.loses(id, isWrong: action == .wrong, at: self.clock.wall(at: ended))
                 return answer.outcome
             }
+            if case .wrong = verdict { self.run.events.ambush.spring() }
             let violation = opened.wallet.answers(.verdict(verdict), to: id, at: self.clock.wall(at: ended))
             if let violation { self.run.violated(violation, opened.wallet.wallet, at: ended) }
             return answer.outcome
