@@ -180,9 +180,16 @@ let client: [Target] = [
     ),
     .target(name: "VerdictOracle", dependencies: ["Vocabulary"], path: "Sources/Client/VerdictOracle"),
     .target(name: "LoadPlan", dependencies: ["Spelling", "Vocabulary", yams], path: "Sources/Client/LoadPlan"),
+    .systemLibrary(
+        name: "CZlib",
+        path: "Sources/Client/CZlib",
+        pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]
+    ),
+    .target(name: "Zlib", dependencies: ["CZlib"], path: "Sources/Client/Zlib"),
     .target(
         name: "LoadReport",
-        dependencies: ["Spelling", "Vocabulary", histogram],
+        dependencies: ["Spelling", "Vocabulary", "Zlib", histogram],
         path: "Sources/Client/LoadReport"
     ),
     .target(
@@ -205,7 +212,7 @@ let client: [Target] = [
         name: "pin-load",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
-            "VerdictOracle", "Vocabulary", argumentParser, unixSignals,
+            "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
         ],
         path: "Sources/Client/pin-load"
     ),
@@ -291,12 +298,17 @@ let tests: [Target] = [
     ),
     .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
     .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary"]),
+    .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
+    .testTarget(
+        name: "LoadReportTests",
+        dependencies: ["LoadReport", "TestSupport", "Zlib", argumentParser, histogram, "pin-load"],
+        exclude: ["Goldens"]
+    ),
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
-            "Vocabulary", "Wire", "remote-pin-server",
+            "Vocabulary", "Wire", "pin-load", "remote-pin-server",
         ]
     ),
     .testTarget(
