@@ -32,11 +32,21 @@ public final class ServerProcess: Sendable {
     /// Starts `remote-pin-server` with these arguments and returns once it says that it is ready.
     ///
     /// Throws ``NotReady`` when it ends instead. `environment` is added to this process's own.
-    public static func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> ServerProcess {
+    ///
+    /// - Parameters:
+    ///   - program: another one of this package.
+    ///   - word: what that one says when it is as far as the test wants it.
+    public static func start(
+        _ arguments: [String],
+        of program: String = ServerProgram.name,
+        until word: String = ServerProgram.readyWord,
+        environment: [String: String] = [:]
+    ) async throws -> ServerProcess {
         ServerProcess(
             try await ServerProgram.start(
-                Programs.path(ServerProgram.name),
+                Programs.path(program),
                 arguments,
+                until: word,
                 environment: self.environment.merging(environment) { $1 }
             )
         )

@@ -21,7 +21,7 @@ public final class ServerProgram: Sendable {
     public static let name = "remote-pin-server"
 
     /// What the server writes once it takes connections.
-    private static let readyWord = "ready on "
+    public static let readyWord = "ready on "
 
     /// The program beside the one that runs; nil where none is there.
     public static var besideThisProgram: String? {
@@ -32,10 +32,13 @@ public final class ServerProgram: Sendable {
 
     /// Starts the program and returns once it says that it is ready.
     ///
-    /// - Parameter environment: added to this process's own.
+    /// - Parameters:
+    ///   - word: what another program says when it is as far as its caller wants it.
+    ///   - environment: added to this process's own.
     public static func start(
         _ binary: String,
         _ arguments: [String],
+        until word: String = ServerProgram.readyWord,
         environment: [String: String] = [:]
     ) async throws(NotReady) -> ServerProgram {
         let process = Process()
@@ -51,7 +54,7 @@ public final class ServerProgram: Sendable {
             throw NotReady(output: "\(binary) cannot be started: \(error)")
         }
         let program = ServerProgram(process: process, log: log, exit: exit)
-        guard await log.waits(for: self.readyWord) else {
+        guard await log.waits(for: word) else {
             _ = await exit.status()
             throw NotReady(output: log.text)
         }
