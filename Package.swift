@@ -89,6 +89,11 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(
+        name: "AuditLog",
+        dependencies: ["HostSystem", "Vault", "Vocabulary", crypto],
+        path: "Sources/Server/AuditLog"
+    ),
     .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
@@ -103,15 +108,16 @@ let server: [Target] = [
     .target(
         name: "RemotePINServer",
         dependencies: [
-            "AttestationVerifier", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem", "Transport", "Vault",
-            "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
+            "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
+            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
         ],
         path: "Sources/Server/RemotePINServer"
     ),
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "ServerSettings",
             "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
             lifecycle, logging,
             nioCore,
@@ -242,6 +248,10 @@ let tests: [Target] = [
     ),
     .testTarget(name: "VaultTests", dependencies: ["Secrets", "HostSystem", "Vault", "Vocabulary"]),
     .testTarget(
+        name: "AuditLogTests",
+        dependencies: ["AuditLog", "HostSystem", "TestSupport", "Vault", "Vocabulary"]
+    ),
+    .testTarget(
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
@@ -252,7 +262,7 @@ let tests: [Target] = [
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
-            "AttestationVerifier", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
             "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             crypto,
             logging,
@@ -291,7 +301,7 @@ let tests: [Target] = [
     .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
     .testTarget(
         name: "LoadReportTests",
-        dependencies: ["LoadReport", "TestSupport", "Zlib", histogram],
+        dependencies: ["LoadReport", "TestSupport", "Zlib", argumentParser, histogram, "pin-load"],
         exclude: ["Goldens"]
     ),
     .testTarget(

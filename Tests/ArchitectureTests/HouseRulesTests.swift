@@ -13,8 +13,10 @@ struct HouseRulesTests {
         for file in try self.tree.files(below: "Sources") where !Self.wrappers.contains(file.target) {
             for (number, line) in file.lines.enumerated() {
                 let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+                // A keyword of Content-Security-Policy, not Swift's.
+                let swift = code.replacingOccurrences(of: "'unsafe-inline'", with: "")
                 #expect(
-                    !code.split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("unsafe"),
+                    !swift.split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("unsafe"),
                     "\(file.path):\(number + 1)"
                 )
             }

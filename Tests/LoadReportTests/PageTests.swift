@@ -49,7 +49,7 @@ struct PageTests {
         for word in ["http://", "https://", "<script", "<link", "<img", "<iframe", "@import", "url("] {
             #expect(!html.contains(word), "\(word)")
         }
-        #expect(html.contains("default-src 'none'"))
+        #expect(html.contains("script-src 'none'; connect-src 'none'; img-src 'none'"))
     }
 
     @Test("every plot has words, and every table a caption and heads with a scope")

@@ -32,6 +32,16 @@ struct ReportTests {
         }
     }
 
+    @Test("a result that was written once can still be read")
+    func written() throws {
+        var result = SampleRun.plain
+        result.intervals = Array(result.intervals[16..<26])
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] == "1" {
+            try Golden.expect("sample.json", result.text(as: .json))
+        }
+        #expect(try RunResult(json: Array(Golden.text("sample.json").utf8)) == result)
+    }
+
     @Test("a field that the schema does not know is found in the run's JSON")
     func schemaIsStrict() throws {
         let schema = try JSONSchema(

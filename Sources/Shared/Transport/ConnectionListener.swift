@@ -107,7 +107,11 @@ final class ConnectionListener: Sendable {
             await withDiscardingTaskGroup { connections in
                 for await opened in self.opened {
                     connections.addTask(executorPreference: opened.frames.executor) {
-                        await body(opened)
+                        await withTaskCancellationHandler {
+                            await body(opened)
+                        } onCancel: {
+                            opened.frames.finish()
+                        }
                         opened.frames.close()
                         await opened.frames.closed()
                     }

@@ -98,7 +98,7 @@ enum ResultFile {
         do throws(FileError) {
             bytes = try DurableFile.read(path, atMost: Self.sizeLimit)
         } catch {
-            throw CommandFailure(.usage, "\(path) cannot be read: \(error)")
+            throw CommandFailure(.usage, "\(error)")
         }
         do throws(RunResultError) {
             return try RunResult(json: bytes)
@@ -112,7 +112,7 @@ enum ResultFile {
         do throws(FileError) {
             try DurableFile.write(Array(text.utf8), to: path, mode: 0o644)
         } catch {
-            throw CommandFailure(.failed, "\(path) cannot be written: \(error)")
+            throw CommandFailure(.failed, "\(error)")
         }
     }
 }
