@@ -8,6 +8,7 @@ internal import HostSystem
 final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
+    private let lowest = Mutex(Logger.Level.info)
 
     init(path: String?) throws {
         self.path = path
@@ -16,12 +17,20 @@ final class LogOutput: Sendable {
 
     /// A handler of this output.
     func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
-        LineLogHandler(output: self, format: format, logLevel: level)
+        self.level = level
+        return LineLogHandler(output: self, format: format)
+    }
+
+    /// Lines below this level are not written; it holds for every logger of this output at once.
+    var level: Logger.Level {
+        get { self.lowest.withLock { $0 } }
+        set { self.lowest.withLock { $0 = newValue } }
     }
 
     /// Opens the file anew, for who moves logs away; the present one stays when that fails.
-    func reopen() {
-        guard let path, let fresh = try? Self.open(path) else { return }
+    func reopen() throws {
+        guard let path else { return }
+        let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
@@ -47,14 +56,18 @@ final class LogOutput: Sendable {
 struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
-    var logLevel: Logger.Level
+    /// A logger that sets a level of its own keeps it.
+    var logLevel: Logger.Level {
+        get { self.ownLevel ?? self.output.level }
+        set { self.ownLevel = newValue }
+    }
+    private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(output: LogOutput, format: LogFormatSetting, logLevel: Logger.Level) {
+    init(output: LogOutput, format: LogFormatSetting) {
         self.output = output
         self.format = format
-        self.logLevel = logLevel
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

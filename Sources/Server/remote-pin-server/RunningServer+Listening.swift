@@ -45,13 +45,24 @@ extension RunningServer {
     /// Listens for the operator.
     static func listenForAdmin(_ settings: ServerSettings) async throws -> AdminListener {
         let path = settings[SettingTable.adminSocket]
+        var group: UInt32?
+        if let name = settings[SettingTable.adminGroup] {
+            group = Accounts.groupID(of: name)
+            guard group != nil else {
+                throw StartFailure(.configuration, "`admin.group`: this machine has no group `\(name)`")
+            }
+        }
         try explaining(.files, "`admin.socket`") {
             // A runtime folder is gone after the machine has started again.
             let folder = ConfigurationOptions.folder(of: path)
-            if !DurableFile.exists(folder) { try DurableFile.makeFolder(folder) }
+            if !DurableFile.exists(folder) {
+                try DurableFile.makeFolder(folder)
+                // A folder of its own that the group could not enter would leave it outside.
+                if let group { try Accounts.give(folder, toGroup: group, mode: 0o750) }
+            }
         }
         do throws(ListenError) {
-            return try await AdminListener.bind(path: path)
+            return try await AdminListener.bind(path: path, group: group)
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
         }

@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import Logging
 internal import Statements
 internal import Vocabulary
@@ -14,9 +15,20 @@ extension Conversation {
         if let wait = services.limiter.take(from: self.source, at: now) { throw .rateLimited(retryAfter: wait) }
         // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
         let digest = DeletionCode(text).map { services.lookup($0) } ?? services.lookup(unreadable: text)
-        switch try await stored({ () throws(StoreError) in
-            try await services.store.revoke(byDeletionCode: digest, at: now)
-        }) {
+        // The wallet's name first, for the record: a code belongs to one wallet for good.
+        let named = try await stored { () throws(StoreError) in
+            try await services.store.wallet(ofDeletionCode: digest)
+        }
+        let outcome: CodeRevocationOutcome
+        if let named {
+            outcome = try await self.onRecord(.deletionCode, by: .deletionCode, ending: named) {
+                () throws(StoreError) in
+                try await services.store.revoke(byDeletionCode: digest, at: now)
+            }
+        } else {
+            outcome = .notRecognised
+        }
+        switch outcome {
         case .revoked(let walletID, let revokedAt):
             await services.registry.abortAll(of: walletID, except: self.live.id)
             self.log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])
