@@ -177,8 +177,8 @@ final class FrameHandler: ChannelInboundHandler {
     private func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         context.writeAndFlush(self.wrapOutboundOut(self.outgoing), promise: nil)
-        // Encrypted by now, so the memory can serve the next answer, unless it is more than that will need.
-        if self.outgoing.capacity > 4096 { self.outgoing = ByteBuffer() } else { self.outgoing.clear() }
+        // Encrypted by now. Kept for the next answer it would cost every idle connection half a kilobyte.
+        self.outgoing = ByteBuffer()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
