@@ -112,12 +112,18 @@ let server: [Target] = [
         name: "remote-pin-server",
         dependencies: [
             "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
-            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            argumentParser,
             lifecycle, logging,
             nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    .target(
+        name: "LogLines",
+        dependencies: ["HostSystem", "ServerSettings", logging],
+        path: "Sources/Server/LogLines"
     ),
 ]
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Lab
+internal import LogLines
 internal import Logging
 internal import RemotePINServer
 internal import ServerSettings

@@ -1,32 +1,33 @@
 internal import Foundation
-internal import Logging
-internal import ServerSettings
-internal import Synchronization
 internal import HostSystem
+public import Logging
+public import ServerSettings
+internal import Synchronization
 
 /// Where log lines go: standard error, or a file that is opened again when it was moved away.
-final class LogOutput: Sendable {
+public final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
 
-    init(path: String?) throws {
+    /// Opens the file; standard error where none is named.
+    public init(path: String?) throws {
         self.path = path
         self.file = Mutex(try path.map(Self.open))
     }
 
     /// A handler of this output.
-    func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
+    public func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
         LineLogHandler(output: self, format: format, logLevel: level)
     }
 
     /// Opens the file anew, for who moves logs away; the present one stays when that fails.
-    func reopen() {
+    public func reopen() {
         guard let path, let fresh = try? Self.open(path) else { return }
         self.file.withLock { $0 = fresh }
     }
 
     /// Writes a line; one that cannot be written, on a full disk, is lost and stops nothing.
-    func write(_ line: String) {
+    public func write(_ line: String) {
         let isWritten = self.file.withLock { file in
             guard let file else { return false }
             try? file.write(contentsOf: Array(line.utf8))
@@ -44,12 +45,12 @@ final class LogOutput: Sendable {
 }
 
 /// One line for each event, as text or as JSON.
-struct LineLogHandler: LogHandler {
+public struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
-    var logLevel: Logger.Level
-    var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
+    public var logLevel: Logger.Level
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
 
     init(output: LogOutput, format: LogFormatSetting, logLevel: Logger.Level) {
         self.output = output
@@ -57,12 +58,12 @@ struct LineLogHandler: LogHandler {
         self.logLevel = logLevel
     }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }
         set { self.metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    public func log(event: LogEvent) {
         let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         switch self.format {
@@ -102,7 +103,7 @@ struct LineLogHandler: LogHandler {
 
 extension Logger.Level {
     /// The level of the setting.
-    init(_ setting: LogLevelSetting) {
+    public init(_ setting: LogLevelSetting) {
         switch setting {
         case .debug: self = .debug
         case .info: self = .info
