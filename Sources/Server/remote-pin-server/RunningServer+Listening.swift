@@ -57,6 +57,34 @@ extension RunningServer {
         }
     }
 
+    /// Listens for the deletion portal, where a socket is configured.
+    static func listenForPortal(_ settings: ServerSettings) async throws -> PortalListener? {
+        guard let path = settings[SettingTable.portalSocket] else { return nil }
+        let group = try settings[SettingTable.portalGroup].map { name in
+            guard let group = Accounts.groupID(of: name) else {
+                throw StartFailure(.configuration, "`portal.group`: there is no group `\(name)` on this machine")
+            }
+            return group
+        }
+        try explaining(.files, "`portal.socket`") {
+            let folder = ConfigurationOptions.folder(of: path)
+            if !DurableFile.exists(folder) { try DurableFile.makeFolder(folder, mode: group == nil ? 0o700 : 0o711) }
+        }
+        let listener: PortalListener
+        do throws(ListenError) {
+            listener = try await PortalListener.bind(path: path)
+        } catch {
+            throw StartFailure(.unavailable, "`portal.socket`: " + Self.text(of: error))
+        }
+        do throws(FileError) {
+            if let group { try Accounts.give(path, toGroup: group, mode: 0o660) }
+        } catch {
+            listener.stop()
+            throw StartFailure(.files, "`portal.group`: the socket cannot be given to it: \(error)")
+        }
+        return listener
+    }
+
     /// Records the lab's port and says that wallets can connect.
     static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws {
         var address = files.settings[SettingTable.listenAddress]

@@ -49,19 +49,23 @@ enum RunningServer {
         let server = try await Self.server(of: files, clock: clock, store: store, log: log)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
+        let portal = try await Self.listenForPortal(files.settings)
         let commands = AdminCommands(of: server, advance: (clock as? LabClock).map(Self.advance))
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // The group stops them in reverse order: connections first, so that their last answers still leave.
-        let services: [any Service] = [
+        var services: [any Service] = [
             Running { await Self.reload(files, of: server, at: hangups, output: output, log: log) },
             Running { await server.runTimers() },
             Running { await commands.serve(admin) },
+        ]
+        if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
+        services.append(
             Running {
                 // Only here are the signals caught: whoever reads that it is ready may send one at once.
                 try Self.announce(listener, of: files, log: log)
                 await server.serve(listener)
-            },
-        ]
+            }
+        )
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],

@@ -38,7 +38,7 @@ public enum WireField: String, Hashable, Sendable {
     case features, flag, instruction, keyID, limit, limits, mac, maxInFlight, message, model, newPINKeyID
     case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinPublicKey, pinSignature, pinState
     case platform, platforms, policy, presenceShare, reason, recoveryCode, registeredAt, remaining, result
-    case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, status
+    case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, source, status
     case token, tokenLifetime, unlockShare, update, versionRange, walletID, walletIDs, warnUntil
 }
 

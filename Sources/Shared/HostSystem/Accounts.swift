@@ -1,0 +1,52 @@
+internal import Glibc
+
+/// The machine's users and groups.
+public enum Accounts {
+    /// The user that this process acts as.
+    public static var currentUser: UInt32 { geteuid() }
+
+    /// The name of a user; nil where the machine knows none.
+    public static func userName(of id: UInt32) -> String? {
+        var entry = unsafe passwd()
+        return unsafe self.found(&entry, { unsafe getpwuid_r(id, $0, $1, $2, $3) }) { entry in
+            unsafe entry.pw_name.map { unsafe String(cString: $0) }
+        }
+    }
+
+    /// The number of a group, named or given as a number; nil where the machine knows none of that name.
+    public static func groupID(of name: String) -> UInt32? {
+        if let number = UInt32(name) { return number }
+        var entry = unsafe group()
+        return unsafe self.found(&entry, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
+    }
+
+    /// Gives a file or folder to a group, with these permissions.
+    public static func give(_ path: String, toGroup id: UInt32, mode: UInt32) throws(FileError) {
+        try SystemCall.retrying(path) { unsafe chown(path, uid_t.max, id) }
+        try SystemCall.retrying(path) { unsafe chmod(path, mode) }
+    }
+
+    /// Looks an entry up with room for its texts, and reads it while they are there.
+    private static func found<Entry, Value>(
+        _ entry: inout Entry,
+        _ look: (
+            UnsafeMutablePointer<Entry>, UnsafeMutablePointer<CChar>, Int,
+            UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
+        ) -> Int32,
+        _ read: (Entry) -> Value?
+    ) -> Value? {
+        // Directories of large organisations have groups with thousands of members.
+        for size in [4096, 1 << 20] {
+            var texts = [CChar](repeating: 0, count: size)
+            var result: UnsafeMutablePointer<Entry>?
+            let value: (code: Int32, value: Value?) = unsafe texts.withUnsafeMutableBufferPointer { buffer in
+                guard let base = buffer.baseAddress else { return (ENOMEM, nil) }
+                let code = unsafe look(&entry, base, buffer.count, &result)
+                guard code == 0, unsafe result != nil else { return (code, nil) }
+                return (code, read(entry))
+            }
+            if value.code != ERANGE { return value.value }
+        }
+        return nil
+    }
+}
