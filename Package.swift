@@ -93,6 +93,11 @@ let server: [Target] = [
         dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
         path: "Sources/Server/Vault"
     ),
+    .target(
+        name: "AuditLog",
+        dependencies: ["HostSystem", "Vault", "Vocabulary", crypto],
+        path: "Sources/Server/AuditLog"
+    ),
     .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
@@ -107,15 +112,16 @@ let server: [Target] = [
     .target(
         name: "RemotePINServer",
         dependencies: [
-            "AttestationVerifier", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem", "Transport", "Vault",
-            "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
+            "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
+            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
         ],
         path: "Sources/Server/RemotePINServer"
     ),
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets", "ServerSettings",
+            "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "ServerSettings",
             "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             argumentParser,
             lifecycle, logging,
@@ -198,9 +204,16 @@ let client: [Target] = [
     ),
     .target(name: "VerdictOracle", dependencies: ["Vocabulary"], path: "Sources/Client/VerdictOracle"),
     .target(name: "LoadPlan", dependencies: ["Spelling", "Vocabulary", yams], path: "Sources/Client/LoadPlan"),
+    .systemLibrary(
+        name: "CZlib",
+        path: "Sources/Client/CZlib",
+        pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"])]
+    ),
+    .target(name: "Zlib", dependencies: ["CZlib"], path: "Sources/Client/Zlib"),
     .target(
         name: "LoadReport",
-        dependencies: ["Spelling", "Vocabulary", histogram],
+        dependencies: ["Spelling", "Vocabulary", "Zlib", histogram],
         path: "Sources/Client/LoadReport"
     ),
     .target(
@@ -223,7 +236,7 @@ let client: [Target] = [
         name: "pin-load",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
-            "VerdictOracle", "Vocabulary", argumentParser, unixSignals,
+            "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
         ],
         path: "Sources/Client/pin-load"
     ),
@@ -259,6 +272,10 @@ let tests: [Target] = [
     ),
     .testTarget(name: "VaultTests", dependencies: ["Secrets", "HostSystem", "Vault", "Vocabulary"]),
     .testTarget(
+        name: "AuditLogTests",
+        dependencies: ["AuditLog", "HostSystem", "TestSupport", "Vault", "Vocabulary"]
+    ),
+    .testTarget(
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
@@ -276,7 +293,7 @@ let tests: [Target] = [
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
-            "AttestationVerifier", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
             "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             crypto,
             logging,
@@ -312,12 +329,17 @@ let tests: [Target] = [
     ),
     .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
     .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "LoadReportTests", dependencies: ["LoadReport", "TestSupport", "Vocabulary"]),
+    .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
+    .testTarget(
+        name: "LoadReportTests",
+        dependencies: ["LoadReport", "TestSupport", "Zlib", argumentParser, histogram, "pin-load"],
+        exclude: ["Goldens"]
+    ),
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
-            "Vocabulary", "Wire", "remote-pin-server",
+            "Vocabulary", "Wire", "pin-load", "remote-pin-server",
         ]
     ),
     .testTarget(

@@ -27,12 +27,14 @@ struct Bench {
         "REMOTE_PIN_PIN_BLOCKS": "[]",
         "REMOTE_PIN_SESSION_LIFETIME": "1d",
         "REMOTE_PIN_LOG_LEVEL": "notice",
+        "REMOTE_PIN_LIMITS_CONNECTIONS_PER_SOURCE": "0",
     ]
 
-    private let lab: String
+    let lab: String
     private let server: ServerProcess
     private let wallets: [TestWallet]
     private let sessions: [TestSession]
+    private let target: TestServer
 
     /// Makes a lab and its wallets and opens a session for each.
     static func start(folder: String, connections: Int, progress: (String) -> Void) async throws -> Bench {
@@ -50,7 +52,7 @@ struct Bench {
                 wallets.append(wallet)
                 sessions.append(try await wallet.openSession())
             }
-            return Bench(lab: lab, server: server, wallets: wallets, sessions: sessions)
+            return Bench(lab: lab, server: server, wallets: wallets, sessions: sessions, target: target)
         } catch {
             await server.kill()
             throw error
@@ -81,14 +83,16 @@ struct Bench {
     }
 
     /// Unlocks with a new connection each: TLS, hello, session and PIN check, on as many lanes as there are wallets.
-    func unlockAll(_ count: Int) async throws -> Figure {
+    ///
+    /// - Parameter resuming: whether TLS goes on from a ticket, where there is one.
+    func unlockAll(_ count: Int, resuming: Bool) async throws -> Figure {
         let share = max(1, count / self.wallets.count)
         return try await self.measure(share * self.wallets.count) {
             try await withThrowingTaskGroup { lanes in
                 for wallet in self.wallets {
                     lanes.addTask {
                         for _ in 0..<share {
-                            let session = try await wallet.openSession()
+                            let session = try await self.session(of: wallet, resuming: resuming)
                             try await Self.check(1, right: true, on: session)
                             session.connection.close()
                         }
@@ -97,6 +101,32 @@ struct Bench {
                 try await lanes.waitForAll()
             }
         }
+    }
+
+    private func session(of wallet: TestWallet, resuming: Bool) async throws -> TestSession {
+        if resuming { return try await wallet.openSession() }
+        // Tickets belong to a context, so a new one has none.
+        let connection = try await TestServer(lab: self.lab).greet()
+        let result = try await connection.call(
+            .openSession(wallet.sessionCall(on: connection)),
+            timeout: TestWallet.patience
+        )
+        guard case .openSession(let opening) = result else { throw UnexpectedAnswer(result) }
+        return TestSession(wallet: wallet, connection: connection, opening: opening)
+    }
+
+    /// KiB of the server's own memory that each of so many further connections takes while it is idle with a session.
+    func idleCost(_ count: Int) async throws -> Double {
+        let before = try ProcessMemory.kibibytes(of: self.server.processID)
+        var connections: [ClientConnection] = []
+        for number in 0..<count {
+            let wallet = self.wallets[number % self.wallets.count]
+            connections.append(try await self.session(of: wallet, resuming: false).connection)
+        }
+        let after = try ProcessMemory.kibibytes(of: self.server.processID)
+        for connection in connections { connection.close() }
+        for connection in connections { await connection.closed() }
+        return Double(after - before) / Double(count)
     }
 
     func stop() async {
@@ -163,6 +193,19 @@ enum ProcessTime {
             total += nanoseconds
         }
         return .nanoseconds(total)
+    }
+}
+
+/// Memory of another process.
+enum ProcessMemory {
+    /// What is in memory and of the process's own, not of files (proc(5), RssAnon).
+    static func kibibytes(of process: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+        guard let number = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
+            throw BenchFailure(what: "no RssAnon in /proc/\(process)/status")
+        }
+        return number
     }
 }
 

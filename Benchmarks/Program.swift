@@ -28,6 +28,12 @@ struct Program: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Unlocks over a new connection each.", valueName: "n"))
     var unlocks = 2000
 
+    @Option(help: ArgumentHelp("Idle connections with a session whose memory is measured; 0 for none.", valueName: "n"))
+    var idle = 1000
+
+    @Flag(inversion: .prefixedNo, help: "Measure the verification of evidence as well.")
+    var attestation = true
+
     @Option(help: ArgumentHelp("Passes; the middle one of each figure is printed.", valueName: "n"))
     var passes = 3
 
@@ -36,17 +42,24 @@ struct Program: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...1000).contains(self.connections), (1...100_000).contains(self.checks),
-            (1...1_000_000).contains(self.unlocks), (1...99).contains(self.passes)
+            (1...1_000_000).contains(self.unlocks), (1...99).contains(self.passes), (0...9000).contains(self.idle)
         else { throw ValidationError("1 … 1000 connections, at least one check, unlock and pass") }
     }
 
     func run() async throws {
-        AttestationBench.run(progress: Self.progress)
+        if self.attestation { AttestationBench.run(progress: Self.progress) }
         let bench = try await Bench.start(folder: self.folder, connections: self.connections, progress: Self.progress)
         do {
+            let idle = self.idle > 0 ? try await bench.idleCost(self.idle) : nil
             let right = try await self.middle("all right") { try await bench.checkAll(self.checks, right: true) }
             let wrong = try await self.middle("all wrong") { try await bench.checkAll(self.checks, right: false) }
-            let unlocks = try await self.middle("unlocks") { try await bench.unlockAll(self.unlocks) }
+            let unlocks = try await self.middle("unlocks") {
+                try await bench.unlockAll(self.unlocks, resuming: false)
+            }
+            let resumed = try await self.middle("unlocks, resumed") {
+                try await bench.unlockAll(self.unlocks, resuming: true)
+            }
+            let handshake = try await self.bareHandshake(bench)
             Self.progress("")
             let verification = Self.middle(right.verifications + wrong.verifications)
             print(
@@ -59,8 +72,15 @@ struct Program: AsyncParsableCommand {
             Self.show("PIN checks, all right", right.figure)
             Self.show("PIN checks, all wrong", wrong.figure)
             Self.show("unlocks, new connection", unlocks.figure)
+            Self.show("unlocks, TLS resumed", resumed.figure)
+            if let handshake { print(String(format: "bare TLS handshake      %8.1f µs CPU", handshake)) }
+            if let idle { print(String(format: "idle connection         %8.1f KiB", idle)) }
             print(String(format: "ratio, all right        %8.2f", verification / right.figure.serverMicroseconds))
             print(String(format: "ratio, all wrong        %8.2f", verification / wrong.figure.serverMicroseconds))
+            if let handshake {
+                let needed = handshake + 2 * verification
+                print(String(format: "ratio, unlocks          %8.2f", needed / unlocks.figure.serverMicroseconds))
+            }
         } catch {
             await bench.stop()
             throw error
@@ -84,6 +104,16 @@ struct Program: AsyncParsableCommand {
         }
         figures.sort { $0.serverMicroseconds < $1.serverMicroseconds }
         return (figures[figures.count / 2], verifications)
+    }
+
+    /// What libssl alone spends on a handshake, before and after which nothing else of this program runs.
+    private func bareHandshake(_ bench: Bench) async throws -> Double? {
+        Self.progress("bare handshakes")
+        guard let server = try await BareHandshake.start(lab: bench.lab) else { return nil }
+        defer { server.stop() }
+        var costs: [Double] = []
+        for _ in 0..<self.passes { costs.append(try await server.cost(300)) }
+        return Self.middle(costs)
     }
 
     private static func middle(_ figures: [Double]) -> Double {

@@ -6,15 +6,17 @@ struct HouseRulesTests {
     let tree = SourceTree()
 
     /// The only targets that may touch memory by address: thin wrappers around C.
-    static let wrappers: Set<String> = ["Secrets", "HostSystem", "PreparedSQL", "Transport", "Wire"]
+    static let wrappers: Set<String> = ["Secrets", "HostSystem", "PreparedSQL", "Transport", "Wire", "Zlib"]
 
     @Test("unsafe code stands only in the wrappers around C")
     func unsafeCode() throws {
         for file in try self.tree.files(below: "Sources") where !Self.wrappers.contains(file.target) {
             for (number, line) in file.lines.enumerated() {
                 let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+                // A keyword of Content-Security-Policy, not Swift's.
+                let swift = code.replacingOccurrences(of: "'unsafe-inline'", with: "")
                 #expect(
-                    !code.split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("unsafe"),
+                    !swift.split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("unsafe"),
                     "\(file.path):\(number + 1)"
                 )
             }
@@ -51,6 +53,7 @@ struct HouseRulesTests {
             "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"], "COpenSSL": ["Secrets", "Statements", "Transport"],
             "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
             "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal"],
+            "CZlib": ["Zlib"],
         ]
         for file in try self.tree.files(below: "Sources") {
             for (library, targets) in owners where Self.imports(of: file).contains(library) {

@@ -160,6 +160,10 @@ struct AdminProgramTests {
             (["update-policy", "set", "android", "..1=warn@soon"], "warn@TIME"),
             (["update-policy", "set", "windows", "all=ok"], "android"),
             (["deny-list", "show", "--mac", "12"], "64 hexadecimal digits"),
+            (["wallet", "list", "--state", "asleep"], "never-opened"),
+            (["wallet", "list", "--platform", "palm"], "ios"),
+            (["wallet", "list", "--registered-from", "soon"], "2026-12-24"), (["log-level", "loud"], "warning"),
+            (["audit", "verify", "--last", "7"], "NUMBER:MAC"), (["audit", "show", "--wallet", "1"], "32 hexadecimal"),
         ] as [([String], String)]
     )
     func usage(arguments: [String], wayOut: String) async throws {
@@ -174,7 +178,9 @@ struct AdminProgramTests {
             ["wallet", "show"], ["revoke", "wallet"], ["revoke", "recovery-code"], ["revoke", "solution"],
             ["restore", "solution"], ["deny-list", "list"], ["deny-list", "show"], ["deny-list", "add"],
             ["deny-list", "remove"], ["flags", "list"], ["flags", "set"], ["update-policy", "show"],
-            ["update-policy", "set"], ["update-policy", "clear"], ["clock", "advance"],
+            ["update-policy", "set"], ["update-policy", "clear"], ["clock", "advance"], ["status"], ["sessions"],
+            ["wallet", "list"],
+            ["reload"], ["log-level"], ["audit", "verify"], ["audit", "show"],
         ] {
             let help = try await ServerProcess.run("remote-pin-server", ["help", "admin"] + command)
             #expect(help.exitCode == 0)

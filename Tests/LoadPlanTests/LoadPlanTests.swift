@@ -1,1 +1,71 @@
+import LoadPlan
 import Testing
+
+@Suite("Load plan")
+struct LoadPlanTests {
+    private static func plan(_ stages: String) throws -> LoadPlan { LoadPlan(try Stages(parsing: stages)) }
+
+    @Test("what cannot go together is told, with the option's name")
+    func problems() throws {
+        var plan = try Self.plan("10s:=50/s")
+        #expect(plan.problems.isEmpty)
+        plan.think = try ThinkTime(parsing: "1s")
+        plan.connectionUse = .new
+        plan.checksPerWallet = 8
+        plan.maxInFlight = 0
+        plan.pick = .single(index: 0)
+        plan.mix = try Mix(parsing: "right=1,change-pin=1")
+        #expect(Set(plan.problems.map(\.place)) == ["--think", "--checks-per-wallet", "--max-in-flight", "--mix"])
+    }
+
+    @Test("the peak counts idle connections and what a rate is served with")
+    func peak() throws {
+        var closed = try Self.plan("10s:100,10s:=2000")
+        closed.idleConnections = 10
+        #expect(closed.peakConnections == 2010)
+        var open = try Self.plan("10s:100/s")
+        open.openConnections = 7
+        #expect(open.peakConnections == 7)
+    }
+
+    @Test("every choice is named in the result, and those that were not made are not")
+    func entries() throws {
+        var plan = try Self.plan("10s:=50/s")
+        #expect(plan.entries.map(\.name).contains("warm-up") == false)
+        plan.arrivals = .poisson
+        plan.warmup = .seconds(5)
+        plan.checksPerWallet = 8
+        plan.maxWrongPerWallet = 2
+        plan.idleConnections = 9
+        let text = plan.entries.map { "\($0.name): \($0.value)" }
+        for part in [
+            "arrivals: poisson", "stages: 10s:=50/s", "warm-up: 5s", "checks per wallet: 8", "idle connections: 9",
+            "max wrong per wallet: 2", "mix: right=1", "loop: open", "pick: uniform",
+        ] {
+            #expect(text.contains(part), "\(part) in \(text)")
+        }
+    }
+
+    @Test(
+        "counts and rates are read as people write them",
+        arguments: [
+            ("500", 500), ("10k", 10_000), ("1M", 1_000_000), ("2.5k", 2500), ("0.5", 0.5), ("", nil), ("k", nil),
+            ("-1", nil), ("1e9", nil), ("1.2.3", nil), (".5", nil), ("2G", nil), ("5M5", nil), ("9999M", nil),
+        ] as [(String, Double?)]
+    )
+    func counts(text: String, number: Double?) {
+        #expect(CountText.readNumber(text) == number)
+        if let number { #expect(CountText.readNumber(CountText.write(number)) == number) }
+    }
+
+    @Test("streams of one seed differ, and repeat")
+    func streams() {
+        func head(_ seed: UInt64, _ stream: UInt64) -> [UInt64] {
+            var generator = PlanGenerator(seed: seed, stream: stream)
+            return (0..<4).map { _ in generator.next() }
+        }
+        #expect(head(1, 2) == head(1, 2))
+        let heads = Set((0..<100).flatMap { seed in (0..<100).map { head(seed, $0) } })
+        #expect(heads.count == 10_000)
+    }
+}

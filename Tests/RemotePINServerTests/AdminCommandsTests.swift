@@ -10,7 +10,7 @@ import Wire
 /// What a command gave; its failure as an error.
 extension AdminCommands {
     fileprivate func done(_ command: AdminCommand) async throws -> AdminResult {
-        let result = await self.carryOut(command)
+        let result = await self.carryOut(command, by: InProcessServer.peer)
         if case .failed(let failure) = result { throw failure }
         return result
     }
@@ -35,7 +35,8 @@ struct AdminCommandsTests {
             let session = try await server.wallet().openSession()
             let expected = server.clock.now() + .seconds(900)
             #expect(
-                await server.commands.carryOut(.advanceClock(by: .seconds(900))) == .clockAdvanced(now: expected)
+                await server.commands.carryOut(.advanceClock(by: .seconds(900)), by: InProcessServer.peer)
+                    == .clockAdvanced(now: expected)
             )
             #expect(await happens { await session.connection.closed() })
         }
@@ -44,11 +45,11 @@ struct AdminCommandsTests {
     @Test("outside a lab no command moves time, and an unknown one says so")
     func production() async throws {
         try await InProcessServer.run { server in
-            let commands = AdminCommands(of: server.server, advance: nil)
+            let commands = AdminCommands(of: server.server, advance: nil, operations: server.operations)
             for (command, kind) in [
                 (AdminCommand.advanceClock(by: .seconds(1)), AdminFailure.Kind.notAllowed), (.unknown, .unsupported),
             ] {
-                guard case .failed(let failure) = await commands.carryOut(command) else {
+                guard case .failed(let failure) = await commands.carryOut(command, by: InProcessServer.peer) else {
                     Issue.record("\(command) was done")
                     continue
                 }
@@ -85,7 +86,10 @@ struct AdminCommandsTests {
             let session = try await wallet.openSession()
             let unknown = WalletID.random()
             guard
-                case .failed(let failure) = await server.commands.carryOut(.revokeWallets([wallet.walletID, unknown]))
+                case .failed(let failure) = await server.commands.carryOut(
+                    .revokeWallets([wallet.walletID, unknown]),
+                    by: InProcessServer.peer
+                )
             else {
                 Issue.record("it was done")
                 return
@@ -93,7 +97,9 @@ struct AdminCommandsTests {
             #expect(failure.kind == .unknownWallet)
             #expect(failure.sentence.contains("\(unknown)") && !failure.sentence.contains("\(wallet.walletID)"))
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
-            guard case .failed(let shown) = await server.commands.carryOut(.showWallet(unknown)) else {
+            guard
+                case .failed(let shown) = await server.commands.carryOut(.showWallet(unknown), by: InProcessServer.peer)
+            else {
                 Issue.record("it was shown")
                 return
             }
@@ -325,7 +331,8 @@ struct AdminCommandsTests {
                 .revokeWallets([.random()]), .listDenied(after: nil, limit: 1),
             ]
             for command in commands {
-                guard case .failed(let failure) = await server.commands.carryOut(command) else {
+                guard case .failed(let failure) = await server.commands.carryOut(command, by: InProcessServer.peer)
+                else {
                     Issue.record("\(command) was done")
                     continue
                 }

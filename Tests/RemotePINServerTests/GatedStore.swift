@@ -52,9 +52,31 @@ final class Gate: Sendable {
 struct GatedStore: WalletStore {
     let store: any WalletStore
     let gate: Gate
+    /// Looks on before and after each end of wallets, and may have it fail.
+    var watch: @Sendable (Moment) async throws(StoreError) -> Void = { (_: Moment) throws(StoreError) in }
+
+    /// When a step that ends wallets is looked at.
+    enum Moment {
+        case beforeCommit
+        case afterCommit
+    }
+
+    private func watched<Result>(
+        _ step: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        try await self.watch(.beforeCommit)
+        let result = try await step()
+        try await self.watch(.afterCommit)
+        return result
+    }
 
     func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        let outcome = try await self.store.judge(attempt)
+        let outcome: AttemptOutcome
+        if case .linkRecoveryCode = attempt.effect {
+            outcome = try await self.watched { () throws(StoreError) in try await self.store.judge(attempt) }
+        } else {
+            outcome = try await self.store.judge(attempt)
+        }
         await self.gate.pass()
         return outcome
     }
@@ -77,11 +99,11 @@ struct GatedStore: WalletStore {
         byDeletionCode digest: SHA256Digest,
         at now: Timestamp
     ) async throws(StoreError) -> CodeRevocationOutcome {
-        try await self.store.revoke(byDeletionCode: digest, at: now)
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(byDeletionCode: digest, at: now) }
     }
 
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
-        try await self.store.recordWipe(of: wallet, at: now)
+        try await self.watched { () throws(StoreError) in try await self.store.recordWipe(of: wallet, at: now) }
     }
 
     func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
@@ -97,18 +119,18 @@ extension GatedStore {
     }
 
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
-        try await self.store.revoke(wallets: wallets, at: now)
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(wallets: wallets, at: now) }
     }
 
     func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        try await self.store.revoke(recoveryCode: mac, at: now)
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
     }
 
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
-        try await self.store.setSolutionRevoked(isRevoked)
+        try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
     }
 
     func denied(
@@ -136,4 +158,14 @@ extension GatedStore {
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         try await self.store.keepLastSessions(sessions)
     }
+
+    func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+        try await self.store.wallet(ofDeletionCode: digest)
+    }
+
+    func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.store.listing(after: after, limit: limit)
+    }
+
+    var commitLatency: CommitLatency { self.store.commitLatency }
 }

@@ -1,4 +1,5 @@
 import AttestationVerifier
+import AuditLog
 import Devices
 import Evidence
 import Lab
@@ -24,6 +25,8 @@ final class InProcessServer: Sendable {
     /// The same server on another port, for peers that misbehave.
     let impatient: RPCListener
     let log = RecordedLog()
+    let audit: AuditLog
+    let vault: KeyFileVault
     /// How clients reach it.
     let endpoint: TestServer
 
@@ -49,14 +52,19 @@ final class InProcessServer: Sendable {
         try KeyFileVault.create(at: "\(path)/vault.key")
         try DurableFile.makeFolder("\(path)/data")
         self.store = try SQLiteWalletStore.open(folder: "\(path)/data", creating: true)
+        self.vault = try KeyFileVault("\(path)/vault.key")
+        let audit = AuditLog.Parts(path: "\(path)/audit.log", vault: self.vault, clock: self.clock)
+        try await AuditLog.create(audit)
+        self.audit = try await AuditLog.open(audit)
         let handler = self.log.handler
         self.server = try await RemotePINServer(
             RemotePINServer.Parts(
                 rules: options.rules,
                 clock: self.clock,
                 store: options.wrapping(self.store),
-                vault: try KeyFileVault("\(path)/vault.key"),
+                vault: self.vault,
                 attestations: try Self.verifier(authority, options),
+                audit: self.audit,
                 log: Logger(label: "test") { _ in handler }
             )
         )
@@ -115,10 +123,37 @@ final class InProcessServer: Sendable {
 
     /// What an operator can have it do; time moves with the test's clock.
     var commands: AdminCommands {
-        AdminCommands(of: self.server) { duration in
-            self.clock.advance(by: duration)
-            return self.clock.now()
-        }
+        AdminCommands(
+            of: self.server,
+            advance: { duration in
+                self.clock.advance(by: duration)
+                return self.clock.now()
+            },
+            operations: self.operations
+        )
+    }
+
+    /// Who gives its commands.
+    static let peer = AdminPeer(userID: 4711, processID: 1)
+
+    /// What a program would lend it.
+    var operations: ServerOperations {
+        ServerOperations(
+            version: "test",
+            reload: { await self.server.reload() },
+            logLevel: { .logLevel($0 ?? .info, changed: $0 != nil) },
+            certificateExpiry: { Timestamp(milliseconds: 9_000_000_000_000) },
+            keyVersions: { (self.vault.versions, self.vault.activeVersion) }
+        )
+    }
+
+    /// What is on record by now.
+    func record() async throws -> [AuditRecord] {
+        var records: [AuditRecord] = []
+        let found = try await AuditReader("\(self.folder.path)/audit.log", vault: self.vault)
+            .verify { records.append($0.record) }
+        guard found.problem == nil else { throw UnexpectedAnswer() }
+        return records
     }
 
     /// A new phone.

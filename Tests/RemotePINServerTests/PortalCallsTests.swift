@@ -1,3 +1,4 @@
+import AuditLog
 import RemotePINServer
 import TestSupport
 import Testing
@@ -24,6 +25,9 @@ struct PortalCallsTests {
             #expect(await happens { await session.connection.closed() })
             server.clock.advance(by: .seconds(60))
             #expect(await calls.carryOut(self.request(code.characters, from: "2001:db8::1")) == done)
+            let record = try await server.record().suffix(2)
+            #expect(record.allSatisfy { $0.actor == .portal && $0.subject.wallets == [wallet.walletID] })
+            #expect(record.first?.phase == .begun, "on record before it was committed, and once")
             let byUser = Revocation(reason: .user, mayRegisterAnew: true)
             guard case .revoked(byUser) = try await wallet.openSession().opening else {
                 Issue.record("not revoked")

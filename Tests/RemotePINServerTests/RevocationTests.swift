@@ -96,7 +96,12 @@ struct RevocationTests {
             let wallet = try await server.wallet()
             let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
             let code = try RecoveryCode([1, 2, 3]).orThrow()
-            guard case .recoveryCodeRevoked(let done) = await server.commands.carryOut(.revokeRecoveryCode(code)) else {
+            guard
+                case .recoveryCodeRevoked(let done) = await server.commands.carryOut(
+                    .revokeRecoveryCode(code),
+                    by: InProcessServer.peer
+                )
+            else {
                 throw UnexpectedAnswer()
             }
             #expect(done.revoked == 0)

@@ -14,8 +14,9 @@ struct AdminTests {
         self.folder = TemporaryFolder()
     }
 
-    @Sendable private static func carryOut(_ command: AdminCommand) async -> AdminResult {
+    @Sendable private static func carryOut(_ command: AdminCommand, for peer: AdminPeer) async -> AdminResult {
         switch command {
+        case .reload: .reloaded([ReloadedPart("uid \(peer.userID)"), ReloadedPart("pid \(peer.processID)")])
         case .advanceClock(let by): .clockAdvanced(now: Timestamp(milliseconds: by.milliseconds))
         default: .failed(AdminFailure(.unsupported, "unknown"))
         }
@@ -35,6 +36,8 @@ struct AdminTests {
                 #expect(result == .clockAdvanced(now: Timestamp(milliseconds: 61_000)))
                 let unknown = try await connection.call(.unknown, timeout: .seconds(20))
                 #expect(unknown == .failed(AdminFailure(.unsupported, "unknown")))
+                let peer = [ReloadedPart("uid \(geteuid())"), ReloadedPart("pid \(getpid())")]
+                #expect(try await connection.call(.reload, timeout: .seconds(20)) == .reloaded(peer))
                 connection.close()
                 #expect(await happens { await connection.closed() })
             }
@@ -42,6 +45,16 @@ struct AdminTests {
         await #expect(throws: ConnectError.refused) {
             try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
         }
+    }
+
+    @Test("with a group its members can open the socket as well, and nobody else")
+    func group() async throws {
+        let listener = try await AdminListener.bind(path: self.path, group: getegid())
+        let attributes = try FileManager.default.attributesOfItem(atPath: self.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o660)
+        #expect(attributes[.groupOwnerAccountID] as? UInt32 == getegid())
+        listener.stop()
+        await listener.serve(Self.carryOut)
     }
 
     @Test("a stopped listener's socket is gone, and stopping it again leaves its successor's")

@@ -1,4 +1,5 @@
 import NIOPosix
+import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -192,6 +193,57 @@ struct ConnectionTests {
         ) { port, _, _ in
             let connection = try await connect(port, context)
             for _ in 0..<10 { _ = try await token(connection) }
+            connection.close()
+        }
+    }
+
+    @Test("a connection comes from the address that it is to come from, and from none that is not this machine's")
+    func source() async throws {
+        let context = try self.certificates.clientContext()
+        let peers = Mutex<[String]>([])
+        try await withServer(
+            self.certificates,
+            serve: { connection in
+                peers.withLock { $0.append(connection.peer) }
+                await echo(connection)
+            }
+        ) { port, _, _ in
+            for source in ["127.0.3.7", "127.0.3.8"] {
+                let connection = try await ClientConnection.connect(
+                    host: "127.0.0.1",
+                    port: port,
+                    tls: context,
+                    timeout: TestWallet.patience,
+                    from: source
+                )
+                _ = try await token(connection)
+                connection.close()
+            }
+            await #expect(throws: ConnectError.noRoute) {
+                try await ClientConnection.connect(
+                    host: "127.0.0.1",
+                    port: port,
+                    tls: context,
+                    timeout: TestWallet.patience,
+                    from: "192.0.2.1"
+                )
+            }
+        }
+        let addresses = peers.withLock { $0.map { $0.prefix { $0 != ":" } } }
+        #expect(addresses == ["127.0.3.7", "127.0.3.8"])
+    }
+
+    @Test("a pause on a connection's loop lasts its time, and ends with its task")
+    func pause() async throws {
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates) { port, _, _ in
+            let connection = try await connect(port, context)
+            let clock = ContinuousClock()
+            let time = await clock.measure { await connection.pause(for: .milliseconds(30)) }
+            #expect(time >= .milliseconds(30))
+            let pausing = Task { await connection.pause(for: .seconds(3600)) }
+            pausing.cancel()
+            #expect(await happens { await pausing.value })
             connection.close()
         }
     }

@@ -41,9 +41,9 @@ final class TestCertificates: Sendable {
         try TLSServerContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
     }
 
-    func clientContext(serverName: String = "localhost") throws -> TLSClientContext {
+    func clientContext(serverName: String = "localhost", resumes: Bool = true) throws -> TLSClientContext {
         let trust = TLSTrust.authority(pem: Array(self.authority.tlsAuthorityPEM.utf8))
-        return try TLSClientContext(trust: trust, serverName: serverName)
+        return try TLSClientContext(trust: trust, serverName: serverName, resumes: resumes)
     }
 }
 

@@ -75,7 +75,7 @@ struct BatchWriterTests {
             let writer = BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) })
             writer.run(attempts.map { attempt in Answers().step("") { _ = try $0.judge(attempt) } })
             for _ in 0..<3 { writer.run([Answers().step("") { _ = $0.isSolutionRevoked }]) }
-            return try writer.connection.attempted(wallet.id)?.attempts.record.failures
+            return try writer.connection.attempted(wallet.id, identity: [])?.attempts.record.failures
         }
         #expect(failures == 2)
     }

@@ -66,7 +66,7 @@ private func rule(
 struct AdminMessageTests {
     private static let seed = UInt64.random(in: .min ... .max)
 
-    private static func ids(_ count: Int) -> [WalletID] {
+    static func ids(_ count: Int) -> [WalletID] {
         var generator = SeededGenerator(seed: self.seed)
         return (0..<count).map { _ in WalletID.random(using: &generator) }
     }
@@ -99,8 +99,20 @@ struct AdminMessageTests {
             .setFlag(.safeBiometricUnlock, .percentage(100)),
             .setFlag(.safeBiometricUnlock, .wallets(Set(self.ids(Rollout.mostWallets)))), .showUpdatePolicy,
             .setUpdatePolicy([.android], []), .setUpdatePolicy([.android, .iOS], try self.rules(UpdateRule.most)),
-            .clearUpdatePolicy([.iOS]), .unknown,
-        ]
+            .clearUpdatePolicy([.iOS]), .unknown, .showStatus, .reload, .setLogLevel(nil),
+            .listWallets(WalletFilter(), after: nil, limit: 1),
+            .listWallets(
+                WalletFilter(
+                    conditions: Set(WalletCondition.allCases),
+                    platform: .iOS,
+                    registeredFrom: Timestamp(milliseconds: 1),
+                    registeredBefore: Timestamp(milliseconds: .max)
+                ),
+                after: .max,
+                limit: AdminCommand.mostListed
+            ),
+            .listSessions(after: nil, limit: 1), .listSessions(after: .max, limit: AdminCommand.mostListed),
+        ] + LogLevel.allCases.map { .setLogLevel($0) }
     }
 
     static func results() throws -> [AdminResult] {
@@ -123,6 +135,7 @@ struct AdminMessageTests {
         ]
         results += AdminFailure.Kind.allCases.map { .failed(AdminFailure($0, "Not in a lab.")) }
         results += try self.reports().map(AdminResult.wallet)
+        results += try self.operations()
         return results
     }
 
@@ -231,7 +244,28 @@ struct AdminMessageTests {
             (rule(from: "2", below: "1"), .versionRange), (rule(below: "0"), .versionRange),
             (rule(kind: 0), .rules), (rule(kind: 6), .rules), (rule(kind: 2, until: 5), .rules),
             (rule(kind: 4, available: 1), .rules), (rule(kind: 4, until: .max), .warnUntil),
-            (request(16) { _ in }, .platforms),
+            (request(16) { _ in }, .platforms), (request(18) { _ in }, .limit),
+            (request(19) { $0.number(2, 501) }, .limit),
+            (
+                request(18) {
+                    $0.number(2, 1)
+                    $0.number(3, 6)
+                }, .condition
+            ),
+            (
+                request(18) {
+                    $0.number(2, 1)
+                    $0.number(3, 2)
+                    $0.number(3, 2)
+                }, .condition
+            ),
+            (
+                request(18) {
+                    $0.number(2, 1)
+                    $0.number(4, 3)
+                }, .platform
+            ),
+            (request(21) { $0.number(1, 6) }, .logLevel),
         ] as [([UInt8], WireField)]
     )
     func invalid(frame: [UInt8], field: WireField) {
@@ -262,7 +296,11 @@ struct AdminMessageTests {
                 $0.number(9, 1)
             },
             request(6) { $0.number(1, 1) }, request(7) { $0.number(1, 1) }, request(11) { $0.number(1, 1) },
-            request(13) { $0.number(1, 1) },
+            request(13) { $0.number(1, 1) }, request(17) { $0.number(1, 1) }, request(20) { $0.number(1, 1) },
+            request(18) {
+                $0.number(2, 1)
+                $0.number(9, 1)
+            },
             flag {
                 $0.number(1, 2)
                 $0.number(9, 1)

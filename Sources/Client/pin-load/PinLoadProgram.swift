@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import HostSystem
 
 /// Loads a remote-PIN server and judges what it answers.
 @main
@@ -6,6 +7,40 @@ struct PinLoadProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin-load",
         abstract: "Load a remote-PIN server with PIN checks, and judge every answer.",
-        subcommands: []
+        discussion: """
+            EXAMPLES
+
+              A lab of your own, served in another terminal:
+                remote-pin-server lab up lab
+
+              A thousand wallets in it, registered for real; again after an interruption, it goes on:
+                pin-load provision --lab lab --wallets 1000 --out wallets
+
+              Half a minute of PIN checks over 100 connections, every answer judged (more: pin-load help run):
+                pin-load run --lab lab --wallets wallets --connections 100 --duration 30s --out result
+
+            EXIT CODES
+
+              0 done · 1 usage · 69 the server cannot be reached or refuses · 70 a file failed · 75 the wallets are in \
+              use by another process · 99 a threshold or a promise was broken · 130 interrupted, with a report
+            """,
+        subcommands: [ProvisionCommand.self, RunCommand.self, ReportCommand.self, CompareCommand.self]
     )
+
+    /// As the parser's own, but that usage errors end with 1, as testers know it of load tools.
+    static func main() async {
+        StandardStreams.ignoreBrokenPipes()
+        do {
+            var command = try self.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard self.exitCode(for: error) == .validationFailure else { self.exit(withError: error) }
+            StandardStreams.writeError(self.fullMessage(for: error) + "\n")
+            self.exit(withError: ExitStatus.usage.exitCode)
+        }
+    }
 }

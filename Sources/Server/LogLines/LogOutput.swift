@@ -8,6 +8,7 @@ internal import Synchronization
 public final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
+    private let lowest = Mutex(Logger.Level.info)
 
     /// Opens the file; standard error where none is named.
     public init(path: String?) throws {
@@ -17,12 +18,20 @@ public final class LogOutput: Sendable {
 
     /// A handler of this output.
     public func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
-        LineLogHandler(output: self, format: format, logLevel: level)
+        self.level = level
+        return LineLogHandler(output: self, format: format)
+    }
+
+    /// Lines below this level are not written; it holds for every logger of this output at once.
+    public var level: Logger.Level {
+        get { self.lowest.withLock { $0 } }
+        set { self.lowest.withLock { $0 = newValue } }
     }
 
     /// Opens the file anew, for who moves logs away; the present one stays when that fails.
-    public func reopen() {
-        guard let path, let fresh = try? Self.open(path) else { return }
+    public func reopen() throws {
+        guard let path else { return }
+        let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
@@ -48,14 +57,18 @@ public final class LogOutput: Sendable {
 public struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
-    public var logLevel: Logger.Level
+    /// A logger that sets a level of its own keeps it.
+    public var logLevel: Logger.Level {
+        get { self.ownLevel ?? self.output.level }
+        set { self.ownLevel = newValue }
+    }
+    private var ownLevel: Logger.Level?
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
 
-    init(output: LogOutput, format: LogFormatSetting, logLevel: Logger.Level) {
+    init(output: LogOutput, format: LogFormatSetting) {
         self.output = output
         self.format = format
-        self.logLevel = logLevel
     }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -27,7 +27,8 @@ extension AttemptRecord {
         if self.block != nil { flags |= Self.blockFlag }
         if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
+        // With room for what is kept behind it.
+        bytes.reserveCapacity(Self.byteCount + 8)
         bytes.append(Self.form)
         bytes.append(flags)
         bytes.append(bigEndian: UInt64(self.failures), byteCount: 2)
@@ -41,6 +42,7 @@ extension AttemptRecord {
     public init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
         let flags = bytes[1]
+        guard flags & ~(Self.permanentFlag | Self.blockFlag | Self.attemptFlag) == 0 else { return nil }
         self.init()
         self.failures = Int(bytes[2..<4].bigEndian)
         self.isBlockedPermanently = flags & Self.permanentFlag != 0
@@ -49,8 +51,21 @@ extension AttemptRecord {
             let length = Int64(bitPattern: bytes[12..<20].bigEndian)
             guard length > 0 else { return nil }
             self.block = Block(end: Timestamp(milliseconds: end), length: .milliseconds(length))
+        } else {
+            guard Self.isZero(bytes[4..<20]) else { return nil }
         }
-        if flags & Self.attemptFlag != 0 { self.lastWrongAttempt = AttemptID(bytes[20..<36]) }
-        guard self.isEmpty || self.failures > 0, self.encoded() == bytes else { return nil }
+        if flags & Self.attemptFlag != 0 {
+            self.lastWrongAttempt = AttemptID(bytes[20..<36])
+        } else {
+            guard Self.isZero(bytes[20..<36]) else { return nil }
+        }
+        // Where nothing failed nothing else is said.
+        guard flags == 0 || self.failures > 0 else { return nil }
+    }
+
+    private static func isZero(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var some: UInt8 = 0
+        for byte in bytes { some |= byte }
+        return some == 0
     }
 }

@@ -1,5 +1,6 @@
 public import GRDB
 internal import GRDBSQLite
+internal import Glibc
 
 /// One statement of SQLite's, compiled once and run over and over.
 ///
@@ -91,6 +92,17 @@ internal import GRDBSQLite
     /// A copy of the bytes; nil where the column holds anything else.
     public func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
+    }
+
+    /// Whether the column holds exactly these bytes; they need no copy to be compared.
+    public func holds(_ bytes: [UInt8], _ column: Int32) -> Bool {
+        unsafe self.withBytes(column) { kept in
+            unsafe bytes.withUnsafeBytes { given in
+                guard kept.count == given.count else { return false }
+                guard let first = kept.baseAddress, let second = given.baseAddress else { return true }
+                return unsafe memcmp(first, second, given.count) == 0
+            }
+        } ?? false
     }
 
     /// Whether the column holds nothing.

@@ -20,13 +20,27 @@ final class Attestations: Sendable {
         self.state = Mutex(State(verifier: verifier))
     }
 
+    /// Whether there is a list that can be read again.
+    var hasFile: Bool { self.file != nil }
+
+    /// When the present list was fetched, and whether it is too old to count.
+    func age(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
+        self.state.withLock { state in
+            let list = state.verifier.statusList
+            return (list?.fetched, state.verifier.policy.android.statusList.isStale(list, at: now))
+        }
+    }
+
     /// The verifier with the present list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 
     /// Takes a changed list over, keeps the old one where the new one cannot be read, and says once when it is stale.
     ///
     /// - Parameter forced: Reads the file also where it has not changed.
-    func refresh(at now: Timestamp, forced: Bool = false, log: Logger) {
+    /// - Returns: why the old list stays, where it does.
+    @discardableResult
+    func refresh(at now: Timestamp, forced: Bool = false, log: Logger) -> StatusListProblem? {
+        var refused: StatusListProblem?
         switch self.file?.refresh(forced: forced) {
         case nil, .unchanged: break
         case .loaded(let list):
@@ -34,8 +48,10 @@ final class Attestations: Sendable {
             log.notice("status list loaded", metadata: ["entries": "\(list.count)"])
         case .refused(let problem):
             log.error("the old status list stays", metadata: ["reason": "\(problem)"])
+            refused = problem
         }
         self.watchAge(at: now, log: log)
+        return refused
     }
 
     private func watchAge(at now: Timestamp, log: Logger) {

@@ -2,6 +2,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Vocabulary
 internal import WalletStore
+public import Wire
 
 extension RemotePINServer {
     /// How often the timers are looked at, in real time; nothing that a wallet may do hangs on it.
@@ -46,9 +47,21 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the status list again, changed or not.
-    public func reloadStatusList() {
-        self.services.attestations.refresh(at: self.services.clock.now(), forced: true, log: self.log)
+    /// Reads the status list again, changed or not, and what operators set; says of each whether the old one stays.
+    public func reload() async -> [ReloadedPart] {
+        var parts: [ReloadedPart] = []
+        if self.services.attestations.hasFile {
+            let problem = self.services.attestations.refresh(at: self.services.clock.now(), forced: true, log: self.log)
+            parts.append(ReloadedPart("status list", problem: problem.map { "\($0)" }))
+        }
+        var problem: String?
+        do throws(StoreError) {
+            try await self.services.controls.refresh()
+        } catch {
+            problem = "the store did not give them"
+            self.log.error("the old flags and update policy stay", metadata: ["reason": "\(error)"])
+        }
+        return parts + [ReloadedPart("flags and update policy", problem: problem)]
     }
 
     /// Runs the timers until graceful shutdown or cancellation.

@@ -1,4 +1,5 @@
 public import AttestationVerifier
+public import AuditLog
 public import Logging
 internal import ServiceLifecycle
 internal import Synchronization
@@ -20,6 +21,8 @@ public final class RemotePINServer: Sendable {
         public var attestations: EvidenceVerifier
         /// Where the verifier's status list comes from, when it may change; nil leaves the verifier as it is.
         public var statusList: StatusListFile?
+        /// Where every command and every revocation is on record.
+        public var audit: AuditLog
         public var log: Logger
 
         public init(
@@ -29,6 +32,7 @@ public final class RemotePINServer: Sendable {
             vault: any Vault,
             attestations: EvidenceVerifier,
             statusList: StatusListFile? = nil,
+            audit: AuditLog,
             log: Logger
         ) {
             self.rules = rules
@@ -37,6 +41,7 @@ public final class RemotePINServer: Sendable {
             self.vault = vault
             self.attestations = attestations
             self.statusList = statusList
+            self.audit = audit
             self.log = log
         }
     }
@@ -68,7 +73,8 @@ public final class RemotePINServer: Sendable {
             vault: parts.vault,
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
             decoy: decoy,
-            controls: controls
+            controls: controls,
+            audit: parts.audit
         )
     }
 
@@ -94,7 +100,9 @@ public final class RemotePINServer: Sendable {
             source: connection.source,
             log: log
         )
+        self.services.openConnections.add(1, ordering: .relaxed)
         await conversation.run()
+        self.services.openConnections.subtract(1, ordering: .relaxed)
     }
 
     /// How often, and how far apart, it is asked whether answers have arrived: a second in all.

@@ -1,4 +1,6 @@
 internal import AttestationVerifier
+internal import AuditLog
+internal import Synchronization
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
@@ -18,6 +20,13 @@ final class Services: Sendable {
     let limiter = SourceLimiter()
     let controls: OperatorControls
     let lastSessions = LastSessions()
+    let audit: AuditLog
+    /// For whatever asks first whether a recovery code is denied and then acts on it.
+    let recoveryCodeTurns = RecoveryCodeTurns()
+    let pinOutcomes = PINOutcomes()
+    /// Since when the process serves, whatever its clock is.
+    let start = ContinuousClock.now
+    let openConnections = Atomic<Int>(0)
 
     init(
         rules: ServiceRules,
@@ -26,7 +35,8 @@ final class Services: Sendable {
         vault: any Vault,
         attestations: Attestations,
         decoy: Decoy,
-        controls: OperatorControls
+        controls: OperatorControls,
+        audit: AuditLog
     ) {
         self.rules = rules
         self.clock = clock
@@ -36,6 +46,7 @@ final class Services: Sendable {
         self.proofs = DeviceProofs(decoy: decoy.record)
         self.decoy = decoy
         self.controls = controls
+        self.audit = audit
     }
 
     /// What the server offers before it knows which wallet is asking.

@@ -145,3 +145,18 @@ extension SettingKind where Value == String {
         )
     }
 }
+
+extension SettingKind where Value == String {
+    /// A group of the machine; whether there is one of that name is found when it is needed.
+    static var group: SettingKind {
+        .one(
+            "group",
+            "a group of this machine, by name or number",
+            read: { text in
+                let isName = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3A }
+                return isName && (1...32).contains(text.utf8.count) && text != "none" ? text : nil
+            },
+            show: { $0 }
+        )
+    }
+}

@@ -17,17 +17,7 @@ extension SettingTable {
     )
     public static let portalGroup = Setting(
         "portal.group",
-        .optional(
-            .one(
-                "group",
-                "the name or number of a group",
-                read: { text in
-                    let isName = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
-                    return (1...32).contains(text.utf8.count) && isName ? text : nil
-                },
-                show: { $0 }
-            )
-        ),
+        .optional(.group),
         standard: .some(nil),
         "Group that may open the portal's socket (mode 0660), so that the portal runs as a user of its own; with none "
             + "only the server's user may (0600)."

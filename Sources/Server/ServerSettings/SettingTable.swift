@@ -20,6 +20,7 @@ public enum SettingTable {
         ("data", "Where wallets are kept."),
         ("vault", "The keys under which everything in the store is sealed."),
         ("admin", "How operators speak to a running server."),
+        ("audit", "What operators did and which wallets were revoked, so that nobody can take it back."),
         (
             "portal",
             "The page on which people type their deletion code; its program reads this section, `log.level` and `log.format`."
@@ -39,7 +40,9 @@ public enum SettingTable {
     static let network: [any SettingDeclaration] = [
         Self.listenAddress, Self.tlsCertificate, Self.tlsKey,
     ]
-    static let storage: [any SettingDeclaration] = [Self.dataFolder, Self.vaultKeyFile, Self.adminSocket]
+    static let storage: [any SettingDeclaration] = [
+        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.auditFile,
+    ]
     static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.connections,
         Self.connectionsPerSource, Self.sessionLifetime, Self.tokenLifetime, Self.unopenedLifetime,
@@ -89,6 +92,18 @@ extension SettingTable {
         .path,
         standard: "admin.sock",
         "Unix-domain socket for the admin commands, at most 100 bytes long; who may open it may give every command."
+    )
+    public static let adminGroup = Setting(
+        "admin.group",
+        .optional(.group),
+        standard: .some(nil),
+        "Group whose members may open the socket too (mode 0660); without one only the server's own user may."
+    )
+    public static let auditFile = Setting(
+        "audit.file",
+        .path,
+        standard: "audit.log",
+        "File of the audit log, mode 0600. Keep it apart from the data folder: a restored store replays its revocations."
     )
     public static let handshakeLimit = Setting(
         "limits.handshake",

@@ -58,6 +58,9 @@ public final class KeyFileVault: Vault {
     /// The version that seals now.
     public var activeVersion: UInt32 { self.keys.active.number }
 
+    /// Every version that opens what was sealed under it, ascending.
+    public var versions: [UInt32] { self.keys.versions.map(\.number) }
+
     /// Whether a value was sealed by an older version and should be sealed anew.
     public func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
 
@@ -90,6 +93,7 @@ public final class KeyFileVault: Vault {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
         case .recoveryCodeIndex: self.keys.indexMAC(message)
+        case .auditLog: self.keys.auditMAC(message)
         }
     }
 
@@ -102,6 +106,8 @@ public final class KeyFileVault: Vault {
             return byActive || byPrevious
         case .recoveryCodeIndex:
             return constantTimeEqual(keys.indexMAC(message), mac)
+        case .auditLog:
+            return constantTimeEqual(keys.auditMAC(message), mac)
         }
     }
 

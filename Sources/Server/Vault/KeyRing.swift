@@ -46,6 +46,8 @@ final class KeyRing: Sendable {
     let active: KeyVersion
     private let indexRoot: SecretBytes
     private let index: SecretBytes
+    /// From the same root, since neither is ever rotated.
+    private let audit: SecretBytes
 
     /// Nil where a length is wrong, the numbers do not ascend or the active one is missing.
     init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
@@ -55,6 +57,7 @@ final class KeyRing: Sendable {
         self.versions = versions
         self.active = activeVersion
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
+        self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
         self.indexRoot = index
     }
 
@@ -64,6 +67,8 @@ final class KeyRing: Sendable {
     var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
 
     func indexMAC(_ message: [UInt8]) -> [UInt8] { self.index.hmacSHA256(message) }
+
+    func auditMAC(_ message: [UInt8]) -> [UInt8] { self.audit.hmacSHA256(message) }
 
     /// The index key as text, for the key file alone.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }

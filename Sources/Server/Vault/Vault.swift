@@ -35,6 +35,8 @@ public enum MACUse: String, Sendable, CaseIterable {
     case enrollmentToken = "enrollment-token"
     /// Recovery codes, which are looked up by it: this key is never rotated.
     case recoveryCodeIndex = "recovery-code-index"
+    /// Entries of the audit log, which must stay verifiable: this key is never rotated.
+    case auditLog = "audit-log"
 }
 
 /// Why the vault did not answer.

@@ -43,6 +43,16 @@ public protocol OperatorStore: Sendable {
     /// Sets some values in one step, each nil one is removed; all that is set then.
     func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
 
+    /// Which wallet has the deletion code of this SHA-256; nil where none has, for good.
+    func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
+
+    /// At most `limit` wallets in the order of their registration, from the first one or from the one behind the place
+    /// `after` on; fewer only at the end.
+    func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
+
+    /// How long commits took since the start.
+    var commitLatency: CommitLatency { get }
+
     /// Keeps when wallets had their last sessions; those that are gone are passed over.
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
 }
@@ -92,6 +102,41 @@ public struct StoredWallet: Sendable {
         self.assertionCounter = assertionCounter
         self.attempts = attempts
         self.attested = attested
+    }
+}
+
+/// A wallet among all.
+public struct StoredListing: Hashable, Sendable {
+    /// Where it stands in the order of registration; no other wallet ever stands there.
+    public var place: UInt64
+    public var walletID: WalletID
+    /// As it was attested; nil where that does not say.
+    public var platform: Platform?
+    public var registeredAt: Timestamp
+    public var sessionOpened: Bool
+    public var lastSession: Timestamp?
+    /// The wallet's own end; nil while it is in use.
+    public var revocation: Revocation?
+    public var attempts: AttemptRecord
+
+    public init(
+        place: UInt64,
+        walletID: WalletID,
+        platform: Platform?,
+        registeredAt: Timestamp,
+        sessionOpened: Bool,
+        lastSession: Timestamp?,
+        revocation: Revocation?,
+        attempts: AttemptRecord
+    ) {
+        self.place = place
+        self.walletID = walletID
+        self.platform = platform
+        self.registeredAt = registeredAt
+        self.sessionOpened = sessionOpened
+        self.lastSession = lastSession
+        self.revocation = revocation
+        self.attempts = attempts
     }
 }
 

@@ -33,7 +33,7 @@ struct PortalProgram: AsyncParsableCommand {
 
             Without, as a user that cannot read it (the server's `portal.group` names one of that user's groups):
 
-              remote-pin-portal --portal.socket /run/remote-pin/portal.sock --portal.listen 127.0.0.1:7480
+              remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock --portal.listen 127.0.0.1:7480
 
             Of a configuration only the settings below are used. The log goes to standard error: `log.file` is the server's. \
             Writes one line that begins with `ready` to \

@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import Foundation
 internal import Lab
 internal import LogLines
@@ -30,7 +31,14 @@ enum RunningServer {
         let log = Logger(label: "remote-pin-server") { _ in handler }
         let store = try Self.openStore(settings, log: log)
         do {
-            try await Self.serve(files, from: store, output: output, log: log)
+            let audit = try await Self.openAudit(files, log: log)
+            do {
+                try await Self.serve(files, from: store, audit: audit, output: output, log: log)
+            } catch {
+                await audit.close()
+                throw error
+            }
+            await audit.close()
         } catch {
             await store.close()
             throw error
@@ -42,19 +50,27 @@ enum RunningServer {
     private static func serve(
         _ files: ServerFiles,
         from store: SQLiteWalletStore,
+        audit: AuditLog,
         output: LogOutput,
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await Self.server(of: files, clock: clock, store: store, log: log)
+        let server = try await Self.server(of: files, clock: clock, store: store, audit: audit, log: log)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
-        let commands = AdminCommands(of: server, advance: (clock as? LabClock).map(Self.advance))
+        let reload: @Sendable () async -> [ReloadedPart] = {
+            await Self.reload(files, of: server, output: output, log: log)
+        }
+        let commands = AdminCommands(
+            of: server,
+            advance: (clock as? LabClock).map(Self.advance),
+            operations: Self.operations(files, output: output, log: log, reload: reload)
+        )
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // The group stops them in reverse order: connections first, so that their last answers still leave.
         var services: [any Service] = [
-            Running { await Self.reload(files, of: server, at: hangups, output: output, log: log) },
+            Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
             Running { await commands.serve(admin) },
         ]
@@ -79,6 +95,7 @@ enum RunningServer {
         of files: ServerFiles,
         clock: any WallClock,
         store: SQLiteWalletStore,
+        audit: AuditLog,
         log: Logger
     ) async throws -> RemotePINServer {
         let parts = RemotePINServer.Parts(
@@ -88,6 +105,7 @@ enum RunningServer {
             vault: files.vault,
             attestations: files.attestations,
             statusList: files.statusList,
+            audit: audit,
             log: log
         )
         do throws(ServerStartError) {
@@ -124,7 +142,7 @@ enum RunningServer {
         }
     }
 
-    private static func clock(of lab: LabFolder?) throws -> any WallClock {
+    static func clock(of lab: LabFolder?) throws -> any WallClock {
         guard let lab else { return SystemClock() }
         return try explaining(.files, "the lab's clock cannot be used") { try LabClock(file: lab.clockFile) }
     }
@@ -158,31 +176,6 @@ enum RunningServer {
             unopenedLifetime: settings[SettingTable.unopenedLifetime],
             maxInFlight: TransportLimits().maxInFlight
         )
-    }
-
-    /// Reads certificate, key, vault key and status list again at each SIGHUP; what is bad is named and the old one stays.
-    private static func reload(
-        _ files: ServerFiles,
-        of server: RemotePINServer,
-        at hangups: UnixSignalsSequence,
-        output: LogOutput,
-        log: Logger
-    ) async {
-        for await _ in hangups.cancelOnGracefulShutdown() {
-            output.reopen()
-            do throws(TLSContextError) {
-                try files.tls.reload()
-                log.notice("certificate reloaded")
-            } catch {
-                log.error("the old certificate stays", metadata: ["reason": "\(ServerFiles.text(of: error))"])
-            }
-            server.reloadStatusList()
-            do throws(KeyFileError) {
-                try files.vault.reload()
-            } catch {
-                log.error("the old vault keys stay", metadata: ["reason": "\(error)"])
-            }
-        }
     }
 }
 

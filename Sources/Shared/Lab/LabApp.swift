@@ -8,4 +8,8 @@ public enum LabApp {
     public static let iOSTeam = "EXAMPLE123"
     /// The iOS app's bundle id.
     public static let iOSBundle = "org.example.wallet"
+    /// The iOS app's id: team and bundle.
+    public static let iOSAppID = "\(Self.iOSTeam).\(Self.iOSBundle)"
+    /// The version that a new device runs.
+    public static let version = "1.0.0"
 }

@@ -100,3 +100,20 @@ public struct LabFile: Hashable, Sendable {
         "'" + text.map { $0 == "'" ? "''" : String($0) }.joined() + "'"
     }
 }
+
+extension LabFolder {
+    /// Where the lab's server takes its operator's commands, as its configuration says.
+    public func adminSocket() throws(LabError) -> String {
+        let text: String
+        do throws(FileError) {
+            text = String(decoding: try DurableFile.read(self.configurationFile, atMost: 1 << 20), as: UTF8.self)
+        } catch {
+            throw .file(error)
+        }
+        let admin = (try? Yams.compose(yaml: text))?.mapping?["admin"]?.mapping
+        guard let path = admin?["socket"]?.scalar?.string, !path.isEmpty else {
+            throw .notAsWritten(path: self.configurationFile, what: "`admin.socket` is missing")
+        }
+        return path.hasPrefix("/") ? path : "\(self.serverFolder)/\(path)"
+    }
+}

@@ -5,7 +5,8 @@ public import Wire
 
 /// The Unix socket on which a running server takes its operator's commands.
 ///
-/// Whoever may open the file may give commands: only the server's own user can (mode 0600, from before it listens).
+/// Whoever may open the file may give commands: only the server's own user can, or with a group its members too (mode
+/// 0600 or 0660, from before it listens). Who it is that does, the kernel says.
 public final class AdminListener: Sendable {
     private let listener: ConnectionListener
 
@@ -15,14 +16,16 @@ public final class AdminListener: Sendable {
 
     /// Listens at `path`, replacing a socket that an earlier process left there.
     ///
+    /// - Parameter group: whose members may give commands too.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
     public static func bind(
         path: String,
+        group: UInt32? = nil,
         limits: TransportLimits = TransportLimits()
     ) async throws(ListenError) -> AdminListener {
         let listener = ConnectionListener(limits: limits)
         let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
-        let socket = try UnixSocket(boundTo: path)
+        let socket = try UnixSocket(boundTo: path, group: group)
         do {
             listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
             return AdminListener(listener)
@@ -32,13 +35,15 @@ public final class AdminListener: Sendable {
     }
 
     /// Carries out commands, one after the other on each connection, until ``stop()`` or cancellation.
-    public func serve(_ carryOut: @escaping @Sendable (AdminCommand) async -> AdminResult) async {
+    public func serve(_ carryOut: @escaping @Sendable (AdminCommand, AdminPeer) async -> AdminResult) async {
         await self.listener.serve { opened in
+            // Nothing is done for somebody of whom nobody can be told afterwards.
+            guard let peer = await AdminPeer.other(endOf: opened.frames.channel) else { return }
             while case .frame(let bytes) = await opened.frames.next() {
                 let response: AdminResponse
                 do throws(WireError) {
                     let request = try AdminRequest(decoding: bytes)
-                    response = AdminResponse(id: request.id, result: await carryOut(request.command))
+                    response = AdminResponse(id: request.id, result: await carryOut(request.command, peer))
                 } catch {
                     let failure = AdminFailure(.malformed, "The command cannot be read: \(error).")
                     response = AdminResponse(id: error.id ?? 0, result: .failed(failure))

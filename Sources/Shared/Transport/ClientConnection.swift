@@ -23,16 +23,19 @@ public final class ClientConnection: Sendable {
 
     /// Connects and makes sure that it is the server that `tls` trusts.
     ///
-    /// - Parameter timeout: for all of it: name, socket and handshake.
+    /// - Parameters:
+    ///   - timeout: for all of it: name, socket and handshake.
+    ///   - source: the address of this machine that the connection comes from; nil for the system's choice.
     public static func connect(
         host: String,
         port: Int,
         tls: TLSClientContext,
-        timeout: Duration
+        timeout: Duration,
+        from source: String? = nil
     ) async throws(ConnectError) -> ClientConnection {
         let deadline = NIODeadline.now() + TimeAmount(timeout)
         do {
-            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            let calls = try await Self.bootstrap(from: source)
                 .connectTimeout(TimeAmount(timeout))
                 .channelOption(.autoRead, value: false)
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -60,9 +63,31 @@ public final class ClientConnection: Sendable {
         }
     }
 
+    private static func bootstrap(from source: String?) throws -> ClientBootstrap {
+        let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        guard let source else { return bootstrap }
+        // ip(7), IP_BIND_ADDRESS_NO_PORT: the port is chosen when it is known where the connection goes, so that the
+        // ports of an address suffice for each server anew.
+        return
+            bootstrap
+            .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
+            .bind(to: try SocketAddress(ipAddress: source, port: 0))
+    }
+
     /// Makes a call and waits for its answer.
     public func call(_ call: Call, timeout: Duration) async throws(CallError) -> CallResult {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
+    }
+
+    /// Makes calls that leave in one flight, in their order, and waits for all answers, which come in the same order.
+    ///
+    /// Throws what became of the first that has none; whether the server did the others is then not known either.
+    /// - Precondition: no more than the server takes at a time (``ServerTerms/Limits/maxInFlight``).
+    public func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
+        try await self.calls.callTogether(
+            timeout: timeout,
+            calls.map { call in { id in Request(id: id, call: call).encoded() } }
+        )
     }
 
     /// Whether calls can still be made.
@@ -70,6 +95,13 @@ public final class ClientConnection: Sendable {
 
     /// Where tasks that make many calls on this connection run best: its event loop, which must not be blocked.
     public var executor: any TaskExecutor { self.calls.executor }
+
+    /// Waits on a timer of the connection's own event loop, so that a task which runs there wakes no other thread.
+    ///
+    /// Returns early when the task is cancelled.
+    public func pause(for duration: Duration) async {
+        await self.calls.pause(for: duration)
+    }
 
     /// Ends the connection in an orderly way; calls without an answer throw ``CallError/closed``.
     public func close() {

@@ -49,6 +49,11 @@ final class ConnectionListener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
+            // Each channel keeps the buffer that it read into last; calls are short, and a registration makes it grow.
+            .childChannelOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 512, maximum: 16 * 1024)
+            )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     // Before anything is made for the connection; what throws here closes it.
@@ -107,7 +112,11 @@ final class ConnectionListener: Sendable {
             await withDiscardingTaskGroup { connections in
                 for await opened in self.opened {
                     connections.addTask(executorPreference: opened.frames.executor) {
-                        await body(opened)
+                        await withTaskCancellationHandler {
+                            await body(opened)
+                        } onCancel: {
+                            opened.frames.finish()
+                        }
                         opened.frames.close()
                         await opened.frames.closed()
                     }

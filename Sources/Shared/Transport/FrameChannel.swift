@@ -17,6 +17,7 @@ final class FrameChannel: FrameReceiver {
 
     private let state = Mutex(State())
     let channel: any Channel
+    private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
     private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
@@ -41,6 +42,7 @@ final class FrameChannel: FrameReceiver {
     ) throws {
         let handler = FrameHandler(limits: limits, idleLimit: limits.idleWithoutSession, isSecure: isSecure)
         self.channel = channel
+        self.eventLoop = channel.eventLoop
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.limits = limits
         self.onOpen = onOpen
@@ -55,22 +57,18 @@ final class FrameChannel: FrameReceiver {
 
     /// The next frame, in the order they came; one task at a time may ask.
     ///
-    /// Frames that wait when the connection ends are dropped: nobody is there for their answers.
+    /// Frames that wait when the connection ends are dropped: nobody is there for their answers. Whoever runs the task has
+    /// ``finish()`` called when it is cancelled; a handler for each frame would cost more than the frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let event: Event? = self.state.withLock { state in
-                    if let event = state.take(limits: self.limits) { return event }
-                    precondition(state.taker == nil, "one task at a time takes frames")
-                    if Task.isCancelled { return .ended }
-                    state.taker = continuation
-                    return nil
-                }
-                if let event { continuation.resume(returning: event) }
+        return await withCheckedContinuation { continuation in
+            let event: Event? = self.state.withLock { state in
+                if let event = state.take(limits: self.limits) { return event }
+                precondition(state.taker == nil, "one task at a time takes frames")
+                state.taker = continuation
+                return nil
             }
-        } onCancel: {
-            self.finish()
+            if let event { continuation.resume(returning: event) }
         }
     }
 
@@ -89,9 +87,14 @@ final class FrameChannel: FrameReceiver {
     ///
     /// - Parameter isUse: whether the time in which the connection may be idle begins anew.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
-        let (isEnded, isWritable) = self.state.withLock { ($0.isEnded, $0.isWritable) }
+        // The answers to calls that wait already may leave together.
+        let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }
         guard !isEnded else { return false }
-        self.onLoop { $0.send(payload, isUse: isUse) }
+        if self.eventLoop.inEventLoop {
+            self.handler.value.send(payload, isUse: isUse, mayWait: mayWait)
+        } else {
+            self.onLoop { $0.send(payload, isUse: isUse, mayWait: mayWait) }
+        }
         guard !isWritable else { return true }
         return await withCheckedContinuation { continuation in
             let answer: Bool? = self.state.withLock { state in
@@ -144,13 +147,13 @@ final class FrameChannel: FrameReceiver {
     }
 
     /// Where tasks of this connection run best.
-    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(self.channel.eventLoop) }
+    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(self.eventLoop) }
 
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
-        if self.channel.eventLoop.inEventLoop {
+        if self.eventLoop.inEventLoop {
             act(self.handler.value)
         } else {
-            self.channel.eventLoop.execute { act(self.handler.value) }
+            self.eventLoop.execute { act(self.handler.value) }
         }
     }
 

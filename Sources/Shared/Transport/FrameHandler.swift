@@ -155,25 +155,30 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - What goes out
 
-    /// Sends one frame at the end of this turn of the event loop; nothing once the connection is closing.
+    /// Sends one frame, at once or at the end of this turn of the event loop; nothing once the connection is closing.
     ///
-    /// - Parameter isUse: whether the time in which the connection may be idle begins anew.
-    func send(_ payload: [UInt8], isUse: Bool = true) {
+    /// - Parameters:
+    ///   - isUse: whether the time in which the connection may be idle begins anew.
+    ///   - mayWait: whether more is about to be sent that can leave in the same record.
+    func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.phase == .open || self.phase == .violated else { return }
         Frame.append(payload, to: &self.outgoing)
         self.unanswered = max(0, self.unanswered - 1)
         if isUse { self.lastUse = context.eventLoop.now }
+        guard mayWait else { return self.flush() }
         guard !self.flushIsDue else { return }
         self.flushIsDue = true
-        context.eventLoop.assumeIsolated().execute { self.flush() }
+        context.eventLoop.assumeIsolated().execute {
+            self.flushIsDue = false
+            self.flush()
+        }
     }
 
     private func flush() {
-        self.flushIsDue = false
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         context.writeAndFlush(self.wrapOutboundOut(self.outgoing), promise: nil)
-        // Encrypted by now, so the memory can serve the next answer, unless it is more than that will need.
-        if self.outgoing.capacity > 4096 { self.outgoing = ByteBuffer() } else { self.outgoing.clear() }
+        // Encrypted by now. Kept for the next answer it would cost every idle connection half a kilobyte.
+        self.outgoing = ByteBuffer()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -9,7 +9,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     typealias Reader = @Sendable ([UInt8]) throws(WireError) -> (id: UInt64, answer: Answer)
 
     private struct Call {
-        let continuation: CheckedContinuation<Result<Answer, CallError>, Never>
+        let waiter: CallWaiter<Answer>
         let timer: Scheduled<Void>
     }
 
@@ -51,14 +51,11 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     ///
     /// - Parameter encode: the bytes of the request with the id it is given.
     func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> Answer {
-        let id = self.state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
+        let id = self.takeIDs(1)
         let request = encode(id)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                self.begin(id, request, timeout: timeout, continuation)
+                if self.begin(id, timeout: timeout, .alone(continuation)) { self.onLoop { $0.send(request) } }
             }
         } onCancel: {
             self.resolve(id, .failure(.cancelled))
@@ -66,34 +63,68 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         return try result.get()
     }
 
-    private func begin(
-        _ id: UInt64,
-        _ request: [UInt8],
-        timeout: Duration,
-        _ continuation: CheckedContinuation<Result<Answer, CallError>, Never>
-    ) {
+    /// Makes calls that leave in one flight, in their order, and waits for all answers.
+    ///
+    /// Throws what became of the first that has none; what became of the others is then not known.
+    func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async throws(CallError) -> [Answer] {
+        guard !encode.isEmpty else { return [] }
+        let first = self.takeIDs(encode.count)
+        let requests = encode.enumerated().map { place, encode in encode(first + UInt64(place)) }
+        let results = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let group = CallGroup<Answer>(count: requests.count, continuation)
+                var leaving: [[UInt8]] = []
+                for (place, request) in requests.enumerated()
+                where self.begin(first + UInt64(place), timeout: timeout, .together(group, place: place)) {
+                    leaving.append(request)
+                }
+                self.onLoop { [leaving] handler in
+                    for request in leaving { handler.send(request) }
+                }
+            }
+        } onCancel: {
+            for place in requests.indices { self.resolve(first + UInt64(place), .failure(.cancelled)) }
+        }
+        var answers: [Answer] = []
+        for result in results { answers.append(try result.get()) }
+        return answers
+    }
+
+    /// The first of so many ids that no call of this connection has had.
+    private func takeIDs(_ count: Int) -> UInt64 {
+        self.state.withLock { state in
+            defer { state.lastID += UInt64(count) }
+            return state.lastID + 1
+        }
+    }
+
+    /// Enters a call; false where it was resolved at once and must not leave.
+    private func begin(_ id: UInt64, timeout: Duration, _ waiter: CallWaiter<Answer>) -> Bool {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
             self.resolve(id, .failure(.timedOut))
         }
         let isEnded = self.state.withLock { state in
             guard !state.isEnded else { return true }
-            state.calls[id] = Call(continuation: continuation, timer: timer)
+            state.calls[id] = Call(waiter: waiter, timer: timer)
             return false
         }
         guard !isEnded else {
             timer.cancel()
-            continuation.resume(returning: .failure(.closed))
-            return
+            waiter.resume(returning: .failure(.closed))
+            return false
         }
         // Cancelled before the call was entered, which nothing but this look can find.
-        if Task.isCancelled { return self.resolve(id, .failure(.cancelled)) }
-        self.onLoop { $0.send(request) }
+        guard !Task.isCancelled else {
+            self.resolve(id, .failure(.cancelled))
+            return false
+        }
+        return true
     }
 
     private func resolve(_ id: UInt64, _ result: Result<Answer, CallError>) {
         guard let call = self.state.withLock({ $0.calls.removeValue(forKey: id) }) else { return }
         call.timer.cancel()
-        call.continuation.resume(returning: result)
+        call.waiter.resume(returning: result)
     }
 
     private func end(_ error: CallError) {
@@ -104,7 +135,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
         for call in calls {
             call.timer.cancel()
-            call.continuation.resume(returning: .failure(error))
+            call.waiter.resume(returning: .failure(error))
         }
     }
 
@@ -118,6 +149,17 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     func closed() async {
         // The future never fails: NIO succeeds it whatever closed the channel.
         try? await self.channel.closeFuture.get()
+    }
+
+    /// Waits on a timer of the channel's event loop; returns early when the task is cancelled.
+    func pause(for duration: Duration) async {
+        let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
+        await withTaskCancellationHandler {
+            // Fails where it was cancelled, which ends the wait like its time.
+            try? await timer.futureResult.get()
+        } onCancel: {
+            timer.cancel()
+        }
     }
 
     /// Whether calls can still be made.

@@ -6,7 +6,8 @@ public import Wire
 /// The Unix socket on which a running server takes what is typed on the deletion portal.
 ///
 /// Nothing but ``PortalRequest`` is read here, so that whoever takes the portal over gets no further than anybody with a
-/// browser: the operator's socket is another file. Only its owner can open it (mode 0600) until it is given to a group.
+/// browser: the operator's socket is another file. Only its owner can open it, or with a group its members too (mode
+/// 0600 or 0660, from before it listens).
 public final class PortalListener: Sendable {
     private let listener: ConnectionListener
 
@@ -16,9 +17,11 @@ public final class PortalListener: Sendable {
 
     /// Listens at `path`, replacing a socket that an earlier process left there.
     ///
+    /// - Parameter group: whose members may open it too.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
     public static func bind(
         path: String,
+        group: UInt32? = nil,
         limits: TransportLimits = TransportLimits()
     ) async throws(ListenError) -> PortalListener {
         var limits = limits
@@ -26,7 +29,7 @@ public final class PortalListener: Sendable {
         limits.connectionsPerSource = 0
         let listener = ConnectionListener(limits: limits)
         let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
-        let socket = try UnixSocket(boundTo: path)
+        let socket = try UnixSocket(boundTo: path, group: group)
         do {
             listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
             return PortalListener(listener)

@@ -7,7 +7,7 @@ internal import COpenSSL
 @safe final class SSLContext: @unchecked Sendable {
     /// Lives as long as this object; for ``TLSConnection`` and the configuration of a new context only.
     let pointer: OpaquePointer
-    /// Where a client's tickets go; nil on the server's side.
+    /// Where a client's tickets go; nil for a client that keeps none, and on the server's side.
     let tickets: TLSTickets?
 
     /// The server keys that a client pins; nil where it trusts authorities, and on the server's side.

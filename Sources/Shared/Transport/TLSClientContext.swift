@@ -15,8 +15,10 @@ public final class TLSClientContext: Sendable {
     private let context: SSLContext
     private let serverName: ServerName
 
-    /// - Parameter serverName: the DNS name or IP address that the certificate must be for.
-    public init(trust: TLSTrust, serverName: String) throws(TLSContextError) {
+    /// - Parameters:
+    ///   - serverName: the DNS name or IP address that the certificate must be for.
+    ///   - resumes: whether tickets are kept and used; without them every connection shakes hands in full.
+    public init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =
             switch trust {
@@ -24,14 +26,14 @@ public final class TLSClientContext: Sendable {
             case .publicKeys(let digests): PinnedKeys(digests: digests, name: name)
             }
         self.serverName = name
-        self.context = SSLContext(tickets: TLSTickets(), pins: pins)
+        self.context = SSLContext(tickets: resumes ? TLSTickets() : nil, pins: pins)
         switch trust {
         case .authority(let pem): try self.context.trust(authorities: pem, name: name)
         case .publicKeys(let digests):
             guard !digests.isEmpty else { throw .trust }
             self.context.trustPinnedKeys()
         }
-        self.context.collectTickets()
+        if resumes { self.context.collectTickets() }
     }
 
     /// The client's end of a new connection, resuming an earlier one where there is a ticket.

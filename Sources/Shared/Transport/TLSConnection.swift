@@ -2,25 +2,26 @@ internal import COpenSSL
 internal import NIOCore
 internal import Vocabulary
 
-/// One `SSL` with two memory BIOs: TLS without a socket.
+/// One `SSL` over bytes in memory: TLS without a socket.
 ///
-/// What arrives is put in with ``receive(_:)``, what is to be sent is taken out with ``takeOutput(allocator:)``; no
-/// call waits. The BIOs belong to the `SSL`, and this value alone owns it.
+/// What arrives is put in with ``receive(_:)``, what is to be sent is taken out with ``takeOutput()``; no call waits.
+/// This value alone owns the `SSL` and the bytes that its BIO points at.
 @safe struct TLSConnection: ~Copyable {
     private let ssl: OpaquePointer
-    private let input: OpaquePointer
-    private let output: OpaquePointer
+    private let bytes: UnsafeMutablePointer<TLSBytes>
     /// Holds what libssl's callbacks point at.
     private let context: SSLContext
 
     private init(_ context: SSLContext) {
-        guard let ssl = unsafe SSL_new(context.pointer), let input = unsafe BIO_new(BIO_s_mem()),
-            let output = unsafe BIO_new(BIO_s_mem())
-        else { preconditionFailure("libssl is out of memory") }
-        unsafe SSL_set_bio(ssl, input, output)
+        let bytes = UnsafeMutablePointer<TLSBytes>.allocate(capacity: 1)
+        unsafe bytes.initialize(to: TLSBytes())
+        guard let ssl = unsafe SSL_new(context.pointer), let bio = unsafe TLSBytes.makeBIO(over: bytes) else {
+            preconditionFailure("libssl is out of memory")
+        }
+        // One reference for both directions: SSL_set_bio(3) takes a single one where they are the same.
+        unsafe SSL_set_bio(ssl, bio, bio)
         unsafe self.ssl = unsafe ssl
-        unsafe self.input = unsafe input
-        unsafe self.output = unsafe output
+        unsafe self.bytes = unsafe bytes
         self.context = context
     }
 
@@ -44,37 +45,36 @@ internal import Vocabulary
         if let ticket = context.tickets?.take() {
             // A ticket that cannot be used only means a full handshake.
             unsafe SSL_set_session(self.ssl, ticket.pointer)
-            ERR_clear_error()
+            Self.forgetErrors()
         }
     }
 
     deinit {
         unsafe SSL_free(self.ssl)
+        unsafe self.bytes.deinitialize(count: 1)
+        unsafe self.bytes.deallocate()
+    }
+
+    /// Empties the thread's list of errors, which `SSL_get_error` would take for this connection's.
+    ///
+    /// It is empty nearly always; emptying costs much more than looking.
+    private static func forgetErrors() {
+        if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
     /// Puts in bytes that arrived.
     borrowing func receive(_ bytes: ByteBuffer) {
-        unsafe bytes.withUnsafeReadableBytes { bytes in
-            guard let count = Int32(exactly: bytes.count), count > 0 else { return }
-            let written = unsafe BIO_write(self.input, bytes.baseAddress, count)
-            precondition(written == count, "a memory BIO takes everything")
-        }
+        unsafe self.bytes.pointee.receive(bytes)
     }
 
     /// Takes out the bytes to be sent; nil when there are none.
-    borrowing func takeOutput(allocator: ByteBufferAllocator) -> ByteBuffer? {
-        let byteCount = unsafe Int(BIO_ctrl_pending(self.output))
-        guard byteCount > 0 else { return nil }
-        var buffer = allocator.buffer(capacity: byteCount)
-        _ = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: byteCount) { target in
-            unsafe max(0, Int(BIO_read(self.output, target.baseAddress, Int32(byteCount))))
-        }
-        return buffer
+    borrowing func takeOutput() -> ByteBuffer? {
+        unsafe self.bytes.pointee.takeOutput()
     }
 
     /// Goes on with the handshake as far as what has arrived allows; true when it is done.
     borrowing func handshake() throws(TLSFailure) -> Bool {
-        ERR_clear_error()
+        Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
         guard result != 1 else {
             guard self.hasAgreedOnProtocol else { throw .noCommonProtocol }
@@ -104,9 +104,9 @@ internal import Vocabulary
 
     /// Appends decrypted bytes to `buffer`.
     borrowing func read(into buffer: inout ByteBuffer) throws(TLSFailure) -> Reading {
-        ERR_clear_error()
+        Self.forgetErrors()
         var result: Int32 = 0
-        unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 512) { target in
+        unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 256) { target in
             result = unsafe SSL_read(self.ssl, target.baseAddress, Int32(clamping: target.count))
             return max(0, Int(result))
         }
@@ -118,9 +118,9 @@ internal import Vocabulary
         }
     }
 
-    /// Encrypts all of `bytes`; a memory BIO takes as much as there is.
+    /// Encrypts all of `bytes`; the BIO takes as much as there is.
     borrowing func write(_ bytes: ByteBuffer) throws(TLSFailure) {
-        ERR_clear_error()
+        Self.forgetErrors()
         let failed: Bool = unsafe bytes.withUnsafeReadableBytes { bytes in
             guard let count = Int32(exactly: bytes.count) else { return true }
             guard count > 0 else { return false }
@@ -131,13 +131,16 @@ internal import Vocabulary
 
     /// Says that nothing more will be sent (close_notify); nothing when the connection has failed.
     borrowing func sayGoodbye() {
-        ERR_clear_error()
+        Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)
-        ERR_clear_error()
+        Self.forgetErrors()
     }
 
-    /// Decrypted bytes of the present record that ``read(into:)`` has not given yet.
-    var decryptedByteCount: Int { unsafe Int(SSL_pending(self.ssl)) }
+    /// More bytes than these ``read(into:)`` will not give at once.
+    var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
+
+    /// Whether ``read(into:)`` could find something; false also says that no record has begun to arrive.
+    var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
     /// Whether a TLS record has begun to arrive and is not whole yet.
     var isMidRecord: Bool { unsafe SSL_has_pending(self.ssl) == 1 }
@@ -147,7 +150,7 @@ internal import Vocabulary
 
     /// What both ends of this connection know and no other connection has (RFC 9266 §2); after the handshake only.
     borrowing func channelBinding() throws(TLSFailure) -> ChannelBinding {
-        ERR_clear_error()
+        Self.forgetErrors()
         let label = "EXPORTER-Channel-Binding"
         var bytes = [UInt8](repeating: 0, count: ChannelBindingKind.byteCount)
         // Without a context, which in TLS 1.3 is the same as an empty one (RFC 8446 §7.5).

@@ -131,15 +131,16 @@ final class TLSHandler: ChannelDuplexHandler {
     private func decrypt(context: ChannelHandlerContext) {
         do throws(TLSFailure) {
             while self.state == .open || self.state == .saidGoodbye {
-                var buffer = context.channel.allocator.buffer(capacity: max(1024, self.connection.decryptedByteCount))
+                var buffer = ByteBuffer()
+                // A record is longer than what is in it.
+                buffer.reserveCapacity(max(256, self.connection.readableByteCount))
                 switch try self.connection.read(into: &buffer) {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(buffer))
+                    // Most often this was all, and need not be asked for.
+                    guard self.connection.mayHaveMore else { return self.haveRead(context: context) }
                 case .nothing:
-                    // Answers to key updates, and nothing else, are made by reading.
-                    self.sendOutput(context: context, promise: nil, flushing: true)
-                    self.watchRecord(context: context)
-                    return
+                    return self.haveRead(context: context)
                 case .ended:
                     self.leave(context: context)
                     return
@@ -148,6 +149,14 @@ final class TLSHandler: ChannelDuplexHandler {
         } catch {
             self.fail(error, context: context)
         }
+    }
+
+    /// There is nothing more until more bytes arrive.
+    private func haveRead(context: ChannelHandlerContext) {
+        guard self.state == .open || self.state == .saidGoodbye else { return }
+        // Answers to key updates, and nothing else, are made by reading.
+        self.sendOutput(context: context, promise: nil, flushing: true)
+        self.watchRecord(context: context)
     }
 
     /// Keeps a timer while a record is not whole, so that a peer cannot send one byte a second for ever.
@@ -196,7 +205,7 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     private func sendOutput(context: ChannelHandlerContext, promise: EventLoopPromise<Void>?, flushing: Bool = false) {
-        guard let output = self.connection.takeOutput(allocator: context.channel.allocator) else {
+        guard let output = self.connection.takeOutput() else {
             promise?.succeed()
             return
         }

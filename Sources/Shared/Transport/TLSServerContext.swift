@@ -5,7 +5,7 @@ internal import Synchronization
 public final class TLSServerContext: Sendable {
     private let certificatePath: String
     private let keyPath: String
-    private let current: Mutex<SSLContext>
+    let current: Mutex<SSLContext>
 
     /// Reads a certificate chain (PEM, leaf first) and its private key (PEM, not encrypted).
     public init(certificateFile: String, keyFile: String) throws(TLSContextError) {

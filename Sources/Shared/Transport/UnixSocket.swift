@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A Unix socket that is bound to a path and that only its owner can open; closed unless it is released.
+/// A Unix socket that is bound to a path and that only its owner, or a group too, can open; closed unless it is released.
 struct UnixSocket: ~Copyable {
     private let descriptor: CInt
 
@@ -8,12 +8,14 @@ struct UnixSocket: ~Copyable {
     static let longestPathByteCount = 107
 
     /// Makes the file anew; its mode is set before anybody can connect, since nobody listens yet.
-    init(boundTo path: String) throws(ListenError) {
+    init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
         try Self.removeSocket(path)
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .other("socket: errno \(errno)") }
-        guard Self.bind(descriptor, to: path) == 0, unsafe chmod(path, 0o600) == 0 else {
+        guard Self.bind(descriptor, to: path) == 0, unsafe chmod(path, 0o600) == 0,
+            Self.give(path, to: group)
+        else {
             let code = errno
             close(descriptor)
             switch code {
@@ -23,6 +25,12 @@ struct UnixSocket: ~Copyable {
             }
         }
         self.descriptor = descriptor
+    }
+
+    /// The mode comes last: until the file is the group's, another one's members could open it.
+    private static func give(_ path: String, to group: UInt32?) -> Bool {
+        guard let group else { return true }
+        return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
     }
 
     private static func bind(_ descriptor: CInt, to path: String) -> CInt {

@@ -89,7 +89,7 @@ extension AdminFailure {
     }
 
     /// As many characters as may be sent.
-    private static func shortened(_ sentence: String) -> String {
+    static func shortened(_ sentence: String) -> String {
         guard sentence.utf8.count > Self.longestSentence else { return sentence }
         var short = ""
         for character in sentence where short.utf8.count + character.utf8.count <= Self.longestSentence - 3 {

@@ -48,6 +48,18 @@ public enum AdminCommand: Hashable, Sendable {
     case setUpdatePolicy(Set<Platform>, [UpdateRule])
     /// Has the settings count again for the platforms, at least one. ``AdminResult/updatePolicy(_:)``.
     case clearUpdatePolicy(Set<Platform>)
+    /// ``AdminResult/status(_:)``.
+    case showStatus
+    /// One to ``mostListed`` wallets that fit, from the first one or from `after` on, which is the `next` of the page
+    /// before. ``AdminResult/walletPage(_:)``.
+    case listWallets(WalletFilter, after: UInt64?, limit: Int)
+    /// One to ``mostListed`` open sessions, from the first one or from the one behind the connection `after` on.
+    /// ``AdminResult/sessionPage(_:)``.
+    case listSessions(after: UInt64?, limit: Int)
+    /// The same as SIGHUP. ``AdminResult/reloaded(_:)``.
+    case reload
+    /// Until the server's end; nil only says which it is. ``AdminResult/logLevel(_:changed:)``.
+    case setLogLevel(LogLevel?)
     /// Well formed, and nothing that this version knows.
     case unknown
 
@@ -57,6 +69,8 @@ public enum AdminCommand: Hashable, Sendable {
     public static let mostWallets = 1000
     /// Entries of the deny list that one answer can hold.
     public static let mostDenied = 500
+    /// Wallets or sessions that one answer can hold.
+    public static let mostListed = 500
 }
 
 /// The answer to the ``AdminRequest`` of the same id.
@@ -85,6 +99,13 @@ public enum AdminResult: Hashable, Sendable {
     /// Every flag there is.
     case flags([FlagReport])
     case updatePolicy(UpdatePolicyReport)
+    case status(StatusReport)
+    case walletPage(WalletPage)
+    case sessionPage(SessionPage)
+    /// Every part there is.
+    case reloaded([ReloadedPart])
+    /// `changed`: the command made a difference.
+    case logLevel(LogLevel, changed: Bool)
     /// The command was not done, and nothing of it.
     case failed(AdminFailure)
 }

@@ -99,7 +99,45 @@ extension AdminCommand {
             try unsafe refuseUnknownFields(message.base)
             return .clearUpdatePolicy(try unsafe platforms(message.platforms, message.n_platforms))
         default:
+            return try unsafe self.operation(copying: root)
+        }
+    }
+
+    private static func operation(
+        copying root: UnsafeMutablePointer<Remotepin__V1__AdminRequest>
+    ) throws(FieldFault) -> AdminCommand {
+        switch unsafe root.pointee.command_case {
+        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_STATUS:
+            try unsafe refuseUnknownFields(root.pointee.show_status.pointee.base)
+            return .showStatus
+        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_WALLETS:
+            let message = unsafe root.pointee.list_wallets.pointee
+            try unsafe refuseUnknownFields(message.base)
+            return .listWallets(
+                try unsafe WalletFilter(copying: message),
+                after: unsafe message.after == 0 ? nil : unsafe message.after,
+                limit: try Self.limit(unsafe message.limit)
+            )
+        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_SESSIONS:
+            let message = unsafe root.pointee.list_sessions.pointee
+            try unsafe refuseUnknownFields(message.base)
+            let after = unsafe message.after
+            return .listSessions(after: after == 0 ? nil : after, limit: try Self.limit(unsafe message.limit))
+        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_RELOAD:
+            try unsafe refuseUnknownFields(root.pointee.reload.pointee.base)
+            return .reload
+        case REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_LOG_LEVEL:
+            let message = unsafe root.pointee.set_log_level.pointee
+            try unsafe refuseUnknownFields(message.base)
+            let isAsked = unsafe message.level == REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED
+            return .setLogLevel(isAsked ? nil : try unsafe LogLevel(wire: message.level))
+        default:
             return .unknown
         }
+    }
+
+    private static func limit(_ limit: UInt32) throws(FieldFault) -> Int {
+        guard (1...Self.mostListed).contains(Int(limit)) else { throw .invalid(.limit) }
+        return Int(limit)
     }
 }

@@ -31,6 +31,8 @@ extension AdminCommand {
             unsafe root.pointee.set_flag = unsafe message
         case .showUpdatePolicy, .setUpdatePolicy, .clearUpdatePolicy:
             unsafe self.placeUpdatePolicy(in: root, arena)
+        case .showStatus, .listWallets, .listSessions, .reload, .setLogLevel:
+            unsafe self.placeOperation(in: root, arena)
         case .unknown:
             break
         }
@@ -83,6 +85,40 @@ extension AdminCommand {
             unsafe root.pointee.remove_denied = unsafe message
         default:
             preconditionFailure("not about the deny list")
+        }
+    }
+
+    private func placeOperation(
+        in root: UnsafeMutablePointer<Remotepin__V1__AdminRequest>,
+        _ arena: borrowing Arena
+    ) {
+        switch self {
+        case .showStatus:
+            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_STATUS
+            unsafe root.pointee.show_status = arena.place(remotepin__v1__show_status_request__init)
+        case .listWallets(let filter, let after, let limit):
+            let message = unsafe arena.place(remotepin__v1__list_wallets_request__init)
+            unsafe message.pointee.after = after ?? 0
+            unsafe message.pointee.limit = UInt32(clamping: limit)
+            unsafe filter.place(in: message, arena)
+            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_WALLETS
+            unsafe root.pointee.list_wallets = unsafe message
+        case .listSessions(let after, let limit):
+            let message = unsafe arena.place(remotepin__v1__list_sessions_request__init)
+            unsafe message.pointee.after = after ?? 0
+            unsafe message.pointee.limit = UInt32(clamping: limit)
+            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_SESSIONS
+            unsafe root.pointee.list_sessions = unsafe message
+        case .reload:
+            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_RELOAD
+            unsafe root.pointee.reload = arena.place(remotepin__v1__reload_request__init)
+        case .setLogLevel(let level):
+            let message = unsafe arena.place(remotepin__v1__set_log_level_request__init)
+            if let level { unsafe message.pointee.level = level.wire }
+            unsafe root.pointee.command_case = REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_LOG_LEVEL
+            unsafe root.pointee.set_log_level = unsafe message
+        default:
+            preconditionFailure("not about the server itself")
         }
     }
 

@@ -45,6 +45,24 @@ extension AdminResult {
         case .updatePolicy(let report):
             unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPDATE_POLICY
             unsafe root.pointee.update_policy = report.placed(in: arena)
+        case .status(let report):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_STATUS
+            unsafe root.pointee.status = report.placed(in: arena)
+        case .walletPage(let page):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_WALLET_PAGE
+            unsafe root.pointee.wallet_page = page.placed(in: arena)
+        case .sessionPage(let page):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_SESSION_PAGE
+            unsafe root.pointee.session_page = page.placed(in: arena)
+        case .reloaded(let parts):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_RELOAD
+            unsafe root.pointee.reload = ReloadedPart.placed(parts, in: arena)
+        case .logLevel(let level, let changed):
+            let message = unsafe arena.place(remotepin__v1__log_level_report__init)
+            unsafe message.pointee.level = level.wire
+            unsafe message.pointee.changed = changed ? 1 : 0
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL
+            unsafe root.pointee.log_level = unsafe message
         case .failed(let failure):
             unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR
             unsafe root.pointee.error = failure.placed(in: arena)
@@ -82,6 +100,17 @@ extension AdminResult {
             self = .flags(try unsafe FlagReport.list(copying: root.pointee.flags.pointee))
         case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPDATE_POLICY:
             self = .updatePolicy(try unsafe UpdatePolicyReport(copying: root.pointee.update_policy.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_STATUS:
+            self = .status(try unsafe StatusReport(copying: root.pointee.status.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_WALLET_PAGE:
+            self = .walletPage(try unsafe WalletPage(copying: root.pointee.wallet_page.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_SESSION_PAGE:
+            self = .sessionPage(try unsafe SessionPage(copying: root.pointee.session_page.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_RELOAD:
+            self = .reloaded(try unsafe ReloadedPart.list(copying: root.pointee.reload.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL:
+            let message = unsafe root.pointee.log_level.pointee
+            self = .logLevel(try unsafe LogLevel(wire: message.level), changed: unsafe message.changed != 0)
         case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR:
             self = .failed(try unsafe AdminFailure(copying: root.pointee.error.pointee))
         default:

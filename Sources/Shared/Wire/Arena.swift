@@ -103,7 +103,8 @@ typealias Unpacker<Message> = (
         )
         let byteCount = unsafe min(max(needed, step), self.budgetLeft)
         guard byteCount >= needed else { return false }
-        let raw = unsafe UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: Self.alignment)
+        // malloc(3) aligns for every C type; asking for the alignment would take a slower way.
+        guard let raw = unsafe malloc(byteCount) else { return false }
         let header = unsafe raw.bindMemory(to: ChunkHeader.self, capacity: 1)
         unsafe header.initialize(to: ChunkHeader(previous: self.chunk, byteCount: byteCount))
         unsafe self.chunk = unsafe header
@@ -120,7 +121,7 @@ typealias Unpacker<Message> = (
             unsafe self.chunk = unsafe header.pointee.previous
             let byteCount = unsafe header.pointee.byteCount
             unsafe explicit_bzero(header, byteCount)
-            unsafe UnsafeMutableRawPointer(header).deallocate()
+            unsafe free(header)
         }
     }
 }

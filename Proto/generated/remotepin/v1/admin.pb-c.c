@@ -1492,7 +1492,727 @@ void   remotepin__v1__platform_update_policy__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__platform_update_policy__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[15] =
+void   remotepin__v1__show_status_request__init
+                     (Remotepin__V1__ShowStatusRequest         *message)
+{
+  static const Remotepin__V1__ShowStatusRequest init_value = REMOTEPIN__V1__SHOW_STATUS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__show_status_request__get_packed_size
+                     (const Remotepin__V1__ShowStatusRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_status_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__show_status_request__pack
+                     (const Remotepin__V1__ShowStatusRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_status_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__show_status_request__pack_to_buffer
+                     (const Remotepin__V1__ShowStatusRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_status_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ShowStatusRequest *
+       remotepin__v1__show_status_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ShowStatusRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_status_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__show_status_request__free_unpacked
+                     (Remotepin__V1__ShowStatusRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__show_status_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__status_report__init
+                     (Remotepin__V1__StatusReport         *message)
+{
+  static const Remotepin__V1__StatusReport init_value = REMOTEPIN__V1__STATUS_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__status_report__get_packed_size
+                     (const Remotepin__V1__StatusReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__status_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__status_report__pack
+                     (const Remotepin__V1__StatusReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__status_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__status_report__pack_to_buffer
+                     (const Remotepin__V1__StatusReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__status_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__StatusReport *
+       remotepin__v1__status_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__StatusReport *)
+     protobuf_c_message_unpack (&remotepin__v1__status_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__status_report__free_unpacked
+                     (Remotepin__V1__StatusReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__status_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__wallet_counts__init
+                     (Remotepin__V1__WalletCounts         *message)
+{
+  static const Remotepin__V1__WalletCounts init_value = REMOTEPIN__V1__WALLET_COUNTS__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__wallet_counts__get_packed_size
+                     (const Remotepin__V1__WalletCounts *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_counts__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__wallet_counts__pack
+                     (const Remotepin__V1__WalletCounts *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_counts__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__wallet_counts__pack_to_buffer
+                     (const Remotepin__V1__WalletCounts *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_counts__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__WalletCounts *
+       remotepin__v1__wallet_counts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__WalletCounts *)
+     protobuf_c_message_unpack (&remotepin__v1__wallet_counts__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__wallet_counts__free_unpacked
+                     (Remotepin__V1__WalletCounts *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__wallet_counts__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__pin_counts__init
+                     (Remotepin__V1__PinCounts         *message)
+{
+  static const Remotepin__V1__PinCounts init_value = REMOTEPIN__V1__PIN_COUNTS__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__pin_counts__get_packed_size
+                     (const Remotepin__V1__PinCounts *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_counts__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__pin_counts__pack
+                     (const Remotepin__V1__PinCounts *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_counts__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__pin_counts__pack_to_buffer
+                     (const Remotepin__V1__PinCounts *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__pin_counts__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__PinCounts *
+       remotepin__v1__pin_counts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__PinCounts *)
+     protobuf_c_message_unpack (&remotepin__v1__pin_counts__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__pin_counts__free_unpacked
+                     (Remotepin__V1__PinCounts *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__pin_counts__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__latency_report__init
+                     (Remotepin__V1__LatencyReport         *message)
+{
+  static const Remotepin__V1__LatencyReport init_value = REMOTEPIN__V1__LATENCY_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__latency_report__get_packed_size
+                     (const Remotepin__V1__LatencyReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__latency_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__latency_report__pack
+                     (const Remotepin__V1__LatencyReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__latency_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__latency_report__pack_to_buffer
+                     (const Remotepin__V1__LatencyReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__latency_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__LatencyReport *
+       remotepin__v1__latency_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__LatencyReport *)
+     protobuf_c_message_unpack (&remotepin__v1__latency_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__latency_report__free_unpacked
+                     (Remotepin__V1__LatencyReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__latency_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__list_wallets_request__init
+                     (Remotepin__V1__ListWalletsRequest         *message)
+{
+  static const Remotepin__V1__ListWalletsRequest init_value = REMOTEPIN__V1__LIST_WALLETS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__list_wallets_request__get_packed_size
+                     (const Remotepin__V1__ListWalletsRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_wallets_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__list_wallets_request__pack
+                     (const Remotepin__V1__ListWalletsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_wallets_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__list_wallets_request__pack_to_buffer
+                     (const Remotepin__V1__ListWalletsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_wallets_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ListWalletsRequest *
+       remotepin__v1__list_wallets_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ListWalletsRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__list_wallets_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__list_wallets_request__free_unpacked
+                     (Remotepin__V1__ListWalletsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__list_wallets_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__listed_wallet__init
+                     (Remotepin__V1__ListedWallet         *message)
+{
+  static const Remotepin__V1__ListedWallet init_value = REMOTEPIN__V1__LISTED_WALLET__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__listed_wallet__get_packed_size
+                     (const Remotepin__V1__ListedWallet *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__listed_wallet__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__listed_wallet__pack
+                     (const Remotepin__V1__ListedWallet *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__listed_wallet__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__listed_wallet__pack_to_buffer
+                     (const Remotepin__V1__ListedWallet *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__listed_wallet__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ListedWallet *
+       remotepin__v1__listed_wallet__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ListedWallet *)
+     protobuf_c_message_unpack (&remotepin__v1__listed_wallet__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__listed_wallet__free_unpacked
+                     (Remotepin__V1__ListedWallet *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__listed_wallet__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__wallet_page__init
+                     (Remotepin__V1__WalletPage         *message)
+{
+  static const Remotepin__V1__WalletPage init_value = REMOTEPIN__V1__WALLET_PAGE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__wallet_page__get_packed_size
+                     (const Remotepin__V1__WalletPage *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_page__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__wallet_page__pack
+                     (const Remotepin__V1__WalletPage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_page__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__wallet_page__pack_to_buffer
+                     (const Remotepin__V1__WalletPage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__wallet_page__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__WalletPage *
+       remotepin__v1__wallet_page__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__WalletPage *)
+     protobuf_c_message_unpack (&remotepin__v1__wallet_page__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__wallet_page__free_unpacked
+                     (Remotepin__V1__WalletPage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__wallet_page__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__list_sessions_request__init
+                     (Remotepin__V1__ListSessionsRequest         *message)
+{
+  static const Remotepin__V1__ListSessionsRequest init_value = REMOTEPIN__V1__LIST_SESSIONS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__list_sessions_request__get_packed_size
+                     (const Remotepin__V1__ListSessionsRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_sessions_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__list_sessions_request__pack
+                     (const Remotepin__V1__ListSessionsRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_sessions_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__list_sessions_request__pack_to_buffer
+                     (const Remotepin__V1__ListSessionsRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__list_sessions_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ListSessionsRequest *
+       remotepin__v1__list_sessions_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ListSessionsRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__list_sessions_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__list_sessions_request__free_unpacked
+                     (Remotepin__V1__ListSessionsRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__list_sessions_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__open_session_report__init
+                     (Remotepin__V1__OpenSessionReport         *message)
+{
+  static const Remotepin__V1__OpenSessionReport init_value = REMOTEPIN__V1__OPEN_SESSION_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__open_session_report__get_packed_size
+                     (const Remotepin__V1__OpenSessionReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__open_session_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__open_session_report__pack
+                     (const Remotepin__V1__OpenSessionReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__open_session_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__open_session_report__pack_to_buffer
+                     (const Remotepin__V1__OpenSessionReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__open_session_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__OpenSessionReport *
+       remotepin__v1__open_session_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__OpenSessionReport *)
+     protobuf_c_message_unpack (&remotepin__v1__open_session_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__open_session_report__free_unpacked
+                     (Remotepin__V1__OpenSessionReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__open_session_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__session_page__init
+                     (Remotepin__V1__SessionPage         *message)
+{
+  static const Remotepin__V1__SessionPage init_value = REMOTEPIN__V1__SESSION_PAGE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__session_page__get_packed_size
+                     (const Remotepin__V1__SessionPage *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__session_page__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__session_page__pack
+                     (const Remotepin__V1__SessionPage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__session_page__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__session_page__pack_to_buffer
+                     (const Remotepin__V1__SessionPage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__session_page__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__SessionPage *
+       remotepin__v1__session_page__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__SessionPage *)
+     protobuf_c_message_unpack (&remotepin__v1__session_page__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__session_page__free_unpacked
+                     (Remotepin__V1__SessionPage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__session_page__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__reload_request__init
+                     (Remotepin__V1__ReloadRequest         *message)
+{
+  static const Remotepin__V1__ReloadRequest init_value = REMOTEPIN__V1__RELOAD_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__reload_request__get_packed_size
+                     (const Remotepin__V1__ReloadRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__reload_request__pack
+                     (const Remotepin__V1__ReloadRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__reload_request__pack_to_buffer
+                     (const Remotepin__V1__ReloadRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ReloadRequest *
+       remotepin__v1__reload_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ReloadRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__reload_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__reload_request__free_unpacked
+                     (Remotepin__V1__ReloadRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__reload_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__reload_report__init
+                     (Remotepin__V1__ReloadReport         *message)
+{
+  static const Remotepin__V1__ReloadReport init_value = REMOTEPIN__V1__RELOAD_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__reload_report__get_packed_size
+                     (const Remotepin__V1__ReloadReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__reload_report__pack
+                     (const Remotepin__V1__ReloadReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__reload_report__pack_to_buffer
+                     (const Remotepin__V1__ReloadReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__reload_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ReloadReport *
+       remotepin__v1__reload_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ReloadReport *)
+     protobuf_c_message_unpack (&remotepin__v1__reload_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__reload_report__free_unpacked
+                     (Remotepin__V1__ReloadReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__reload_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__reloaded_part__init
+                     (Remotepin__V1__ReloadedPart         *message)
+{
+  static const Remotepin__V1__ReloadedPart init_value = REMOTEPIN__V1__RELOADED_PART__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__reloaded_part__get_packed_size
+                     (const Remotepin__V1__ReloadedPart *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__reloaded_part__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__reloaded_part__pack
+                     (const Remotepin__V1__ReloadedPart *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__reloaded_part__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__reloaded_part__pack_to_buffer
+                     (const Remotepin__V1__ReloadedPart *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__reloaded_part__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ReloadedPart *
+       remotepin__v1__reloaded_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ReloadedPart *)
+     protobuf_c_message_unpack (&remotepin__v1__reloaded_part__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__reloaded_part__free_unpacked
+                     (Remotepin__V1__ReloadedPart *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__reloaded_part__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__set_log_level_request__init
+                     (Remotepin__V1__SetLogLevelRequest         *message)
+{
+  static const Remotepin__V1__SetLogLevelRequest init_value = REMOTEPIN__V1__SET_LOG_LEVEL_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__set_log_level_request__get_packed_size
+                     (const Remotepin__V1__SetLogLevelRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_log_level_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__set_log_level_request__pack
+                     (const Remotepin__V1__SetLogLevelRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_log_level_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__set_log_level_request__pack_to_buffer
+                     (const Remotepin__V1__SetLogLevelRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__set_log_level_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__SetLogLevelRequest *
+       remotepin__v1__set_log_level_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__SetLogLevelRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__set_log_level_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__set_log_level_request__free_unpacked
+                     (Remotepin__V1__SetLogLevelRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__set_log_level_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__log_level_report__init
+                     (Remotepin__V1__LogLevelReport         *message)
+{
+  static const Remotepin__V1__LogLevelReport init_value = REMOTEPIN__V1__LOG_LEVEL_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__log_level_report__get_packed_size
+                     (const Remotepin__V1__LogLevelReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__log_level_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__log_level_report__pack
+                     (const Remotepin__V1__LogLevelReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__log_level_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__log_level_report__pack_to_buffer
+                     (const Remotepin__V1__LogLevelReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__log_level_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__LogLevelReport *
+       remotepin__v1__log_level_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__LogLevelReport *)
+     protobuf_c_message_unpack (&remotepin__v1__log_level_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__log_level_report__free_unpacked
+                     (Remotepin__V1__LogLevelReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__log_level_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[20] =
 {
   {
     "id",
@@ -1674,6 +2394,66 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descri
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "show_status",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_status),
+    &remotepin__v1__show_status_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "list_wallets",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, list_wallets),
+    &remotepin__v1__list_wallets_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "list_sessions",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, list_sessions),
+    &remotepin__v1__list_sessions_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reload",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, reload),
+    &remotepin__v1__reload_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "set_log_level",
+    21,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, set_log_level),
+    &remotepin__v1__set_log_level_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__admin_request__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
@@ -1681,14 +2461,19 @@ static const unsigned remotepin__v1__admin_request__field_indices_by_name[] = {
   0,   /* field[0] = id */
   7,   /* field[7] = list_denied */
   10,   /* field[10] = list_flags */
+  17,   /* field[17] = list_sessions */
+  16,   /* field[16] = list_wallets */
+  18,   /* field[18] = reload */
   9,   /* field[9] = remove_denied */
   6,   /* field[6] = restore_solution */
   4,   /* field[4] = revoke_recovery_code */
   5,   /* field[5] = revoke_solution */
   3,   /* field[3] = revoke_wallets */
   11,   /* field[11] = set_flag */
+  19,   /* field[19] = set_log_level */
   13,   /* field[13] = set_update_policy */
   8,   /* field[8] = show_denied */
+  15,   /* field[15] = show_status */
   12,   /* field[12] = show_update_policy */
   2,   /* field[2] = show_wallet */
 };
@@ -1696,7 +2481,7 @@ static const ProtobufCIntRange remotepin__v1__admin_request__number_ranges[2 + 1
 {
   { 1, 0 },
   { 16, 14 },
-  { 0, 15 }
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
 {
@@ -1706,14 +2491,14 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
   "Remotepin__V1__AdminRequest",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminRequest),
-  15,
+  20,
   remotepin__v1__admin_request__field_descriptors,
   remotepin__v1__admin_request__field_indices_by_name,
   2,  remotepin__v1__admin_request__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[11] =
+static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[16] =
 {
   {
     "id",
@@ -1847,6 +2632,66 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descr
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "status",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, status),
+    &remotepin__v1__status_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallet_page",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, wallet_page),
+    &remotepin__v1__wallet_page__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_page",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, session_page),
+    &remotepin__v1__session_page__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reload",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, reload),
+    &remotepin__v1__reload_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "log_level",
+    21,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, log_level),
+    &remotepin__v1__log_level_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__admin_response__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
@@ -1855,20 +2700,26 @@ static const unsigned remotepin__v1__admin_response__field_indices_by_name[] = {
   10,   /* field[10] = error */
   8,   /* field[8] = flags */
   0,   /* field[0] = id */
+  15,   /* field[15] = log_level */
+  14,   /* field[14] = reload */
   4,   /* field[4] = revoke_recovery_code */
   3,   /* field[3] = revoke_wallets */
+  13,   /* field[13] = session_page */
   5,   /* field[5] = solution */
+  11,   /* field[11] = status */
   9,   /* field[9] = update_policy */
   2,   /* field[2] = wallet */
+  12,   /* field[12] = wallet_page */
 };
-static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[5 + 1] =
+static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[6 + 1] =
 {
   { 1, 0 },
   { 8, 6 },
   { 11, 8 },
   { 13, 9 },
   { 15, 10 },
-  { 0, 11 }
+  { 17, 11 },
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
 {
@@ -1878,10 +2729,10 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
   "Remotepin__V1__AdminResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminResponse),
-  11,
+  16,
   remotepin__v1__admin_response__field_descriptors,
   remotepin__v1__admin_response__field_indices_by_name,
-  5,  remotepin__v1__admin_response__number_ranges,
+  6,  remotepin__v1__admin_response__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -3653,6 +4504,1198 @@ const ProtobufCMessageDescriptor remotepin__v1__platform_update_policy__descript
   (ProtobufCMessageInit) remotepin__v1__platform_update_policy__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+#define remotepin__v1__show_status_request__field_descriptors NULL
+#define remotepin__v1__show_status_request__field_indices_by_name NULL
+#define remotepin__v1__show_status_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__show_status_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowStatusRequest",
+  "ShowStatusRequest",
+  "Remotepin__V1__ShowStatusRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowStatusRequest),
+  0,
+  remotepin__v1__show_status_request__field_descriptors,
+  remotepin__v1__show_status_request__field_indices_by_name,
+  0,  remotepin__v1__show_status_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_status_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__status_report__field_descriptors[18] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "now_ms",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, now_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "started_at_ms",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, started_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "uptime_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, uptime_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "connections",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, connections),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sessions",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, sessions),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallets",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, wallets),
+    &remotepin__v1__wallet_counts__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pins",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, pins),
+    &remotepin__v1__pin_counts__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "commits",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, commits),
+    &remotepin__v1__latency_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "key_versions",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Remotepin__V1__StatusReport, n_key_versions),
+    offsetof(Remotepin__V1__StatusReport, key_versions),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active_key_version",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, active_key_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "certificate_expires_at_ms",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, certificate_expires_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status_list_fetched_at_ms",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, status_list_fetched_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "status_list_stale",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, status_list_stale),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "audit_number",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, audit_number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "audit_mac",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, audit_mac),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "solution_revoked",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, solution_revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "log_level",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, log_level),
+    &remotepin__v1__log_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__status_report__field_indices_by_name[] = {
+  10,   /* field[10] = active_key_version */
+  15,   /* field[15] = audit_mac */
+  14,   /* field[14] = audit_number */
+  11,   /* field[11] = certificate_expires_at_ms */
+  8,   /* field[8] = commits */
+  4,   /* field[4] = connections */
+  9,   /* field[9] = key_versions */
+  17,   /* field[17] = log_level */
+  1,   /* field[1] = now_ms */
+  7,   /* field[7] = pins */
+  5,   /* field[5] = sessions */
+  16,   /* field[16] = solution_revoked */
+  2,   /* field[2] = started_at_ms */
+  12,   /* field[12] = status_list_fetched_at_ms */
+  13,   /* field[13] = status_list_stale */
+  3,   /* field[3] = uptime_ms */
+  0,   /* field[0] = version */
+  6,   /* field[6] = wallets */
+};
+static const ProtobufCIntRange remotepin__v1__status_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 18 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__status_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.StatusReport",
+  "StatusReport",
+  "Remotepin__V1__StatusReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__StatusReport),
+  18,
+  remotepin__v1__status_report__field_descriptors,
+  remotepin__v1__status_report__field_indices_by_name,
+  1,  remotepin__v1__status_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__status_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__wallet_counts__field_descriptors[5] =
+{
+  {
+    "open",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletCounts, open),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocked",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletCounts, blocked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocked_permanently",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletCounts, blocked_permanently),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "never_opened",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletCounts, never_opened),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "revoked",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletCounts, revoked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__wallet_counts__field_indices_by_name[] = {
+  1,   /* field[1] = blocked */
+  2,   /* field[2] = blocked_permanently */
+  3,   /* field[3] = never_opened */
+  0,   /* field[0] = open */
+  4,   /* field[4] = revoked */
+};
+static const ProtobufCIntRange remotepin__v1__wallet_counts__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__wallet_counts__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.WalletCounts",
+  "WalletCounts",
+  "Remotepin__V1__WalletCounts",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__WalletCounts),
+  5,
+  remotepin__v1__wallet_counts__field_descriptors,
+  remotepin__v1__wallet_counts__field_indices_by_name,
+  1,  remotepin__v1__wallet_counts__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__wallet_counts__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__pin_counts__field_descriptors[3] =
+{
+  {
+    "valid",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinCounts, valid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wrong",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinCounts, wrong),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blocked",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__PinCounts, blocked),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__pin_counts__field_indices_by_name[] = {
+  2,   /* field[2] = blocked */
+  0,   /* field[0] = valid */
+  1,   /* field[1] = wrong */
+};
+static const ProtobufCIntRange remotepin__v1__pin_counts__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__pin_counts__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.PinCounts",
+  "PinCounts",
+  "Remotepin__V1__PinCounts",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__PinCounts),
+  3,
+  remotepin__v1__pin_counts__field_descriptors,
+  remotepin__v1__pin_counts__field_indices_by_name,
+  1,  remotepin__v1__pin_counts__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__pin_counts__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__latency_report__field_descriptors[3] =
+{
+  {
+    "count",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__LatencyReport, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "median_us",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__LatencyReport, median_us),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "p99_us",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__LatencyReport, p99_us),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__latency_report__field_indices_by_name[] = {
+  0,   /* field[0] = count */
+  1,   /* field[1] = median_us */
+  2,   /* field[2] = p99_us */
+};
+static const ProtobufCIntRange remotepin__v1__latency_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__latency_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.LatencyReport",
+  "LatencyReport",
+  "Remotepin__V1__LatencyReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__LatencyReport),
+  3,
+  remotepin__v1__latency_report__field_descriptors,
+  remotepin__v1__latency_report__field_indices_by_name,
+  1,  remotepin__v1__latency_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__latency_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__list_wallets_request__field_descriptors[6] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListWalletsRequest, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListWalletsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "conditions",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Remotepin__V1__ListWalletsRequest, n_conditions),
+    offsetof(Remotepin__V1__ListWalletsRequest, conditions),
+    &remotepin__v1__wallet_condition__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListWalletsRequest, platform),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "registered_from_ms",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListWalletsRequest, registered_from_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "registered_before_ms",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListWalletsRequest, registered_before_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__list_wallets_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+  2,   /* field[2] = conditions */
+  1,   /* field[1] = limit */
+  3,   /* field[3] = platform */
+  5,   /* field[5] = registered_before_ms */
+  4,   /* field[4] = registered_from_ms */
+};
+static const ProtobufCIntRange remotepin__v1__list_wallets_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__list_wallets_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ListWalletsRequest",
+  "ListWalletsRequest",
+  "Remotepin__V1__ListWalletsRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ListWalletsRequest),
+  6,
+  remotepin__v1__list_wallets_request__field_descriptors,
+  remotepin__v1__list_wallets_request__field_indices_by_name,
+  1,  remotepin__v1__list_wallets_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__list_wallets_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__listed_wallet__field_descriptors[6] =
+{
+  {
+    "wallet_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, wallet_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "condition",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, condition),
+    &remotepin__v1__wallet_condition__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, platform),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "registered_at_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, registered_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "last_session_ms",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, last_session_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failures",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListedWallet, failures),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__listed_wallet__field_indices_by_name[] = {
+  1,   /* field[1] = condition */
+  5,   /* field[5] = failures */
+  4,   /* field[4] = last_session_ms */
+  2,   /* field[2] = platform */
+  3,   /* field[3] = registered_at_ms */
+  0,   /* field[0] = wallet_id */
+};
+static const ProtobufCIntRange remotepin__v1__listed_wallet__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__listed_wallet__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ListedWallet",
+  "ListedWallet",
+  "Remotepin__V1__ListedWallet",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ListedWallet),
+  6,
+  remotepin__v1__listed_wallet__field_descriptors,
+  remotepin__v1__listed_wallet__field_indices_by_name,
+  1,  remotepin__v1__listed_wallet__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__listed_wallet__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__wallet_page__field_descriptors[3] =
+{
+  {
+    "wallets",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__WalletPage, n_wallets),
+    offsetof(Remotepin__V1__WalletPage, wallets),
+    &remotepin__v1__listed_wallet__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_more",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletPage, has_more),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "next",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__WalletPage, next),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__wallet_page__field_indices_by_name[] = {
+  1,   /* field[1] = has_more */
+  2,   /* field[2] = next */
+  0,   /* field[0] = wallets */
+};
+static const ProtobufCIntRange remotepin__v1__wallet_page__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__wallet_page__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.WalletPage",
+  "WalletPage",
+  "Remotepin__V1__WalletPage",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__WalletPage),
+  3,
+  remotepin__v1__wallet_page__field_descriptors,
+  remotepin__v1__wallet_page__field_indices_by_name,
+  1,  remotepin__v1__wallet_page__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__wallet_page__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__list_sessions_request__field_descriptors[2] =
+{
+  {
+    "after",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListSessionsRequest, after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ListSessionsRequest, limit),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__list_sessions_request__field_indices_by_name[] = {
+  0,   /* field[0] = after */
+  1,   /* field[1] = limit */
+};
+static const ProtobufCIntRange remotepin__v1__list_sessions_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__list_sessions_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ListSessionsRequest",
+  "ListSessionsRequest",
+  "Remotepin__V1__ListSessionsRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ListSessionsRequest),
+  2,
+  remotepin__v1__list_sessions_request__field_descriptors,
+  remotepin__v1__list_sessions_request__field_indices_by_name,
+  1,  remotepin__v1__list_sessions_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__list_sessions_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__open_session_report__field_descriptors[7] =
+{
+  {
+    "connection",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, connection),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallet_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, wallet_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "source",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, source),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "since_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, since_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "instructions",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, instructions),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_version",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, app_version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "platform",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__OpenSessionReport, platform),
+    &remotepin__v1__platform__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__open_session_report__field_indices_by_name[] = {
+  5,   /* field[5] = app_version */
+  0,   /* field[0] = connection */
+  4,   /* field[4] = instructions */
+  6,   /* field[6] = platform */
+  3,   /* field[3] = since_ms */
+  2,   /* field[2] = source */
+  1,   /* field[1] = wallet_id */
+};
+static const ProtobufCIntRange remotepin__v1__open_session_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__open_session_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.OpenSessionReport",
+  "OpenSessionReport",
+  "Remotepin__V1__OpenSessionReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__OpenSessionReport),
+  7,
+  remotepin__v1__open_session_report__field_descriptors,
+  remotepin__v1__open_session_report__field_indices_by_name,
+  1,  remotepin__v1__open_session_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__open_session_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__session_page__field_descriptors[2] =
+{
+  {
+    "sessions",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__SessionPage, n_sessions),
+    offsetof(Remotepin__V1__SessionPage, sessions),
+    &remotepin__v1__open_session_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_more",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SessionPage, has_more),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__session_page__field_indices_by_name[] = {
+  1,   /* field[1] = has_more */
+  0,   /* field[0] = sessions */
+};
+static const ProtobufCIntRange remotepin__v1__session_page__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__session_page__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.SessionPage",
+  "SessionPage",
+  "Remotepin__V1__SessionPage",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__SessionPage),
+  2,
+  remotepin__v1__session_page__field_descriptors,
+  remotepin__v1__session_page__field_indices_by_name,
+  1,  remotepin__v1__session_page__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__session_page__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__reload_request__field_descriptors NULL
+#define remotepin__v1__reload_request__field_indices_by_name NULL
+#define remotepin__v1__reload_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__reload_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ReloadRequest",
+  "ReloadRequest",
+  "Remotepin__V1__ReloadRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ReloadRequest),
+  0,
+  remotepin__v1__reload_request__field_descriptors,
+  remotepin__v1__reload_request__field_indices_by_name,
+  0,  remotepin__v1__reload_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__reload_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__reload_report__field_descriptors[1] =
+{
+  {
+    "parts",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__ReloadReport, n_parts),
+    offsetof(Remotepin__V1__ReloadReport, parts),
+    &remotepin__v1__reloaded_part__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__reload_report__field_indices_by_name[] = {
+  0,   /* field[0] = parts */
+};
+static const ProtobufCIntRange remotepin__v1__reload_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__reload_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ReloadReport",
+  "ReloadReport",
+  "Remotepin__V1__ReloadReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ReloadReport),
+  1,
+  remotepin__v1__reload_report__field_descriptors,
+  remotepin__v1__reload_report__field_indices_by_name,
+  1,  remotepin__v1__reload_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__reload_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__reloaded_part__field_descriptors[3] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ReloadedPart, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reloaded",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ReloadedPart, reloaded),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ReloadedPart, reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__reloaded_part__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  2,   /* field[2] = reason */
+  1,   /* field[1] = reloaded */
+};
+static const ProtobufCIntRange remotepin__v1__reloaded_part__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__reloaded_part__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ReloadedPart",
+  "ReloadedPart",
+  "Remotepin__V1__ReloadedPart",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ReloadedPart),
+  3,
+  remotepin__v1__reloaded_part__field_descriptors,
+  remotepin__v1__reloaded_part__field_indices_by_name,
+  1,  remotepin__v1__reloaded_part__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__reloaded_part__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__set_log_level_request__field_descriptors[1] =
+{
+  {
+    "level",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__SetLogLevelRequest, level),
+    &remotepin__v1__log_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__set_log_level_request__field_indices_by_name[] = {
+  0,   /* field[0] = level */
+};
+static const ProtobufCIntRange remotepin__v1__set_log_level_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__set_log_level_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.SetLogLevelRequest",
+  "SetLogLevelRequest",
+  "Remotepin__V1__SetLogLevelRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__SetLogLevelRequest),
+  1,
+  remotepin__v1__set_log_level_request__field_descriptors,
+  remotepin__v1__set_log_level_request__field_indices_by_name,
+  1,  remotepin__v1__set_log_level_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__set_log_level_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__log_level_report__field_descriptors[2] =
+{
+  {
+    "level",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__LogLevelReport, level),
+    &remotepin__v1__log_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changed",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__LogLevelReport, changed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__log_level_report__field_indices_by_name[] = {
+  1,   /* field[1] = changed */
+  0,   /* field[0] = level */
+};
+static const ProtobufCIntRange remotepin__v1__log_level_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__log_level_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.LogLevelReport",
+  "LogLevelReport",
+  "Remotepin__V1__LogLevelReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__LogLevelReport),
+  2,
+  remotepin__v1__log_level_report__field_descriptors,
+  remotepin__v1__log_level_report__field_indices_by_name,
+  1,  remotepin__v1__log_level_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__log_level_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue remotepin__v1__flag_name__enum_values_by_number[2] =
 {
   { "FLAG_NAME_UNSPECIFIED", "REMOTEPIN__V1__FLAG_NAME__FLAG_NAME_UNSPECIFIED", 0 },
@@ -3679,5 +5722,77 @@ const ProtobufCEnumDescriptor remotepin__v1__flag_name__descriptor =
   remotepin__v1__flag_name__enum_values_by_name,
   1,
   remotepin__v1__flag_name__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue remotepin__v1__wallet_condition__enum_values_by_number[6] =
+{
+  { "WALLET_CONDITION_UNSPECIFIED", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_UNSPECIFIED", 0 },
+  { "WALLET_CONDITION_OPEN", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_OPEN", 1 },
+  { "WALLET_CONDITION_BLOCKED", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_BLOCKED", 2 },
+  { "WALLET_CONDITION_BLOCKED_PERMANENTLY", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_BLOCKED_PERMANENTLY", 3 },
+  { "WALLET_CONDITION_NEVER_OPENED", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_NEVER_OPENED", 4 },
+  { "WALLET_CONDITION_REVOKED", "REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_REVOKED", 5 },
+};
+static const ProtobufCIntRange remotepin__v1__wallet_condition__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__wallet_condition__enum_values_by_name[6] =
+{
+  { "WALLET_CONDITION_BLOCKED", 2 },
+  { "WALLET_CONDITION_BLOCKED_PERMANENTLY", 3 },
+  { "WALLET_CONDITION_NEVER_OPENED", 4 },
+  { "WALLET_CONDITION_OPEN", 1 },
+  { "WALLET_CONDITION_REVOKED", 5 },
+  { "WALLET_CONDITION_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__wallet_condition__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.WalletCondition",
+  "WalletCondition",
+  "Remotepin__V1__WalletCondition",
+  "remotepin.v1",
+  6,
+  remotepin__v1__wallet_condition__enum_values_by_number,
+  6,
+  remotepin__v1__wallet_condition__enum_values_by_name,
+  1,
+  remotepin__v1__wallet_condition__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue remotepin__v1__log_level__enum_values_by_number[6] =
+{
+  { "LOG_LEVEL_UNSPECIFIED", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED", 0 },
+  { "LOG_LEVEL_DEBUG", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_DEBUG", 1 },
+  { "LOG_LEVEL_INFO", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_INFO", 2 },
+  { "LOG_LEVEL_NOTICE", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_NOTICE", 3 },
+  { "LOG_LEVEL_WARNING", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_WARNING", 4 },
+  { "LOG_LEVEL_ERROR", "REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_ERROR", 5 },
+};
+static const ProtobufCIntRange remotepin__v1__log_level__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__log_level__enum_values_by_name[6] =
+{
+  { "LOG_LEVEL_DEBUG", 1 },
+  { "LOG_LEVEL_ERROR", 5 },
+  { "LOG_LEVEL_INFO", 2 },
+  { "LOG_LEVEL_NOTICE", 3 },
+  { "LOG_LEVEL_UNSPECIFIED", 0 },
+  { "LOG_LEVEL_WARNING", 4 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__log_level__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.LogLevel",
+  "LogLevel",
+  "Remotepin__V1__LogLevel",
+  "remotepin.v1",
+  6,
+  remotepin__v1__log_level__enum_values_by_number,
+  6,
+  remotepin__v1__log_level__enum_values_by_name,
+  1,
+  remotepin__v1__log_level__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

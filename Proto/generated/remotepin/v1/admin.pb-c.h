@@ -49,6 +49,22 @@ typedef struct Remotepin__V1__SetUpdatePolicyRequest Remotepin__V1__SetUpdatePol
 typedef struct Remotepin__V1__ClearUpdatePolicyRequest Remotepin__V1__ClearUpdatePolicyRequest;
 typedef struct Remotepin__V1__UpdatePolicyReport Remotepin__V1__UpdatePolicyReport;
 typedef struct Remotepin__V1__PlatformUpdatePolicy Remotepin__V1__PlatformUpdatePolicy;
+typedef struct Remotepin__V1__ShowStatusRequest Remotepin__V1__ShowStatusRequest;
+typedef struct Remotepin__V1__StatusReport Remotepin__V1__StatusReport;
+typedef struct Remotepin__V1__WalletCounts Remotepin__V1__WalletCounts;
+typedef struct Remotepin__V1__PinCounts Remotepin__V1__PinCounts;
+typedef struct Remotepin__V1__LatencyReport Remotepin__V1__LatencyReport;
+typedef struct Remotepin__V1__ListWalletsRequest Remotepin__V1__ListWalletsRequest;
+typedef struct Remotepin__V1__ListedWallet Remotepin__V1__ListedWallet;
+typedef struct Remotepin__V1__WalletPage Remotepin__V1__WalletPage;
+typedef struct Remotepin__V1__ListSessionsRequest Remotepin__V1__ListSessionsRequest;
+typedef struct Remotepin__V1__OpenSessionReport Remotepin__V1__OpenSessionReport;
+typedef struct Remotepin__V1__SessionPage Remotepin__V1__SessionPage;
+typedef struct Remotepin__V1__ReloadRequest Remotepin__V1__ReloadRequest;
+typedef struct Remotepin__V1__ReloadReport Remotepin__V1__ReloadReport;
+typedef struct Remotepin__V1__ReloadedPart Remotepin__V1__ReloadedPart;
+typedef struct Remotepin__V1__SetLogLevelRequest Remotepin__V1__SetLogLevelRequest;
+typedef struct Remotepin__V1__LogLevelReport Remotepin__V1__LogLevelReport;
 
 
 /* --- enums --- */
@@ -109,6 +125,30 @@ typedef enum _Remotepin__V1__FlagName {
   REMOTEPIN__V1__FLAG_NAME__FLAG_NAME_SAFE_BIOMETRIC_UNLOCK = 1
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__FLAG_NAME)
 } Remotepin__V1__FlagName;
+typedef enum _Remotepin__V1__WalletCondition {
+  /*
+   * never sent in answers; as a filter, any
+   */
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_UNSPECIFIED = 0,
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_OPEN = 1,
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_BLOCKED = 2,
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_BLOCKED_PERMANENTLY = 3,
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_NEVER_OPENED = 4,
+  REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_REVOKED = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__WALLET_CONDITION)
+} Remotepin__V1__WalletCondition;
+typedef enum _Remotepin__V1__LogLevel {
+  /*
+   * in a SetLogLevelRequest: only say which it is
+   */
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED = 0,
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_DEBUG = 1,
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_INFO = 2,
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_NOTICE = 3,
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_WARNING = 4,
+  REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_ERROR = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__LOG_LEVEL)
+} Remotepin__V1__LogLevel;
 
 /* --- messages --- */
 
@@ -127,7 +167,12 @@ typedef enum {
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_FLAG = 12,
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_UPDATE_POLICY = 13,
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_UPDATE_POLICY = 14,
-  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_CLEAR_UPDATE_POLICY = 16
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_CLEAR_UPDATE_POLICY = 16,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_STATUS = 17,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_WALLETS = 18,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_SESSIONS = 19,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_RELOAD = 20,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_LOG_LEVEL = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__ADMIN_REQUEST__COMMAND__CASE)
 } Remotepin__V1__AdminRequest__CommandCase;
 
@@ -157,6 +202,11 @@ struct  Remotepin__V1__AdminRequest
     Remotepin__V1__ShowUpdatePolicyRequest *show_update_policy;
     Remotepin__V1__SetUpdatePolicyRequest *set_update_policy;
     Remotepin__V1__ClearUpdatePolicyRequest *clear_update_policy;
+    Remotepin__V1__ShowStatusRequest *show_status;
+    Remotepin__V1__ListWalletsRequest *list_wallets;
+    Remotepin__V1__ListSessionsRequest *list_sessions;
+    Remotepin__V1__ReloadRequest *reload;
+    Remotepin__V1__SetLogLevelRequest *set_log_level;
   };
 };
 #define REMOTEPIN__V1__ADMIN_REQUEST__INIT \
@@ -175,7 +225,12 @@ typedef enum {
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_DENIED = 9,
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_FLAGS = 11,
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPDATE_POLICY = 13,
-  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR = 15
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR = 15,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_STATUS = 17,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_WALLET_PAGE = 18,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_SESSION_PAGE = 19,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_RELOAD = 20,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL = 21
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__ADMIN_RESPONSE__RESULT__CASE)
 } Remotepin__V1__AdminResponse__ResultCase;
 
@@ -210,6 +265,11 @@ struct  Remotepin__V1__AdminResponse
      */
     Remotepin__V1__UpdatePolicyReport *update_policy;
     Remotepin__V1__AdminError *error;
+    Remotepin__V1__StatusReport *status;
+    Remotepin__V1__WalletPage *wallet_page;
+    Remotepin__V1__SessionPage *session_page;
+    Remotepin__V1__ReloadReport *reload;
+    Remotepin__V1__LogLevelReport *log_level;
   };
 };
 #define REMOTEPIN__V1__ADMIN_RESPONSE__INIT \
@@ -803,6 +863,358 @@ struct  Remotepin__V1__PlatformUpdatePolicy
 #define REMOTEPIN__V1__PLATFORM_UPDATE_POLICY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__platform_update_policy__descriptor) \
     , 0,NULL, 0, 0 }
+
+
+struct  Remotepin__V1__ShowStatusRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__SHOW_STATUS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__show_status_request__descriptor) \
+     }
+
+
+/*
+ * How the server is. Counts are since its start where nothing else is said.
+ */
+struct  Remotepin__V1__StatusReport
+{
+  ProtobufCMessage base;
+  /*
+   * at most 64 bytes
+   */
+  char *version;
+  uint64_t now_ms;
+  /*
+   * on the machine's clock, which no lab moves
+   */
+  uint64_t started_at_ms;
+  uint64_t uptime_ms;
+  /*
+   * open now, with and without a session
+   */
+  uint32_t connections;
+  /*
+   * open now
+   */
+  uint32_t sessions;
+  Remotepin__V1__WalletCounts *wallets;
+  Remotepin__V1__PinCounts *pins;
+  Remotepin__V1__LatencyReport *commits;
+  /*
+   * 1 … 1024 of the vault's, ascending
+   */
+  size_t n_key_versions;
+  uint32_t *key_versions;
+  /*
+   * the one that seals
+   */
+  uint32_t active_key_version;
+  /*
+   * 0 where it cannot be told
+   */
+  uint64_t certificate_expires_at_ms;
+  /*
+   * 0 where there is none
+   */
+  uint64_t status_list_fetched_at_ms;
+  protobuf_c_boolean status_list_stale;
+  /*
+   * of the audit log's newest entry, which is not yet this command's
+   */
+  uint64_t audit_number;
+  /*
+   * at most 80 bytes
+   */
+  char *audit_mac;
+  protobuf_c_boolean solution_revoked;
+  Remotepin__V1__LogLevel log_level;
+};
+#define REMOTEPIN__V1__STATUS_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__status_report__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0,NULL, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED }
+
+
+/*
+ * Wallets by state; each is counted once.
+ */
+struct  Remotepin__V1__WalletCounts
+{
+  ProtobufCMessage base;
+  /*
+   * the next PIN is judged
+   */
+  uint64_t open;
+  uint64_t blocked;
+  uint64_t blocked_permanently;
+  /*
+   * registered, and no session yet
+   */
+  uint64_t never_opened;
+  uint64_t revoked;
+};
+#define REMOTEPIN__V1__WALLET_COUNTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__wallet_counts__descriptor) \
+    , 0, 0, 0, 0, 0 }
+
+
+/*
+ * PINs that were entered.
+ */
+struct  Remotepin__V1__PinCounts
+{
+  ProtobufCMessage base;
+  uint64_t valid;
+  /*
+   * among them those that began a block
+   */
+  uint64_t wrong;
+  /*
+   * not judged
+   */
+  uint64_t blocked;
+};
+#define REMOTEPIN__V1__PIN_COUNTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__pin_counts__descriptor) \
+    , 0, 0, 0 }
+
+
+/*
+ * From the first step of a commit until it was synced.
+ */
+struct  Remotepin__V1__LatencyReport
+{
+  ProtobufCMessage base;
+  uint64_t count;
+  uint64_t median_us;
+  uint64_t p99_us;
+};
+#define REMOTEPIN__V1__LATENCY_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__latency_report__descriptor) \
+    , 0, 0, 0 }
+
+
+/*
+ * A part of the wallets that fit, in the order of their registration.
+ */
+struct  Remotepin__V1__ListWalletsRequest
+{
+  ProtobufCMessage base;
+  /*
+   * `next` of the page before; 0 for the first page
+   */
+  uint64_t after;
+  /*
+   * 1 … 500
+   */
+  uint32_t limit;
+  /*
+   * 0 … 5, none twice; none stands for all
+   */
+  size_t n_conditions;
+  Remotepin__V1__WalletCondition *conditions;
+  /*
+   * unspecified for both
+   */
+  Remotepin__V1__Platform platform;
+  /*
+   * 0 for no such limit
+   */
+  uint64_t registered_from_ms;
+  /*
+   * 0 for no such limit
+   */
+  uint64_t registered_before_ms;
+};
+#define REMOTEPIN__V1__LIST_WALLETS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__list_wallets_request__descriptor) \
+    , 0, 0, 0,NULL, REMOTEPIN__V1__PLATFORM__PLATFORM_UNSPECIFIED, 0, 0 }
+
+
+struct  Remotepin__V1__ListedWallet
+{
+  ProtobufCMessage base;
+  /*
+   * 16 bytes
+   */
+  ProtobufCBinaryData wallet_id;
+  Remotepin__V1__WalletCondition condition;
+  /*
+   * unspecified where its attestation does not say
+   */
+  Remotepin__V1__Platform platform;
+  uint64_t registered_at_ms;
+  /*
+   * 0 where the server knows of none
+   */
+  uint64_t last_session_ms;
+  /*
+   * wrong PINs since the last right one
+   */
+  uint32_t failures;
+};
+#define REMOTEPIN__V1__LISTED_WALLET__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__listed_wallet__descriptor) \
+    , {0,NULL}, REMOTEPIN__V1__WALLET_CONDITION__WALLET_CONDITION_UNSPECIFIED, REMOTEPIN__V1__PLATFORM__PLATFORM_UNSPECIFIED, 0, 0, 0 }
+
+
+/*
+ * A page may have fewer than were asked for, also none, and others follow all the same.
+ */
+struct  Remotepin__V1__WalletPage
+{
+  ProtobufCMessage base;
+  /*
+   * at most 500
+   */
+  size_t n_wallets;
+  Remotepin__V1__ListedWallet **wallets;
+  protobuf_c_boolean has_more;
+  /*
+   * with `has_more`: `after` of the next page
+   */
+  uint64_t next;
+};
+#define REMOTEPIN__V1__WALLET_PAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__wallet_page__descriptor) \
+    , 0,NULL, 0, 0 }
+
+
+/*
+ * Sessions that are open, in the order of their connections.
+ */
+struct  Remotepin__V1__ListSessionsRequest
+{
+  ProtobufCMessage base;
+  /*
+   * the last connection of the page before; 0 for the first page
+   */
+  uint64_t after;
+  /*
+   * 1 … 500
+   */
+  uint32_t limit;
+};
+#define REMOTEPIN__V1__LIST_SESSIONS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__list_sessions_request__descriptor) \
+    , 0, 0 }
+
+
+struct  Remotepin__V1__OpenSessionReport
+{
+  ProtobufCMessage base;
+  /*
+   * its number in the log
+   */
+  uint64_t connection;
+  /*
+   * 16 bytes
+   */
+  ProtobufCBinaryData wallet_id;
+  /*
+   * the address, or the IPv6 network; at most 64 bytes
+   */
+  char *source;
+  uint64_t since_ms;
+  uint32_t instructions;
+  /*
+   * as the app claims, 1 … 32 bytes
+   */
+  char *app_version;
+  /*
+   * as the app claims
+   */
+  Remotepin__V1__Platform platform;
+};
+#define REMOTEPIN__V1__OPEN_SESSION_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__open_session_report__descriptor) \
+    , 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, (char *)protobuf_c_empty_string, REMOTEPIN__V1__PLATFORM__PLATFORM_UNSPECIFIED }
+
+
+struct  Remotepin__V1__SessionPage
+{
+  ProtobufCMessage base;
+  /*
+   * at most 500
+   */
+  size_t n_sessions;
+  Remotepin__V1__OpenSessionReport **sessions;
+  protobuf_c_boolean has_more;
+};
+#define REMOTEPIN__V1__SESSION_PAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__session_page__descriptor) \
+    , 0,NULL, 0 }
+
+
+/*
+ * The same as SIGHUP: certificate and key, vault keys, status list, flags and update policy, the log's file.
+ */
+struct  Remotepin__V1__ReloadRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__RELOAD_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__reload_request__descriptor) \
+     }
+
+
+struct  Remotepin__V1__ReloadReport
+{
+  ProtobufCMessage base;
+  /*
+   * 1 … 16
+   */
+  size_t n_parts;
+  Remotepin__V1__ReloadedPart **parts;
+};
+#define REMOTEPIN__V1__RELOAD_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__reload_report__descriptor) \
+    , 0,NULL }
+
+
+struct  Remotepin__V1__ReloadedPart
+{
+  ProtobufCMessage base;
+  /*
+   * 1 … 64 bytes
+   */
+  char *name;
+  /*
+   * else the old one stays
+   */
+  protobuf_c_boolean reloaded;
+  /*
+   * where it is not, why; at most 512 bytes
+   */
+  char *reason;
+};
+#define REMOTEPIN__V1__RELOADED_PART__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__reloaded_part__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string }
+
+
+/*
+ * Until the server's end; then the setting counts again.
+ */
+struct  Remotepin__V1__SetLogLevelRequest
+{
+  ProtobufCMessage base;
+  Remotepin__V1__LogLevel level;
+};
+#define REMOTEPIN__V1__SET_LOG_LEVEL_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__set_log_level_request__descriptor) \
+    , REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED }
+
+
+struct  Remotepin__V1__LogLevelReport
+{
+  ProtobufCMessage base;
+  Remotepin__V1__LogLevel level;
+  protobuf_c_boolean changed;
+};
+#define REMOTEPIN__V1__LOG_LEVEL_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__log_level_report__descriptor) \
+    , REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED, 0 }
 
 
 /* Remotepin__V1__AdminRequest methods */
@@ -1432,6 +1844,310 @@ Remotepin__V1__PlatformUpdatePolicy *
 void   remotepin__v1__platform_update_policy__free_unpacked
                      (Remotepin__V1__PlatformUpdatePolicy *message,
                       ProtobufCAllocator *allocator);
+/* Remotepin__V1__ShowStatusRequest methods */
+void   remotepin__v1__show_status_request__init
+                     (Remotepin__V1__ShowStatusRequest         *message);
+size_t remotepin__v1__show_status_request__get_packed_size
+                     (const Remotepin__V1__ShowStatusRequest   *message);
+size_t remotepin__v1__show_status_request__pack
+                     (const Remotepin__V1__ShowStatusRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__show_status_request__pack_to_buffer
+                     (const Remotepin__V1__ShowStatusRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ShowStatusRequest *
+       remotepin__v1__show_status_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__show_status_request__free_unpacked
+                     (Remotepin__V1__ShowStatusRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__StatusReport methods */
+void   remotepin__v1__status_report__init
+                     (Remotepin__V1__StatusReport         *message);
+size_t remotepin__v1__status_report__get_packed_size
+                     (const Remotepin__V1__StatusReport   *message);
+size_t remotepin__v1__status_report__pack
+                     (const Remotepin__V1__StatusReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__status_report__pack_to_buffer
+                     (const Remotepin__V1__StatusReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__StatusReport *
+       remotepin__v1__status_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__status_report__free_unpacked
+                     (Remotepin__V1__StatusReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__WalletCounts methods */
+void   remotepin__v1__wallet_counts__init
+                     (Remotepin__V1__WalletCounts         *message);
+size_t remotepin__v1__wallet_counts__get_packed_size
+                     (const Remotepin__V1__WalletCounts   *message);
+size_t remotepin__v1__wallet_counts__pack
+                     (const Remotepin__V1__WalletCounts   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__wallet_counts__pack_to_buffer
+                     (const Remotepin__V1__WalletCounts   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__WalletCounts *
+       remotepin__v1__wallet_counts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__wallet_counts__free_unpacked
+                     (Remotepin__V1__WalletCounts *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__PinCounts methods */
+void   remotepin__v1__pin_counts__init
+                     (Remotepin__V1__PinCounts         *message);
+size_t remotepin__v1__pin_counts__get_packed_size
+                     (const Remotepin__V1__PinCounts   *message);
+size_t remotepin__v1__pin_counts__pack
+                     (const Remotepin__V1__PinCounts   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__pin_counts__pack_to_buffer
+                     (const Remotepin__V1__PinCounts   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__PinCounts *
+       remotepin__v1__pin_counts__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__pin_counts__free_unpacked
+                     (Remotepin__V1__PinCounts *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__LatencyReport methods */
+void   remotepin__v1__latency_report__init
+                     (Remotepin__V1__LatencyReport         *message);
+size_t remotepin__v1__latency_report__get_packed_size
+                     (const Remotepin__V1__LatencyReport   *message);
+size_t remotepin__v1__latency_report__pack
+                     (const Remotepin__V1__LatencyReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__latency_report__pack_to_buffer
+                     (const Remotepin__V1__LatencyReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__LatencyReport *
+       remotepin__v1__latency_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__latency_report__free_unpacked
+                     (Remotepin__V1__LatencyReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ListWalletsRequest methods */
+void   remotepin__v1__list_wallets_request__init
+                     (Remotepin__V1__ListWalletsRequest         *message);
+size_t remotepin__v1__list_wallets_request__get_packed_size
+                     (const Remotepin__V1__ListWalletsRequest   *message);
+size_t remotepin__v1__list_wallets_request__pack
+                     (const Remotepin__V1__ListWalletsRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__list_wallets_request__pack_to_buffer
+                     (const Remotepin__V1__ListWalletsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ListWalletsRequest *
+       remotepin__v1__list_wallets_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__list_wallets_request__free_unpacked
+                     (Remotepin__V1__ListWalletsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ListedWallet methods */
+void   remotepin__v1__listed_wallet__init
+                     (Remotepin__V1__ListedWallet         *message);
+size_t remotepin__v1__listed_wallet__get_packed_size
+                     (const Remotepin__V1__ListedWallet   *message);
+size_t remotepin__v1__listed_wallet__pack
+                     (const Remotepin__V1__ListedWallet   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__listed_wallet__pack_to_buffer
+                     (const Remotepin__V1__ListedWallet   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ListedWallet *
+       remotepin__v1__listed_wallet__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__listed_wallet__free_unpacked
+                     (Remotepin__V1__ListedWallet *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__WalletPage methods */
+void   remotepin__v1__wallet_page__init
+                     (Remotepin__V1__WalletPage         *message);
+size_t remotepin__v1__wallet_page__get_packed_size
+                     (const Remotepin__V1__WalletPage   *message);
+size_t remotepin__v1__wallet_page__pack
+                     (const Remotepin__V1__WalletPage   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__wallet_page__pack_to_buffer
+                     (const Remotepin__V1__WalletPage   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__WalletPage *
+       remotepin__v1__wallet_page__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__wallet_page__free_unpacked
+                     (Remotepin__V1__WalletPage *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ListSessionsRequest methods */
+void   remotepin__v1__list_sessions_request__init
+                     (Remotepin__V1__ListSessionsRequest         *message);
+size_t remotepin__v1__list_sessions_request__get_packed_size
+                     (const Remotepin__V1__ListSessionsRequest   *message);
+size_t remotepin__v1__list_sessions_request__pack
+                     (const Remotepin__V1__ListSessionsRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__list_sessions_request__pack_to_buffer
+                     (const Remotepin__V1__ListSessionsRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ListSessionsRequest *
+       remotepin__v1__list_sessions_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__list_sessions_request__free_unpacked
+                     (Remotepin__V1__ListSessionsRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__OpenSessionReport methods */
+void   remotepin__v1__open_session_report__init
+                     (Remotepin__V1__OpenSessionReport         *message);
+size_t remotepin__v1__open_session_report__get_packed_size
+                     (const Remotepin__V1__OpenSessionReport   *message);
+size_t remotepin__v1__open_session_report__pack
+                     (const Remotepin__V1__OpenSessionReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__open_session_report__pack_to_buffer
+                     (const Remotepin__V1__OpenSessionReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__OpenSessionReport *
+       remotepin__v1__open_session_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__open_session_report__free_unpacked
+                     (Remotepin__V1__OpenSessionReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__SessionPage methods */
+void   remotepin__v1__session_page__init
+                     (Remotepin__V1__SessionPage         *message);
+size_t remotepin__v1__session_page__get_packed_size
+                     (const Remotepin__V1__SessionPage   *message);
+size_t remotepin__v1__session_page__pack
+                     (const Remotepin__V1__SessionPage   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__session_page__pack_to_buffer
+                     (const Remotepin__V1__SessionPage   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__SessionPage *
+       remotepin__v1__session_page__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__session_page__free_unpacked
+                     (Remotepin__V1__SessionPage *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ReloadRequest methods */
+void   remotepin__v1__reload_request__init
+                     (Remotepin__V1__ReloadRequest         *message);
+size_t remotepin__v1__reload_request__get_packed_size
+                     (const Remotepin__V1__ReloadRequest   *message);
+size_t remotepin__v1__reload_request__pack
+                     (const Remotepin__V1__ReloadRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__reload_request__pack_to_buffer
+                     (const Remotepin__V1__ReloadRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ReloadRequest *
+       remotepin__v1__reload_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__reload_request__free_unpacked
+                     (Remotepin__V1__ReloadRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ReloadReport methods */
+void   remotepin__v1__reload_report__init
+                     (Remotepin__V1__ReloadReport         *message);
+size_t remotepin__v1__reload_report__get_packed_size
+                     (const Remotepin__V1__ReloadReport   *message);
+size_t remotepin__v1__reload_report__pack
+                     (const Remotepin__V1__ReloadReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__reload_report__pack_to_buffer
+                     (const Remotepin__V1__ReloadReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ReloadReport *
+       remotepin__v1__reload_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__reload_report__free_unpacked
+                     (Remotepin__V1__ReloadReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ReloadedPart methods */
+void   remotepin__v1__reloaded_part__init
+                     (Remotepin__V1__ReloadedPart         *message);
+size_t remotepin__v1__reloaded_part__get_packed_size
+                     (const Remotepin__V1__ReloadedPart   *message);
+size_t remotepin__v1__reloaded_part__pack
+                     (const Remotepin__V1__ReloadedPart   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__reloaded_part__pack_to_buffer
+                     (const Remotepin__V1__ReloadedPart   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ReloadedPart *
+       remotepin__v1__reloaded_part__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__reloaded_part__free_unpacked
+                     (Remotepin__V1__ReloadedPart *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__SetLogLevelRequest methods */
+void   remotepin__v1__set_log_level_request__init
+                     (Remotepin__V1__SetLogLevelRequest         *message);
+size_t remotepin__v1__set_log_level_request__get_packed_size
+                     (const Remotepin__V1__SetLogLevelRequest   *message);
+size_t remotepin__v1__set_log_level_request__pack
+                     (const Remotepin__V1__SetLogLevelRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__set_log_level_request__pack_to_buffer
+                     (const Remotepin__V1__SetLogLevelRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__SetLogLevelRequest *
+       remotepin__v1__set_log_level_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__set_log_level_request__free_unpacked
+                     (Remotepin__V1__SetLogLevelRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__LogLevelReport methods */
+void   remotepin__v1__log_level_report__init
+                     (Remotepin__V1__LogLevelReport         *message);
+size_t remotepin__v1__log_level_report__get_packed_size
+                     (const Remotepin__V1__LogLevelReport   *message);
+size_t remotepin__v1__log_level_report__pack
+                     (const Remotepin__V1__LogLevelReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__log_level_report__pack_to_buffer
+                     (const Remotepin__V1__LogLevelReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__LogLevelReport *
+       remotepin__v1__log_level_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__log_level_report__free_unpacked
+                     (Remotepin__V1__LogLevelReport *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Remotepin__V1__AdminRequest_Closure)
@@ -1533,6 +2249,54 @@ typedef void (*Remotepin__V1__UpdatePolicyReport_Closure)
 typedef void (*Remotepin__V1__PlatformUpdatePolicy_Closure)
                  (const Remotepin__V1__PlatformUpdatePolicy *message,
                   void *closure_data);
+typedef void (*Remotepin__V1__ShowStatusRequest_Closure)
+                 (const Remotepin__V1__ShowStatusRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__StatusReport_Closure)
+                 (const Remotepin__V1__StatusReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__WalletCounts_Closure)
+                 (const Remotepin__V1__WalletCounts *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__PinCounts_Closure)
+                 (const Remotepin__V1__PinCounts *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__LatencyReport_Closure)
+                 (const Remotepin__V1__LatencyReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ListWalletsRequest_Closure)
+                 (const Remotepin__V1__ListWalletsRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ListedWallet_Closure)
+                 (const Remotepin__V1__ListedWallet *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__WalletPage_Closure)
+                 (const Remotepin__V1__WalletPage *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ListSessionsRequest_Closure)
+                 (const Remotepin__V1__ListSessionsRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__OpenSessionReport_Closure)
+                 (const Remotepin__V1__OpenSessionReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__SessionPage_Closure)
+                 (const Remotepin__V1__SessionPage *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ReloadRequest_Closure)
+                 (const Remotepin__V1__ReloadRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ReloadReport_Closure)
+                 (const Remotepin__V1__ReloadReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ReloadedPart_Closure)
+                 (const Remotepin__V1__ReloadedPart *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__SetLogLevelRequest_Closure)
+                 (const Remotepin__V1__SetLogLevelRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__LogLevelReport_Closure)
+                 (const Remotepin__V1__LogLevelReport *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1540,6 +2304,8 @@ typedef void (*Remotepin__V1__PlatformUpdatePolicy_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCEnumDescriptor    remotepin__v1__flag_name__descriptor;
+extern const ProtobufCEnumDescriptor    remotepin__v1__wallet_condition__descriptor;
+extern const ProtobufCEnumDescriptor    remotepin__v1__log_level__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_error__descriptor;
@@ -1575,6 +2341,22 @@ extern const ProtobufCMessageDescriptor remotepin__v1__set_update_policy_request
 extern const ProtobufCMessageDescriptor remotepin__v1__clear_update_policy_request__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__update_policy_report__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__platform_update_policy__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__show_status_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__status_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__wallet_counts__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__pin_counts__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__latency_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__list_wallets_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__listed_wallet__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__wallet_page__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__list_sessions_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__open_session_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__session_page__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__reload_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__reload_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__reloaded_part__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__set_log_level_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__log_level_report__descriptor;
 
 PROTOBUF_C__END_DECLS
 

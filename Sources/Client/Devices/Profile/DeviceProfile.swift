@@ -74,17 +74,18 @@ public struct DeviceProfile: Hashable, Sendable {
     /// A healthy device of each platform that runs the lab's app.
     public init(_ platform: Platform) {
         let isAndroid = platform == .android
+        let android = AndroidPhone()
         self.platform = platform
-        self.osVersion = isAndroid ? "16" : "26.1"
-        self.brand = isAndroid ? "Example" : "Apple"
-        self.model = isAndroid ? "Example One" : "iPhone17,1"
-        self.appID = isAndroid ? LabApp.androidPackage : "\(LabApp.iOSTeam).\(LabApp.iOSBundle)"
-        self.appVersion = "1.0.0"
-        self.appVersionCode = 100
+        self.osVersion = isAndroid ? android.osVersion : "26.1"
+        self.brand = isAndroid ? android.brand : "Apple"
+        self.model = isAndroid ? android.model : "iPhone17,1"
+        self.appID = isAndroid ? android.package : LabApp.iOSAppID
+        self.appVersion = LabApp.version
+        self.appVersionCode = android.packageVersion
         self.isRooted = false
-        self.osPatchLevel = 202_610
-        self.vendorPatchLevel = 20_261_005
-        self.bootPatchLevel = 20_261_005
+        self.osPatchLevel = android.osPatchLevel
+        self.vendorPatchLevel = android.vendorPatchLevel
+        self.bootPatchLevel = android.bootPatchLevel
         self.hasStrongBox = false
         self.isRemotelyProvisioned = false
         self.usesDevelopmentService = false

@@ -36,70 +36,49 @@ extension AttestationRequest {
     }
 
     private func keyDescription() -> KeyDescription {
-        let level: SecurityLevel =
-            self.fault == .softwareLevel ? .software : self.profile.hasStrongBox ? .strongBox : .trustedEnvironment
-        return KeyDescription(
-            version: 300,
-            securityLevel: level,
-            challenge: self.challenge.bytes,
-            softwareEnforced: self.softwareList(),
-            hardwareEnforced: self.hardwareList()
-        )
+        var phone = AndroidPhone(self.profile)
+        if self.fault == .softwareLevel { phone.securityLevel = .software }
+        var description = phone.keyDescription(challenge: self.challenge, at: self.time)
+        self.damageSoftwareList(&description.softwareEnforced)
+        self.damageHardwareList(&description.hardwareEnforced)
+        return description
     }
 
-    private func softwareList() -> AuthorizationList {
-        let isOther = self.fault == .otherApp
-        let isOldApp = self.fault == .oldApp
-        let digest = LabApp.androidSigningDigest
-        let application = ApplicationID(
-            packages: [
-                ApplicationID.Package(
-                    name: isOther ? "org.example.other" : self.profile.appID,
-                    version: isOldApp ? 1 : self.profile.appVersionCode
-                )
-            ],
-            signatureDigests: [self.fault == .otherSigner ? digest.reversed() : digest]
-        )
-        return AuthorizationList([
-            .init(701, .integer(Int128(self.time.milliseconds))),
-            .init(709, .application(application)),
-        ])
+    private func damageSoftwareList(_ list: inout AuthorizationList) {
+        guard var application = list.application else { return }
+        switch self.fault {
+        case .otherApp: application.packages[0].name = "org.example.other"
+        case .oldApp: application.packages[0].version = 1
+        case .otherSigner: application.signatureDigests = [LabApp.androidSigningDigest.reversed()]
+        default: return
+        }
+        list[.attestationApplicationID] = .application(application)
     }
 
-    private func hardwareList() -> AuthorizationList {
-        var list = AuthorizationList([
-            .init(1, .integers([self.fault == .wrongPurpose ? 3 : 2])),
-            .init(2, .integer(3)),
-            .init(3, .integer(256)),
-            .init(5, .integers([self.fault == .wrongDigest ? 6 : 4])),
-            .init(10, .integer(1)),
-            .init(503, .present),
-        ])
-        if self.fault == .allApplications { list[.allApplications] = .present }
-        list[.origin] = .integer(self.fault == .importedKey ? 2 : 0)
-        if self.fault != .noRootOfTrust { list[.rootOfTrust] = .rootOfTrust(self.rootOfTrust) }
-        list[.osVersion] = .integer(Int128(self.profile.osVersionNumber))
-        list[.osPatchLevel] = .integer(self.fault == .oldPatchLevel ? 201_901 : Int128(self.profile.osPatchLevel))
-        list[.attestationIDBrand] = .text(Array(self.profile.brand.utf8))
-        list[.attestationIDModel] = .text(Array(self.profile.model.utf8))
-        list[.vendorPatchLevel] = self.day(self.profile.vendorPatchLevel, old: .oldVendorPatchLevel)
-        list[.bootPatchLevel] = self.day(self.profile.bootPatchLevel, old: .oldBootPatchLevel)
-        return list
-    }
-
-    private func day(_ level: Int?, old: Fault) -> AuthorizationList.Value? {
-        if self.fault == old { return .integer(20_190_101) }
-        return level.map { .integer(Int128($0)) }
-    }
-
-    private var rootOfTrust: RootOfTrust {
-        let isUnlocked = self.fault == .unlockedBootloader
-        return RootOfTrust(
-            verifiedBootKey: isUnlocked ? Array(repeating: 0, count: 32) : sha256([1]).bytes,
-            isDeviceLocked: !isUnlocked,
-            verifiedBootState: isUnlocked ? .unverified : self.fault == .selfSignedSystem ? .selfSigned : .verified,
-            verifiedBootHash: sha256([2]).bytes
-        )
+    private func damageHardwareList(_ list: inout AuthorizationList) {
+        switch self.fault {
+        case .wrongPurpose: list[.purpose] = .integers([3])
+        case .wrongDigest: list[.digest] = .integers([6])
+        case .allApplications:
+            list[.allApplications] = .present
+            list.entries.sort { $0.tag < $1.tag }
+        case .importedKey: list[.origin] = .integer(2)
+        case .noRootOfTrust: list[.rootOfTrust] = nil
+        case .unlockedBootloader:
+            guard var root = list.rootOfTrust else { return }
+            root.verifiedBootKey = Array(repeating: 0, count: 32)
+            root.isDeviceLocked = false
+            root.verifiedBootState = .unverified
+            list[.rootOfTrust] = .rootOfTrust(root)
+        case .selfSignedSystem:
+            guard var root = list.rootOfTrust else { return }
+            root.verifiedBootState = .selfSigned
+            list[.rootOfTrust] = .rootOfTrust(root)
+        case .oldPatchLevel: list[.osPatchLevel] = .integer(201_901)
+        case .oldVendorPatchLevel: list[.vendorPatchLevel] = .integer(20_190_101)
+        case .oldBootPatchLevel: list[.bootPatchLevel] = .integer(20_190_101)
+        default: return
+        }
     }
 
     /// The attack on verifiers that take the first extension they find: a genuine key signs a certificate that says
@@ -118,10 +97,18 @@ extension AttestationRequest {
     }
 }
 
-extension DeviceProfile {
-    /// The version as Android writes it: two digits each for minor and sub-minor, 160000 for "16".
-    fileprivate var osVersionNumber: Int {
-        let parts = self.osVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0, 0]
-        return parts[0] * 10_000 + parts[1] * 100 + parts[2]
+extension AndroidPhone {
+    /// What this profile's phone states.
+    fileprivate init(_ profile: DeviceProfile) {
+        self.init()
+        self.package = profile.appID
+        self.packageVersion = profile.appVersionCode
+        self.osVersion = profile.osVersion
+        self.brand = profile.brand
+        self.model = profile.model
+        self.osPatchLevel = profile.osPatchLevel
+        self.vendorPatchLevel = profile.vendorPatchLevel
+        self.bootPatchLevel = profile.bootPatchLevel
+        self.securityLevel = profile.hasStrongBox ? .strongBox : .trustedEnvironment
     }
 }

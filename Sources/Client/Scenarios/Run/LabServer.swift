@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HostSystem
 internal import Lab
 internal import Synchronization
@@ -47,7 +48,7 @@ final class LabServer: Sendable {
     var isRunning: Bool { self.state.withLock { $0.program != nil } }
 
     /// Everything that its processes wrote.
-    var log: String { self.state.withLock { $0.log + ($0.program?.text ?? "") } }
+    var log: String { self.state.withLock { $0.log + ($0.program?.output ?? "") } }
 
     /// Starts it; makes the lab where there is none yet.
     func start() async throws(StepProblem) {
@@ -67,22 +68,20 @@ final class LabServer: Sendable {
             return !state.isOver
         }
         guard !isWanted else { return }
-        program.kill()
-        await program.ended()
+        await program.kill()
     }
 
     /// Ends it in an orderly way.
     func stop() async throws(StepProblem) {
         guard let program = self.take() else { throw .failed("the server is not running") }
-        await program.stop()
+        await program.terminate()
         self.keepLog(of: program)
     }
 
     /// Ends it at once, wherever it is.
     func kill() async throws(StepProblem) {
         guard let program = self.take() else { throw .failed("the server is not running") }
-        program.kill()
-        await program.ended()
+        await program.kill()
         self.keepLog(of: program)
     }
 
@@ -92,13 +91,13 @@ final class LabServer: Sendable {
             state.isOver = true
             return state.program
         }
-        program?.kill()
+        program?.send(SIGKILL)
     }
 
     /// The same, and waits until nothing of it is left.
     func ended() async {
         self.endForGood()
-        await self.take()?.ended()
+        _ = await self.take()?.ended()
     }
 
     /// Gives the server a command of its operator.
@@ -134,7 +133,7 @@ final class LabServer: Sendable {
     }
 
     private func keepLog(of program: ServerProgram) {
-        self.state.withLock { $0.log += program.text }
+        self.state.withLock { $0.log += program.output }
     }
 }
 

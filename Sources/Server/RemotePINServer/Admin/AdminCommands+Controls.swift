@@ -19,7 +19,7 @@ extension AdminCommands {
         return mac
     }
 
-    private func mac(of name: DeniedName) async throws(AdminFailure) -> RecoveryCodeMAC {
+    func mac(of name: DeniedName) async throws(AdminFailure) -> RecoveryCodeMAC {
         switch name {
         case .code(let code): try await self.mac(of: code)
         case .mac(let mac): mac

@@ -1,4 +1,8 @@
+internal import AuditLog
+internal import Dispatch
+internal import HostSystem
 internal import Logging
+public import Transport
 internal import Vault
 public import Vocabulary
 internal import WalletStore
@@ -6,7 +10,8 @@ public import Wire
 
 /// What operators can have a running server do.
 ///
-/// Who reaches it has been let in by the socket's file permissions; nothing here asks again.
+/// Who reaches it has been let in by the socket's file permissions; nothing here asks again, and everything is on record
+/// with who it was.
 public struct AdminCommands: Sendable {
     /// Moves a lab's clock and says the new time; why not, in a sentence, where it throws.
     public typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
@@ -15,31 +20,49 @@ public struct AdminCommands: Sendable {
     var services: Services { self.server.services }
     /// Nil outside a lab, where no command moves time.
     private let advance: Advance?
+    let operations: ServerOperations
 
-    public init(of server: RemotePINServer, advance: Advance?) {
+    public init(of server: RemotePINServer, advance: Advance?, operations: ServerOperations) {
         self.server = server
         self.advance = advance
+        self.operations = operations
     }
 
     /// Does one command; what it started has happened when it returns.
     ///
-    /// The one place through which every command passes: what is to be known of all of them, done or refused, is known
-    /// here. Neither a command nor its result is ever logged as a whole; commands hold recovery codes.
-    public func carryOut(_ command: AdminCommand) async -> AdminResult {
+    /// The one place through which every command passes: each is in the audit log, with who gave it and what became of
+    /// it, before its answer leaves; one that changes something also before it is begun. What the log does not take is
+    /// not done, or its answer is not given. Neither a command nor its result is ever logged as a whole; commands hold
+    /// recovery codes.
+    public func carryOut(_ command: AdminCommand, by peer: AdminPeer) async -> AdminResult {
+        let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do throws(AdminFailure) {
-            let result = try await self.result(of: command)
-            self.server.log.notice("admin command done", metadata: ["command": "\(command.logName)"])
+            let result = try await self.onRecord(command, by: actor)
+            self.server.log.notice(
+                "admin command done",
+                metadata: ["command": "\(command.auditEvent.rawValue)", "by": "\(actor.rawValue)"]
+            )
             return result
         } catch {
             self.server.log.notice(
                 "admin command refused",
-                metadata: ["command": "\(command.logName)", "reason": "\(error.sentence)"]
+                metadata: [
+                    "command": "\(command.auditEvent.rawValue)", "by": "\(actor.rawValue)",
+                    "reason": "\(error.sentence)",
+                ]
             )
             return .failed(error)
         }
     }
 
-    private func result(of command: AdminCommand) async throws(AdminFailure) -> AdminResult {
+    /// Asks for the name on a thread that may wait: a machine's users may lie in a directory elsewhere.
+    private static func name(of user: UInt32) async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Accounts.userName(of: user)) }
+        }
+    }
+
+    func result(of command: AdminCommand) async throws(AdminFailure) -> AdminResult {
         switch command {
         case .advanceClock(let duration): .clockAdvanced(now: try await self.advanceClock(by: duration))
         case .showWallet(let wallet): .wallet(try await self.report(of: wallet))
@@ -56,6 +79,13 @@ public struct AdminCommands: Sendable {
         case .setUpdatePolicy(let platforms, let rules):
             .updatePolicy(try await self.setUpdatePolicy(of: platforms, to: rules))
         case .clearUpdatePolicy(let platforms): .updatePolicy(try await self.setUpdatePolicy(of: platforms, to: nil))
+        case .showStatus: .status(try await self.status())
+        case .listWallets(let filter, let after, let limit):
+            .walletPage(try await self.wallets(fitting: filter, after: after, limit: limit))
+        case .listSessions(let after, let limit): .sessionPage(self.sessions(after: after, limit: limit))
+        case .reload: .reloaded(await self.operations.reload())
+        case .setLogLevel(let level):
+            self.operations.logLevel(level)
         case .unknown:
             throw AdminFailure(.unsupported, "This server does not know the command; is it older than the program?")
         }
@@ -72,26 +102,31 @@ public struct AdminCommands: Sendable {
     }
 }
 
-extension AdminCommand {
-    /// What the log calls it.
-    fileprivate var logName: String {
-        switch self {
-        case .advanceClock: "clock advance"
-        case .showWallet: "wallet show"
-        case .revokeWallets: "revoke wallet"
-        case .revokeRecoveryCode: "revoke recovery-code"
-        case .revokeSolution: "revoke solution"
-        case .restoreSolution: "restore solution"
-        case .listDenied: "deny-list list"
-        case .showDenied: "deny-list show"
-        case .removeDenied: "deny-list remove"
-        case .listFlags: "flags list"
-        case .setFlag: "flags set"
-        case .showUpdatePolicy: "update-policy show"
-        case .setUpdatePolicy: "update-policy set"
-        case .clearUpdatePolicy: "update-policy clear"
-        case .unknown: "unknown"
-        }
+/// What a program lends its server's operators: what is the process's and not the server's.
+public struct ServerOperations: Sendable {
+    /// The program's.
+    public var version: String
+    /// Does what SIGHUP does; every part, and why the old one stays where it does.
+    public var reload: @Sendable () async -> [ReloadedPart]
+    /// Sets the level of the log, or only says it where it is nil; ``AdminResult/logLevel(_:changed:)``.
+    public var logLevel: @Sendable (LogLevel?) -> AdminResult
+    /// Of the certificate in use.
+    public var certificateExpiry: @Sendable () -> Timestamp?
+    /// Of the vault, ascending; and the one that seals.
+    public var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
+
+    public init(
+        version: String,
+        reload: @escaping @Sendable () async -> [ReloadedPart],
+        logLevel: @escaping @Sendable (LogLevel?) -> AdminResult,
+        certificateExpiry: @escaping @Sendable () -> Timestamp?,
+        keyVersions: @escaping @Sendable () -> (all: [UInt32], active: UInt32)
+    ) {
+        self.version = version
+        self.reload = reload
+        self.logLevel = logLevel
+        self.certificateExpiry = certificateExpiry
+        self.keyVersions = keyVersions
     }
 }
 

@@ -5,7 +5,7 @@ extension AdminCommands {
     /// Takes commands until graceful shutdown or cancellation.
     public func serve(_ listener: AdminListener) async {
         await withGracefulShutdownHandler {
-            await listener.serve { await self.carryOut($0) }
+            await listener.serve { await self.carryOut($0, by: $1) }
         } onGracefulShutdown: {
             listener.stop()
         }

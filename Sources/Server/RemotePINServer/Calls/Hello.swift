@@ -13,6 +13,7 @@ extension Conversation {
         try self.inOrder { machine throws(OrderViolation) in
             try machine.receiveHello(servesVersion: !update.blocks)
         }
+        self.app = ClaimedApp(version: hello.appVersion, platform: hello.platform)
         let terms = ServerTerms(
             serverTime: now,
             update: update,

@@ -82,8 +82,7 @@ extension Conversation {
                 policy: self.services.rules.attempts,
                 now: self.services.clock.now()
             )
-            let store = self.services.store
-            switch try await stored({ () throws(StoreError) in try await store.judge(attempt) }) {
+            switch try await self.judge(attempt) {
             case .identityChanged(let sealed):
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)

@@ -95,7 +95,10 @@ extension Conversation {
     private mutating func sessionOpened(_ identity: OpenedIdentity, of walletID: WalletID, at now: Timestamp) {
         let end = now + self.services.rules.sessionLifetime
         self.machine.sessionOpened(ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end))
-        self.services.registry.sessionOpened(on: self.live.id, until: end)
+        let facts = self.app.map {
+            OpenSessionFacts(walletID: walletID, source: self.source, since: now, app: $0, turn: self.turn)
+        }
+        self.services.registry.sessionOpened(on: self.live.id, until: end, facts)
         self.connection.sessionOpened()
         self.services.lastSessions.note(walletID, at: now)
         self.log[metadataKey: "wallet"] = "\(walletID)"

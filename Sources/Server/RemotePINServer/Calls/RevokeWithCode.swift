@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import Logging
 internal import Statements
 internal import Transport
@@ -12,6 +13,7 @@ extension Conversation {
             try await self.services.revoke(
                 deletionCode: text,
                 from: self.source,
+                by: .deletionCode,
                 asking: self.live.id,
                 log: self.log
             )
@@ -25,10 +27,13 @@ extension Services {
     /// The answer means that nothing of the wallet leaves this server any more (G7): the step is committed, then the
     /// wallet's connections are ended, and only then is it given.
     ///
-    /// - Parameter asking: the connection that gets the answer and is not ended; nil where it is the portal's.
+    /// - Parameters:
+    ///   - actor: who did it, for the record.
+    ///   - asking: the connection that gets the answer and is not ended; nil where it is the portal's.
     func revoke(
         deletionCode text: String,
         from source: PeerSource,
+        by actor: AuditActor,
         asking: UInt64?,
         log: Logger
     ) async throws(CallFailure) -> CodeRevocation {
@@ -36,9 +41,18 @@ extension Services {
         if let wait = self.limiter.take(from: source, at: now) { throw .rateLimited(retryAfter: wait) }
         // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
         let digest = DeletionCode(text).map { self.lookup($0) } ?? self.lookup(unreadable: text)
-        switch try await stored({ () throws(StoreError) in
-            try await self.store.revoke(byDeletionCode: digest, at: now)
-        }) {
+        // The wallet's name first, for the record: a code belongs to one wallet for good.
+        let named = try await stored { () throws(StoreError) in try await self.store.wallet(ofDeletionCode: digest) }
+        let outcome: CodeRevocationOutcome
+        if let named {
+            outcome = try await self.onRecord(.deletionCode, by: actor, ending: named, log: log) {
+                () throws(StoreError) in
+                try await self.store.revoke(byDeletionCode: digest, at: now)
+            }
+        } else {
+            outcome = .notRecognised
+        }
+        switch outcome {
         case .revoked(let walletID, let revokedAt):
             await self.registry.abortAll(of: walletID, except: asking)
             log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])

@@ -12,6 +12,7 @@ final class ConnectionRegistry: Sendable {
         let connection: LiveConnection
         var wallets: Set<WalletID> = []
         var sessionEnd: Timestamp?
+        var session: OpenSessionFacts?
     }
 
     private struct Members {
@@ -35,8 +36,16 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// The connection's session will be over at `end`.
-    func sessionOpened(on connection: UInt64, until end: Timestamp) {
-        self.members.withLock { $0.byConnection[connection]?.sessionEnd = end }
+    func sessionOpened(on connection: UInt64, until end: Timestamp, _ session: OpenSessionFacts? = nil) {
+        self.members.withLock { members in
+            members.byConnection[connection]?.sessionEnd = end
+            members.byConnection[connection]?.session = session
+        }
+    }
+
+    /// The open sessions by their connections.
+    func sessions() -> [UInt64: OpenSessionFacts] {
+        self.members.withLock { $0.byConnection.compactMapValues(\.session) }
     }
 
     /// The connection is closed: nothing can leave through it any more.

@@ -25,6 +25,8 @@ struct Conversation {
     var machine = ConnectionStateMachine()
     /// The key that the last instruction was signed with, decoded.
     var lastCandidate: VerifyingKey?
+    /// Nil before Hello.
+    var app: ClaimedApp?
     var use = UsefulCalls()
     var log: Logger
 
@@ -56,7 +58,9 @@ struct Conversation {
     /// The call's result, or why there is none, and whether the connection ends with it.
     private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
         do throws(CallFailure) {
-            return (try await self.carryOut(call), false)
+            let result = try await self.carryOut(call)
+            self.services.pinOutcomes.note(result)
+            return (result, false)
         } catch {
             return (.refused(self.logged(error)), error.endsConnection)
         }
@@ -64,13 +68,15 @@ struct Conversation {
 
     private mutating func carryOut(_ call: Call) async throws(CallFailure) -> CallResult {
         switch call {
-        case .hello(let hello): try await self.hello(hello)
-        case .beginEnrollment: try await self.beginEnrollment()
-        case .register(let register): try await self.register(register)
-        case .openSession(let openSession): try await self.openSession(openSession)
-        case .instruct(let instruct): try await self.instruct(instruct)
-        case .revokeWithCode(let code): try await self.revokeWithCode(code)
-        case .reportWipe: try await self.reportWipe()
+        case .hello(let hello): return try await self.hello(hello)
+        case .beginEnrollment: return try await self.beginEnrollment()
+        case .register(let register): return try await self.register(register)
+        case .openSession(let openSession): return try await self.openSession(openSession)
+        case .instruct(let instruct):
+            self.turn.countInstruction()
+            return try await self.instruct(instruct)
+        case .revokeWithCode(let code): return try await self.revokeWithCode(code)
+        case .reportWipe: return try await self.reportWipe()
         case .unknown: throw .unsupported
         }
     }

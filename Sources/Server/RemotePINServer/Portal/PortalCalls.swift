@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import Logging
 internal import ServiceLifecycle
 public import Transport
@@ -25,6 +26,7 @@ public struct PortalCalls: Sendable {
                 switch try await self.server.services.revoke(
                     deletionCode: request.code,
                     from: source,
+                    by: .portal,
                     asking: nil,
                     log: log
                 )

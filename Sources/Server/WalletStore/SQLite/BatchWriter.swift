@@ -10,6 +10,7 @@ internal import GRDB
 /// counted could then be missing.
 struct BatchWriter {
     let connection: StoreConnection
+    var latency = CommitLatency()
     let onFatal: @Sendable (String) -> Never
 
     /// Why a transaction was rolled back.
@@ -39,12 +40,14 @@ struct BatchWriter {
     private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(batch.count)
+        let start = ContinuousClock.now
         do {
             try self.connection.begin()
             for step in batch {
                 if let done = apart ? try self.runApart(step) : try self.run(step) { prepared.append(done) }
             }
             try self.connection.commit()
+            self.latency.note(.now - start)
         } catch {
             self.rollBack()
             return self.failure(for: error)

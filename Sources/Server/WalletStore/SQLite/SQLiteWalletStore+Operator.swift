@@ -49,6 +49,14 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.setOperatorValues(values, at: now) }
     }
 
+    public func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+        try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
+    }
+
+    public func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.queue.perform { try $0.listing(after: after, limit: limit) }
+    }
+
     public func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         var rest = sessions.map { (wallet: $0.key, at: $0.value) }[...]
         while !rest.isEmpty {

@@ -9,12 +9,14 @@ public import Vocabulary
 /// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it.
 public final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
+    public let commitLatency: CommitLatency
 
     /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
     private static let sweptAtOnce = 500
 
-    private init(queue: CommitQueue) {
+    private init(queue: CommitQueue, latency: CommitLatency) {
         self.queue = queue
+        self.commitLatency = latency
     }
 
     deinit {
@@ -46,9 +48,9 @@ public final class SQLiteWalletStore: WalletStore {
         } catch {
             throw StoreOpenError(error)
         }
-        let queue = CommitQueue()
+        let (queue, latency) = (CommitQueue(), CommitLatency())
         let thread = Thread {
-            database.inDatabase { self.serve($0, queue: queue, onFatal: onFatal) }
+            database.inDatabase { self.serve($0, queue: queue, latency: latency, onFatal: onFatal) }
             // Copies the log into the file and removes it; what fails here is done at the next start.
             try? database.close()
             lock.release()
@@ -56,7 +58,7 @@ public final class SQLiteWalletStore: WalletStore {
         }
         thread.name = "wallet store"
         thread.start()
-        return SQLiteWalletStore(queue: queue)
+        return SQLiteWalletStore(queue: queue, latency: latency)
     }
 
     /// Makes an empty file with the right mode, which the log takes over.
@@ -76,9 +78,14 @@ public final class SQLiteWalletStore: WalletStore {
         await self.queue.ended()
     }
 
-    private static func serve(_ db: Database, queue: CommitQueue, onFatal: @escaping @Sendable (String) -> Never) {
+    private static func serve(
+        _ db: Database,
+        queue: CommitQueue,
+        latency: CommitLatency,
+        onFatal: @escaping @Sendable (String) -> Never
+    ) {
         do {
-            let writer = BatchWriter(connection: try StoreConnection(db), onFatal: onFatal)
+            let writer = BatchWriter(connection: try StoreConnection(db), latency: latency, onFatal: onFatal)
             while let batch = queue.nextBatch() { writer.run(batch) }
         } catch {
             onFatal("wallet store: its statements do not compile")

@@ -48,7 +48,9 @@ enum Schema {
     ///
     /// Exclusive locking: one process has the file, and no shared memory is mapped that a full disk could take away.
     /// WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: what is deleted is
-    /// overwritten.
+    /// overwritten. Nothing is mapped: SQLite looks for each mapped page in the log's index first, and there in every
+    /// copy that the log holds of it, so a page that all commits write costs more the longer the log is. Its own cache
+    /// is looked at before; it has room for the index over some millions of wallets and grows no larger than it must.
     static let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = WAL",
@@ -56,8 +58,8 @@ enum Schema {
         "PRAGMA secure_delete = ON",
         "PRAGMA temp_store = MEMORY",
         "PRAGMA trusted_schema = OFF",
-        "PRAGMA cache_size = -32768",
-        "PRAGMA mmap_size = 4294967296",
+        "PRAGMA cache_size = -131072",
+        "PRAGMA mmap_size = 0",
     ]
 
     static func configuration() -> Configuration {

@@ -19,10 +19,12 @@ import Vocabulary
 /// All of it lies in one transaction with the rest of the batch, and no answer leaves before that is synced.
 extension StoreConnection {
     func judge(_ attempt: Attempt) throws -> AttemptOutcome {
-        guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
+        guard var found = try self.attempted(attempt.walletID, identity: attempt.identity) else {
+            throw StoreError.corrupt
+        }
         if let revocation = self.revocation(of: found.state) { return .revoked(revocation) }
         guard attempt.namedKeyID == found.pinKeyID else { return .pinKeyChanged(current: found.pinKeyID) }
-        guard attempt.identity == found.identity else { return .identityChanged(found.identity) }
+        if let other = found.otherIdentity { return .identityChanged(other) }
         let before = found.attempts.record
         var isJudged = false
         let verdict = found.attempts.record.judge(attempt.attemptID, policy: attempt.policy, now: attempt.now) {

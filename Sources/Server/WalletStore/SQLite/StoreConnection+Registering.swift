@@ -64,7 +64,7 @@ extension StoreConnection {
             try self.keep(row)
         }
         if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
-        guard var found = try self.attempted(session.walletID) else { throw StoreError.corrupt }
+        guard var found = try self.attempted(session.walletID, identity: row.identity) else { throw StoreError.corrupt }
         if found.attempts.record.holdBlockToItsLength(now: session.now) { try self.keep(found.attempts, of: row.key) }
         let pinState = found.attempts.record.state(policy: session.policy, now: session.now)
         return .active(

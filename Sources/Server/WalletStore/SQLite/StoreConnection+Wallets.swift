@@ -45,11 +45,13 @@ extension StoreConnection {
         let state: WalletState
         let pinKeyID: PINKeyID
         let unlockShare: Sealed
-        let identity: Sealed
+        /// The sealed identity on file where it is another than the caller's.
+        let otherIdentity: Sealed?
         var attempts: KeptAttempts
     }
 
-    func attempted(_ wallet: WalletID) throws -> Attempted? {
+    /// - Parameter identity: what the caller holds for the wallet's sealed identity; compared where it lies.
+    func attempted(_ wallet: WalletID, identity: Sealed) throws -> Attempted? {
         let statement = self.statements.attempted
         statement.bind(wallet.bytes, at: 1)
         return try statement.first { row in
@@ -61,15 +63,19 @@ extension StoreConnection {
                 attempts = kept
             }
             guard let key = row.number(0), let state = row.bytes(1).flatMap(WalletState.init(decoding:)),
-                let pinKeyID = row.bytes(2).flatMap({ PINKeyID($0) }), let unlockShare = row.bytes(3),
-                let identity = row.bytes(5)
+                let pinKeyID = row.bytes(2).flatMap({ PINKeyID($0) }), let unlockShare = row.bytes(3)
             else { throw StoreError.corrupt }
+            var otherIdentity: Sealed?
+            if !row.holds(identity, 5) {
+                guard let stored = row.bytes(5) else { throw StoreError.corrupt }
+                otherIdentity = stored
+            }
             return Attempted(
                 key: WalletKey(number: key),
                 state: state,
                 pinKeyID: pinKeyID,
                 unlockShare: unlockShare,
-                identity: identity,
+                otherIdentity: otherIdentity,
                 attempts: attempts
             )
         }

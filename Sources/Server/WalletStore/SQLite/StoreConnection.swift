@@ -87,23 +87,23 @@ final class StoreConnection {
     }
 
     private func readSolution() throws {
-        guard let revoked = try self.statements.solution.first([], { try $0.number(0) }) else {
+        guard let isRevoked = try self.statements.solution.first({ row in row.number(0).map { $0 != 0 } }) ?? nil else {
             throw StoreError.corrupt
         }
-        self.isSolutionRevoked = revoked != 0
+        self.isSolutionRevoked = isRevoked
     }
 }
 
 /// Every statement of a step that is done often, compiled once.
 struct Statements {
-    let begin, commit, solution: Statement
+    let begin, commit: Statement
     let wallet, keepWallet, isDenied: Statement
-    let attempted, keepAttempts, dropAttempts: PreparedStatement
+    let solution, attempted, keepAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try db.makeStatement(sql: "BEGIN IMMEDIATE")
         self.commit = try db.makeStatement(sql: "COMMIT")
-        self.solution = try db.makeStatement(sql: "SELECT revoked FROM solution")
+        self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
         self.attempted = try PreparedStatement(
             """
             SELECT wallets.key, state, pin_key_id, unlock_share, record, identity

@@ -29,21 +29,22 @@ struct WalletState: Hashable {
 
     /// Reads what ``encoded()`` wrote and nothing else.
     init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
+        guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]
+        guard flags & ~15 == 0 else { return nil }
         self.revokedAt = Timestamp(milliseconds: Int64(bitPattern: bytes[4..<12].bigEndian))
         self.sessionOpened = flags & 2 != 0
-        if flags & 4 != 0 { self.assertionCounter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian) }
+        let counter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian)
+        if flags & 4 != 0 { self.assertionCounter = counter } else if counter != 0 { return nil }
         self.isLinked = flags & 8 != 0
         self.writes = bytes[16..<24].bigEndian
         switch bytes[1] {
-        case 0: break
+        case 0: if flags & 1 != 0 { return nil }
         case 1: self.revocation = Revocation(reason: .user, mayRegisterAnew: flags & 1 != 0)
         case 2: self.revocation = Revocation(reason: .wallet, mayRegisterAnew: flags & 1 != 0)
         case 3: self.revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: flags & 1 != 0)
         default: return nil
         }
-        guard self.encoded() == bytes else { return nil }
     }
 
     func encoded() -> [UInt8] {

@@ -7,8 +7,8 @@ internal import Wire
 struct AdminWallet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wallet",
-        abstract: "Look at a wallet.",
-        subcommands: [Show.self]
+        abstract: "Look at a wallet, or for wallets.",
+        subcommands: [Show.self, List.self]
     )
 
     /// Shows one wallet.

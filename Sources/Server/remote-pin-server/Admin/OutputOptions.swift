@@ -75,7 +75,8 @@ struct Page {
 extension Timestamp {
     /// As ISO 8601 in UTC, with milliseconds.
     var text: String {
-        Date(timeIntervalSince1970: Double(self.milliseconds) / 1000)
+        // What is formatted is cut off, not rounded: half a millisecond more keeps the last digit.
+        Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 

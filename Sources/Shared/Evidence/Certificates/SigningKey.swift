@@ -1,4 +1,4 @@
-internal import Crypto
+public import Crypto
 public import Vocabulary
 
 /// A P-256 key of a test authority or a simulated device.
@@ -11,6 +11,11 @@ public struct SigningKey: Sendable {
     /// A new key.
     public init() {
         self.key = P256.Signing.PrivateKey()
+    }
+
+    /// A key that was derived.
+    public init(_ key: P256.Signing.PrivateKey) {
+        self.key = key
     }
 
     /// Reads a PEM file's text, SEC 1 or PKCS #8; nil for anything else.

@@ -1,0 +1,120 @@
+internal import HostSystem
+internal import Secrets
+public import Vocabulary
+
+extension Fleet {
+    /// Makes a file for so many wallets, none of them registered yet, and opens it.
+    ///
+    /// Its room on the disk is set aside at once. Only its owner can read it: who has it has the keys.
+    /// - Parameter fingerprint: of the server that they will be registered with (``Target/fingerprint``).
+    public static func create(
+        at path: String,
+        wallets: Int,
+        fingerprint: SHA256Digest
+    ) throws(FleetError) -> Fleet {
+        precondition(self.allowedCounts.contains(wallets), "a fleet has \(self.allowedCounts) wallets")
+        let lock = try self.lock(path)
+        let header = FleetHeader(
+            count: wallets,
+            seed: SecretBytes.random(count: 32).exposedBytes(),
+            authority: fingerprint
+        )
+        do throws(FileError) {
+            var bytes = header.encoded
+            bytes += Array(repeating: 0, count: FleetHeader.end - bytes.count)
+            try DurableFile.create(bytes, at: path)
+        } catch {
+            throw .file(error)
+        }
+        return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
+    }
+
+    /// Opens the wallets of an earlier provisioning, for a server.
+    public static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
+        let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
+        guard fleet.count > 0 else { throw .empty(path: path) }
+        return fleet
+    }
+
+    /// Opens a file in order to register what is missing in it: one that was cut is made whole, one that is smaller than
+    /// `wallets` grows.
+    public static func resume(
+        _ path: String,
+        wallets: Int,
+        for fingerprint: SHA256Digest
+    ) throws(FleetError) -> Fleet {
+        try self.open(path, lock: self.lock(path), for: fingerprint, mending: true, wallets: wallets)
+    }
+
+    private static func lock(_ path: String) throws(FleetError) -> FileLock {
+        do throws(LockError) {
+            return try FileLock("\(path).lock")
+        } catch {
+            switch error {
+            case .heldBy(let pid): throw .inUse(path: path, pid: pid)
+            case .file(let error): throw .file(error)
+            }
+        }
+    }
+
+    private static func open(
+        _ path: String,
+        lock: FileLock,
+        for fingerprint: SHA256Digest,
+        mending: Bool,
+        wallets: Int
+    ) throws(FleetError) -> Fleet {
+        let file = try self.reading { () throws(FileError) in try RecordFile(opening: path) }
+        var header = try self.header(of: file, path)
+        guard header.authority == fingerprint else { throw .otherServer(path: path) }
+        let length = try self.reading { () throws(FileError) in try file.length() }
+        let whole = max(0, length - FleetHeader.end) / FleetRecord.byteCount
+        guard mending || whole >= header.count else {
+            throw .cut(path: path, whole: whole, expected: header.count)
+        }
+        header.count = max(header.count, wallets)
+        // A process that ended without a word: the machine may have ended with it, and the last counters be lost.
+        let mayBeBehind = header.isInUse
+        if mayBeBehind { header.counterBase += self.counterLeap }
+        header.isInUse = true
+        let scan = try self.reading { () throws(FileError) in
+            if mending { try file.extend(to: self.offset(of: header.count)) }
+            // Durable before any proof is made.
+            try header.writeNext(to: file)
+            return try FleetScan(file, count: header.count)
+        }
+        return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
+    }
+
+    private static func reading<Result>(_ body: () throws(FileError) -> Result) throws(FleetError) -> Result {
+        do throws(FileError) { return try body() } catch { throw .file(error) }
+    }
+
+    /// The newer of the two copies that are whole.
+    private static func header(of file: RecordFile, _ path: String) throws(FleetError) -> FleetHeader {
+        var found: FleetHeader?
+        var defects: [FleetHeader.Defect] = []
+        for place in FleetHeader.places {
+            let bytes = try self.reading { () throws(FileError) in try file.read(FleetHeader.byteCount, at: place) }
+            do throws(FleetHeader.Defect) {
+                let header = try FleetHeader(decoding: bytes)
+                if found.map({ $0.sequence < header.sequence }) ?? true { found = header }
+            } catch {
+                defects.append(error)
+            }
+        }
+        if let found { return found }
+        for case .version(let version) in defects { throw .version(path: path, found: version) }
+        throw defects.contains(.torn) ? .damaged(path: path) : .foreign(path: path)
+    }
+}
+
+extension FleetHeader {
+    /// Writes the next copy in the place of the older one, and returns once it is on the disk.
+    mutating func writeNext(to file: RecordFile) throws(FileError) {
+        self.sequence += 1
+        let places = Self.places
+        try file.write(self.encoded, at: places[Int(self.sequence % UInt64(places.count))])
+        try file.synchronize()
+    }
+}

@@ -1,0 +1,97 @@
+internal import Secrets
+internal import Vocabulary
+
+/// What a fleet's file begins with: which file it is, and the seed that all keys come from.
+///
+///     offset   0  magic "PINFLEET"          8
+///              8  version                    4
+///             12  length of a record         4
+///             16  records                    8
+///             24  sequence                   8   the newer of the two copies counts
+///             32  counter base               8
+///             40  1 while a process has it   1   then 7 zeros
+///             48  seed                      32
+///             80  SHA-256 of the authority  32   of the server that the wallets are registered with
+///            112  zeros                     12
+///            124  CRC-32 of the above        4
+///
+/// Numbers are little-endian. It stands twice, in blocks of their own, which are written in turn: whatever tears one of
+/// them leaves the other, and with it the seed.
+struct FleetHeader: Hashable {
+    var count: Int
+    var sequence: UInt64 = 0
+    /// Added to the counter of every record; grows when a process ended without saying that all was written.
+    var counterBase: UInt64 = 0
+    var isInUse = false
+    /// Of test wallets in a lab; the file that holds it is readable by its owner alone.
+    var seed: [UInt8]
+    var authority: SHA256Digest
+
+    static let magic = Array("PINFLEET".utf8)
+    static let version: UInt32 = 1
+    static let byteCount = 128
+    /// Where the two copies stand.
+    static let places = [0, 4096]
+    /// Where the records begin.
+    static let end = 8192
+
+    var encoded: [UInt8] {
+        var bytes = Self.magic
+        bytes += Self.version.littleEndianBytes + UInt32(FleetRecord.byteCount).littleEndianBytes
+        bytes += UInt64(self.count).littleEndianBytes + self.sequence.littleEndianBytes
+        bytes += self.counterBase.littleEndianBytes
+        bytes += [self.isInUse ? 1 : 0] + Array(repeating: 0, count: 7)
+        bytes += self.seed + self.authority.bytes + Array(repeating: 0, count: 12)
+        return bytes + Checksum.of(bytes).littleEndianBytes
+    }
+
+    /// What is wrong with a copy.
+    enum Defect: Error, Hashable {
+        /// The magic is another file's.
+        case foreign
+        /// The version, or the length of a record, is not this program's.
+        case version(UInt32)
+        /// The checksum is wrong.
+        case torn
+    }
+
+    init(count: Int, seed: [UInt8], authority: SHA256Digest) {
+        self.count = count
+        self.seed = seed
+        self.authority = authority
+    }
+
+    /// Reads one copy.
+    init(decoding bytes: [UInt8]) throws(Defect) {
+        guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { throw .foreign }
+        let body = bytes[..<(Self.byteCount - 4)]
+        guard Checksum.of(body) == UInt32(littleEndian: bytes, at: Self.byteCount - 4) else { throw .torn }
+        let version = UInt32(littleEndian: bytes, at: 8)
+        guard version == Self.version, UInt32(littleEndian: bytes, at: 12) == FleetRecord.byteCount else {
+            throw .version(version)
+        }
+        guard let count = Int(exactly: UInt64(littleEndian: bytes, at: 16)), Fleet.allowedCounts.contains(count),
+            let authority = SHA256Digest(bytes[80..<112])
+        else { throw .torn }
+        self.count = count
+        self.sequence = UInt64(littleEndian: bytes, at: 24)
+        self.counterBase = UInt64(littleEndian: bytes, at: 32)
+        self.isInUse = bytes[40] != 0
+        self.seed = Array(bytes[48..<80])
+        self.authority = authority
+    }
+}
+
+extension FixedWidthInteger {
+    /// The bytes, the least significant first.
+    var littleEndianBytes: [UInt8] {
+        (0..<(Self.bitWidth / 8)).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
+    }
+
+    /// - Precondition: the bytes are there.
+    init(littleEndian bytes: [UInt8], at offset: Int) {
+        self = (0..<(Self.bitWidth / 8)).reduce(0) { value, index in
+            value | Self(truncatingIfNeeded: bytes[offset + index]) << Self(index * 8)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Evidence
+internal import Secrets
+internal import Statements
+internal import Vocabulary
+
+/// Derives everything of a wallet that is secret from the fleet's seed, so that nothing of it has to be kept.
+///
+///     HKDF-SHA256(IKM = seed, no salt, info = "pin-load/1 " ‖ purpose ‖ 0x00 ‖ wallet id ‖ generation (4, big-endian))
+///
+/// A wallet id is the server's choice and never comes twice, so each enrollment has a hardware key of its own, as on a
+/// phone; each PIN of a wallet has a generation of its own, and with it another id, salt and digits.
+final class FleetKeys: Sendable {
+    private let seed: SecretBytes
+
+    init(seed: [UInt8]) {
+        self.seed = SecretBytes(copying: seed)
+    }
+
+    private enum Purpose: String {
+        case hardwareKey = "hardware key"
+        case salt
+        case digits
+        case pinKeyID = "pin key id"
+    }
+
+    /// The key that stands for the phone's secure hardware.
+    func hardwareKey(of wallet: WalletID) -> SigningKey {
+        SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
+    }
+
+    /// The public name of a PIN key.
+    func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
+        guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
+            preconditionFailure("every sixteen bytes are an id")
+        }
+        return id
+    }
+
+    /// The key that an entry gives with the salt of a generation.
+    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINEntry) -> PINKey {
+        let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
+        let number = right.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % Self.pins
+        guard let pin = PIN(copying: Self.digits(of: entry.number(right: number))) else {
+            preconditionFailure("six digits are a PIN")
+        }
+        return PINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+    }
+
+    /// How many PINs there are.
+    static let pins: UInt64 = 1_000_000
+
+    private static func digits(of number: UInt64) -> [UInt8] {
+        let text = Array(String(number).utf8)
+        return Array(repeating: UInt8(ascii: "0"), count: PIN.length - text.count) + text
+    }
+
+    private func derive(_ purpose: Purpose, _ wallet: WalletID, _ generation: UInt32 = 0, count: Int) -> SecretBytes {
+        var info = Array("pin-load/1 \(purpose.rawValue)".utf8)
+        info.append(0)
+        info += wallet.bytes
+        info += generation.littleEndianBytes.reversed()
+        return self.seed.hkdfSHA256(info: info, count: count)
+    }
+}
+
+/// What somebody enters at a wallet.
+public enum PINEntry: Hashable, Sendable {
+    /// The PIN that counts.
+    case right
+    /// Another one; each variant below 999,999 is another wrong PIN.
+    case wrong(UInt32)
+
+    /// The number that the digits are.
+    func number(right: UInt64) -> UInt64 {
+        switch self {
+        case .right: right
+        case .wrong(let variant): (right + 1 + UInt64(variant) % (FleetKeys.pins - 1)) % FleetKeys.pins
+        }
+    }
+}

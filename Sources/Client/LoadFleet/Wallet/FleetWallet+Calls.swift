@@ -1,0 +1,66 @@
+internal import Evidence
+internal import Lab
+internal import Statements
+internal import Transport
+internal import Vocabulary
+internal import Wire
+
+extension FleetWallet {
+    /// A complete OpenSession call for a connection; on iOS it takes a counter, which is written first.
+    func sessionCall(
+        _ facts: DeviceFacts,
+        of fleet: Fleet,
+        on connection: ClientConnection
+    ) throws(FleetFailure) -> OpenSession {
+        let body = OpenSessionBody(appVersion: facts.appVersion, osVersion: facts.osVersion).encoded()
+        let statement = Statement(
+            .session,
+            channelBinding: connection.channelBinding,
+            walletID: self.walletID,
+            body: body
+        )
+        let counter = self.platform == .iOS ? try fleet.takeCounter(of: self) : 0
+        let proof = Self.proof(
+            by: self.keys.hardwareKey(of: self.walletID),
+            self.platform,
+            of: statement,
+            counter: counter
+        )
+        return OpenSession(walletID: self.walletID, body: body, deviceProof: proof)
+    }
+
+    /// What the hardware says to a statement: a signature on Android, an assertion with its counter on iOS.
+    static func proof(
+        by key: SigningKey,
+        _ platform: Platform,
+        of statement: Statement,
+        counter: UInt32
+    ) -> DeviceProof {
+        let bytes: [UInt8]
+        switch platform {
+        case .android: bytes = key.signature(for: statement.bytes).bytes
+        case .iOS:
+            bytes = AppAttestKey(key, appID: LabApp.iOSAppID).assertion(for: statement.digest, counter: counter).encoded
+        }
+        guard let proof = DeviceProof(bytes) else { preconditionFailure("a proof has fewer than 1024 bytes") }
+        return proof
+    }
+}
+
+extension DeviceFacts {
+    /// How a wallet with these facts begins a connection.
+    func hello(_ platform: Platform) -> Hello {
+        Hello(appVersion: self.appVersion, platform: platform, osVersion: self.osVersion)
+    }
+}
+
+extension ClientConnection {
+    /// Calls in one flight, with this module's errors.
+    func flight(_ calls: [Call], timeout: Duration) async throws(FleetFailure) -> [CallResult] {
+        do throws(CallError) {
+            return try await self.call(calls, timeout: timeout)
+        } catch {
+            throw .call(error)
+        }
+    }
+}

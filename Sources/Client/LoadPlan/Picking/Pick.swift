@@ -1,0 +1,80 @@
+/// How wallets are chosen.
+public enum Pick: Hashable, Sendable {
+    /// Each wallet as likely as any other.
+    case uniform
+    /// The wallet of rank k with a probability in proportion to k^−exponent; the file's first wallet has rank 1.
+    case zipf(exponent: Double)
+    /// Always this one, from as many connections as there are: a wallet under attack.
+    case single(index: Int)
+
+    /// Reads `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
+    public init(parsing text: String, place: String = "--pick") throws(PlanProblem) {
+        let parts = text.components(separatedBy: ":")
+        switch (parts[0], parts.count) {
+        case ("uniform", 1):
+            self = .uniform
+        case ("zipf", 2):
+            guard let exponent = CountText.readNumber(parts[1]), exponent > 0, exponent <= 10 else {
+                throw PlanProblem(place: place, "`zipf:` takes an exponent above 0 and at most 10, as `zipf:1.1`")
+            }
+            self = .zipf(exponent: exponent)
+        case ("single", 1):
+            self = .single(index: 0)
+        case ("single", 2):
+            guard let index = CountText.readCount(parts[1]) else {
+                throw PlanProblem(place: place, "`single:` takes a wallet's number in the file, from 0")
+            }
+            self = .single(index: index)
+        case (_, _):
+            throw PlanProblem(place: place, "`\(text)` is not `uniform`, `zipf:1.1` or `single:INDEX`")
+        }
+    }
+
+    /// As ``init(parsing:place:)`` reads it.
+    public var text: String {
+        switch self {
+        case .uniform: "uniform"
+        case .zipf(let exponent): "zipf:\(exponent)"
+        case .single(let index): "single:\(index)"
+        }
+    }
+
+    /// Whether several connections may use one wallet at once.
+    public var sharesWallets: Bool {
+        if case .single = self { return true }
+        return false
+    }
+}
+
+/// Chooses wallets by their place in the file, in constant time and memory whatever their number.
+public struct WalletPicker: Sendable {
+    private enum Kind: Sendable {
+        case uniform(count: Int)
+        case zipf(ZipfDistribution)
+        case single(Int)
+    }
+
+    private let kind: Kind
+
+    /// - Throws: a problem where there is no such wallet.
+    public init(_ pick: Pick, among count: Int) throws(PlanProblem) {
+        guard count > 0 else { throw PlanProblem(place: "--wallets", "there are no wallets in the file") }
+        switch pick {
+        case .uniform: self.kind = .uniform(count: count)
+        case .zipf(let exponent): self.kind = .zipf(ZipfDistribution(count: count, exponent: exponent))
+        case .single(let index):
+            guard index < count else {
+                throw PlanProblem(place: "--pick", "there is no wallet \(index): the file has \(count), from 0")
+            }
+            self.kind = .single(index)
+        }
+    }
+
+    public func next(using generator: inout PlanGenerator) -> Int {
+        switch self.kind {
+        case .uniform(let count): generator.next(below: count)
+        case .zipf(let distribution): distribution.next(using: &generator) - 1
+        case .single(let index): index
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/// The load at each moment of a run, and how much of it has come by then.
+///
+/// A piecewise linear function and its integral, both exact; the warm-up stands before the stages and holds the load
+/// of the first.
+public struct Schedule: Hashable, Sendable {
+    private struct Segment: Hashable, Sendable {
+        var name: String
+        /// Seconds since the run began.
+        var start: Double
+        var length: Double
+        var from: Double
+        var to: Double
+        /// The integral up to `start`.
+        var before: Double
+
+        var end: Double { self.start + self.length }
+        var area: Double { (self.from + self.to) / 2 * self.length }
+
+        func level(at time: Double) -> Double {
+            guard self.length > 0 else { return self.to }
+            return self.from + (self.to - self.from) * (time - self.start) / self.length
+        }
+    }
+
+    private let segments: [Segment]
+    /// What comes before is discarded.
+    public let warmup: Duration
+    /// Of warm-up and stages.
+    public let duration: Duration
+
+    public init(_ stages: Stages, warmup: Duration = .zero) {
+        var segments: [Segment] = []
+        func add(_ name: String, _ duration: Duration, from: Double, to: Double) {
+            let (start, before) = segments.last.map { ($0.end, $0.before + $0.area) } ?? (0, 0)
+            segments.append(
+                Segment(name: name, start: start, length: duration / .seconds(1), from: from, to: to, before: before)
+            )
+        }
+        let first = stages.stages.lazy.compactMap { stage -> Double? in
+            switch stage.shape {
+            case .ramp(let level), .at(let level): level
+            case .hold: nil
+            }
+        }.first
+        if warmup > .zero { add("warm-up", warmup, from: first ?? 0, to: first ?? 0) }
+        var level = 0.0
+        for (number, stage) in stages.stages.enumerated() {
+            let name = stage.name.isEmpty ? "stage \(number + 1)" : stage.name
+            switch stage.shape {
+            case .ramp(let target):
+                add(name, stage.duration, from: level, to: target)
+                level = target
+            case .at(let target):
+                add(name, stage.duration, from: target, to: target)
+                level = target
+            case .hold: add(name, stage.duration, from: level, to: level)
+            }
+        }
+        self.segments = segments
+        self.warmup = max(warmup, .zero)
+        self.duration = self.warmup + stages.duration
+    }
+
+    /// The load at a time since the run began; 0 before and after it.
+    public func level(at time: Duration) -> Double {
+        let seconds = time / .seconds(1)
+        return self.segment(at: seconds)?.level(at: seconds) ?? 0
+    }
+
+    /// The name of the stage at that time; empty after the run.
+    public func name(at time: Duration) -> String { self.segment(at: time / .seconds(1))?.name ?? "" }
+
+    /// The integral of the load over the whole run: of a rate, how many become due.
+    public var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
+
+    /// When the integral reaches `amount`; nil where the run ends before.
+    public func time(of amount: Double) -> Duration? {
+        guard amount >= 0, amount < self.total,
+            let index = self.firstSegment(where: { $0.before + $0.area > amount })
+        else { return nil }
+        let segment = self.segments[index]
+        let rest = amount - segment.before
+        guard rest > 0 else { return .seconds(segment.start) }
+        let slope = segment.length > 0 ? (segment.to - segment.from) / segment.length : 0
+        // The smaller root of slope/2·x² + from·x = rest, in the form that does not cancel.
+        let root = (segment.from * segment.from + 2 * slope * rest).squareRoot()
+        return .seconds(segment.start + min(2 * rest / (segment.from + root), segment.length))
+    }
+
+    private func segment(at time: Double) -> Segment? {
+        guard time >= 0, let index = self.firstSegment(where: { $0.end > time }) else { return nil }
+        return self.segments[index]
+    }
+
+    /// By halving: the conditions that are asked for hold from one segment on.
+    private func firstSegment(where isReached: (Segment) -> Bool) -> Int? {
+        var (low, high) = (0, self.segments.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isReached(self.segments[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low < self.segments.count ? low : nil
+    }
+}

@@ -1,0 +1,31 @@
+/// What was true at the end of an interval, and what it cost; nil where it is not known.
+public struct Gauges: Sendable, Equatable, Codable {
+    /// Open connections, idle ones included.
+    public var connections: Int
+    /// Operations that were sent and not yet answered.
+    public var inFlight: Int
+    /// Operations per second that the plan asked for; nil in a closed loop.
+    public var plannedRate: Double?
+    /// CPU time, in seconds, that the server's process used in this interval.
+    public var serverCPUSeconds: Double?
+    /// The server's resident memory in bytes.
+    public var serverResidentBytes: Int?
+    /// CPU time, in seconds, that this tool used in this interval.
+    public var toolCPUSeconds: Double?
+
+    public init(
+        connections: Int = 0,
+        inFlight: Int = 0,
+        plannedRate: Double? = nil,
+        serverCPUSeconds: Double? = nil,
+        serverResidentBytes: Int? = nil,
+        toolCPUSeconds: Double? = nil
+    ) {
+        self.connections = connections
+        self.inFlight = inFlight
+        self.plannedRate = plannedRate
+        self.serverCPUSeconds = serverCPUSeconds
+        self.serverResidentBytes = serverResidentBytes
+        self.toolCPUSeconds = toolCPUSeconds
+    }
+}

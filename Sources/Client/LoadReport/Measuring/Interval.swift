@@ -1,0 +1,108 @@
+/// What happened in a stretch of a run, usually a second.
+public struct Interval: Sendable, Equatable {
+    /// When it began, since the run's start.
+    public var start: Duration
+    /// When it ended, since the run's start; where the next one begins.
+    public var end: Duration
+    /// Whether it is shown but counts for nothing.
+    public var isWarmup: Bool
+    /// The plan's name for what was going on.
+    public var stage: String?
+    /// What was done, by operation; only those that ended at least once are there.
+    public var operations: [Operation: OperationFigures]
+    /// Operations that were due and could not be sent, because as many as allowed were in flight.
+    public var unsent: Int
+    /// Answers that no correct server gives.
+    public var violations: Violations
+    public var gauges: Gauges
+
+    public init(
+        from start: Duration,
+        to end: Duration,
+        isWarmup: Bool = false,
+        stage: String? = nil,
+        operations: [Operation: OperationFigures] = [:],
+        unsent: Int = 0,
+        violations: Violations = Violations(),
+        gauges: Gauges = Gauges()
+    ) {
+        self.start = start
+        self.end = end
+        self.isWarmup = isWarmup
+        self.stage = stage
+        self.operations = operations
+        self.unsent = unsent
+        self.violations = violations
+        self.gauges = gauges
+    }
+
+    /// The interval's own sums, for a line while the run goes on.
+    public var totals: Totals { Totals(of: [self], includingWarmup: true) }
+}
+
+/// One kind of operation's counts and times.
+public struct OperationFigures: Sendable, Equatable {
+    /// How many ended in each way.
+    public var outcomes: [Outcome: Int]
+    /// How many answers were not those for which the operations were made.
+    public var unexpected: Int
+    /// Times from when each was due; see ``Outcome/isTimed``.
+    public var latency: Latencies
+    /// Times from when each was sent.
+    public var serviceTime: Latencies
+
+    public init(
+        outcomes: [Outcome: Int] = [:],
+        unexpected: Int = 0,
+        latency: Latencies = Latencies(),
+        serviceTime: Latencies = Latencies()
+    ) {
+        self.outcomes = outcomes
+        self.unexpected = unexpected
+        self.latency = latency
+        self.serviceTime = serviceTime
+    }
+
+    /// How many ended, in whatever way.
+    public var count: Int { self.outcomes.values.reduce(0, +) }
+
+    /// How many ended without a verdict.
+    public var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? $1.value : 0) } }
+
+    /// How many got a verdict.
+    public var answered: Int { self.count - self.failures }
+
+    /// Adds another's counts and times.
+    public mutating func add(_ other: OperationFigures) {
+        self.outcomes.merge(other.outcomes, uniquingKeysWith: +)
+        self.unexpected += other.unexpected
+        self.latency.add(other.latency)
+        self.serviceTime.add(other.serviceTime)
+    }
+}
+
+/// Answers that no correct server gives: how many, and the first of them in words.
+public struct Violations: Sendable, Equatable, Codable {
+    /// So many are kept in words; a broken server makes millions.
+    public static let exampleLimit = 20
+
+    public private(set) var count: Int
+    public private(set) var examples: [String]
+
+    public init() {
+        self.count = 0
+        self.examples = []
+    }
+
+    /// Counts one.
+    public mutating func add(_ text: String) {
+        self.count += 1
+        if self.examples.count < Self.exampleLimit { self.examples.append(text) }
+    }
+
+    /// Counts another's.
+    public mutating func add(_ other: Violations) {
+        self.count += other.count
+        self.examples += other.examples.prefix(Self.exampleLimit - self.examples.count)
+    }
+}

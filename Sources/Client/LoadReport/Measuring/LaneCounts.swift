@@ -1,0 +1,98 @@
+internal import Histogram
+
+/// Counts of a lane: arrays by rank, since a dictionary's hash costs more than the rest of a record.
+struct LaneCounts: Sendable {
+    private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
+
+    /// Counts and times one operation.
+    mutating func record(_ sample: Sample) {
+        let rank = sample.operation.rank
+        if self.operations[rank] == nil { self.operations[rank] = OperationCounts() }
+        self.operations[rank]?.record(sample)
+    }
+
+    /// Adds another's counts.
+    mutating func add(_ other: LaneCounts) {
+        for (rank, counts) in other.operations.enumerated() {
+            guard let counts, !counts.isEmpty else { continue }
+            if self.operations[rank] == nil { self.operations[rank] = OperationCounts() }
+            self.operations[rank]?.add(counts)
+        }
+    }
+
+    /// Empties it and keeps its memory.
+    mutating func reset() {
+        for rank in self.operations.indices { self.operations[rank]?.reset() }
+    }
+
+    /// What was counted, without what was not.
+    func figures() -> [Operation: OperationFigures] {
+        var figures: [Operation: OperationFigures] = [:]
+        for operation in Operation.allCases {
+            guard let counts = self.operations[operation.rank], !counts.isEmpty else { continue }
+            figures[operation] = counts.figures()
+        }
+        return figures
+    }
+}
+
+/// Counts of one kind of operation.
+private struct OperationCounts: Sendable {
+    private var answers: [Int] = Array(repeating: 0, count: Outcome.answers.count)
+    private var failures: [String: Int] = [:]
+    private var unexpected = 0
+    private var latency = Latencies.emptyHistogram(of: UInt32.self)
+    private var serviceTime = Latencies.emptyHistogram(of: UInt32.self)
+
+    var isEmpty: Bool { self.failures.isEmpty && !self.answers.contains { $0 != 0 } }
+
+    mutating func record(_ sample: Sample) {
+        if let rank = sample.outcome.rank {
+            self.answers[rank] += 1
+        } else if case .failed(let reason) = sample.outcome {
+            self.failures[reason, default: 0] += 1
+        }
+        if !sample.isExpected { self.unexpected += 1 }
+        guard sample.outcome.isTimed else { return }
+        self.latency.record(sample.latency.microseconds)
+        self.serviceTime.record(sample.serviceTime.microseconds)
+    }
+
+    mutating func add(_ other: OperationCounts) {
+        for rank in self.answers.indices { self.answers[rank] += other.answers[rank] }
+        self.failures.merge(other.failures, uniquingKeysWith: +)
+        self.unexpected += other.unexpected
+        self.latency.add(other.latency)
+        self.serviceTime.add(other.serviceTime)
+    }
+
+    mutating func reset() {
+        for rank in self.answers.indices { self.answers[rank] = 0 }
+        self.failures.removeAll(keepingCapacity: true)
+        self.unexpected = 0
+        self.latency.reset()
+        self.serviceTime.reset()
+    }
+
+    func figures() -> OperationFigures {
+        var outcomes: [Outcome: Int] = [:]
+        for (outcome, count) in zip(Outcome.answers, self.answers) where count != 0 { outcomes[outcome] = count }
+        for (reason, count) in self.failures { outcomes[.failed(reason)] = count }
+        return OperationFigures(
+            outcomes: outcomes,
+            unexpected: self.unexpected,
+            latency: Latencies(self.latency),
+            serviceTime: Latencies(self.serviceTime)
+        )
+    }
+}
+
+extension Duration {
+    /// Whole µs, between 0 and one hour: a clock that went back a little is no reason to trap.
+    fileprivate var microseconds: UInt64 {
+        let (seconds, attoseconds) = self.components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 3600 else { return Latencies.highest }
+        return UInt64(seconds) * 1_000_000 + UInt64(attoseconds) / 1_000_000_000_000
+    }
+}

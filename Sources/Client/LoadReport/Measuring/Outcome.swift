@@ -1,0 +1,88 @@
+/// How one operation ended.
+public enum Outcome: Hashable, Sendable {
+    /// The PIN was right.
+    case valid
+    /// The PIN was wrong.
+    case wrong
+    /// Refused without being judged, for a while.
+    case blocked
+    /// Refused without being judged, for good.
+    case blockedPermanently
+    /// The PIN was changed.
+    case changed
+    /// The wallet was registered.
+    case registered
+    /// No verdict came.
+    ///
+    /// The reason is a stable word or two with colons between them, `refused:rate-limited`, `connect:refused`, `closed`, ``timeout``:
+    /// it is what reports group by.
+    case failed(String)
+
+    /// Nothing was answered within the run's limit of time.
+    public static let timeout = Outcome.failed("timeout")
+
+    /// Those that are answers, in the order of every report.
+    public static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
+
+    /// Whether no verdict came.
+    public var isFailure: Bool { if case .failed = self { true } else { false } }
+
+    /// Whether its time belongs into the distribution.
+    ///
+    /// An answer's does, and a timeout's: leaving out what took longest would flatter the server. A connection that was refused at once
+    /// says nothing about how fast checks are, and would flatter it too; such failures are counted, and a threshold on `errors` sees them.
+    public var isTimed: Bool { !self.isFailure || self == .timeout }
+}
+
+extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
+    private static let failurePrefix = "failed:"
+
+    /// The name in every report: `valid`, `blocked-permanently`, `failed:timeout`.
+    public var rawValue: String {
+        switch self {
+        case .valid: "valid"
+        case .wrong: "wrong"
+        case .blocked: "blocked"
+        case .blockedPermanently: "blocked-permanently"
+        case .changed: "changed"
+        case .registered: "registered"
+        case .failed(let reason): Self.failurePrefix + reason
+        }
+    }
+
+    /// Nil for a word that names no outcome.
+    public init?(rawValue: String) {
+        if let answer = Self.answers.first(where: { $0.rawValue == rawValue }) {
+            self = answer
+        } else if rawValue.hasPrefix(Self.failurePrefix) {
+            self = .failed(String(rawValue.dropFirst(Self.failurePrefix.count)))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Outcome: Comparable {
+    /// Answers in the order of ``answers``, then failures by their reason.
+    public static func < (left: Self, right: Self) -> Bool {
+        switch (left.rank, right.rank) {
+        case (nil, nil): left.rawValue < right.rawValue
+        case (nil, _): false
+        case (_, nil): true
+        case (let left?, let right?): left < right
+        }
+    }
+
+    /// The place in ``answers``; nil for a failure.
+    var rank: Int? {
+        switch self {
+        case .valid: 0
+        case .wrong: 1
+        case .blocked: 2
+        case .blockedPermanently: 3
+        case .changed: 4
+        case .registered: 5
+        case .failed: nil
+        }
+    }
+}

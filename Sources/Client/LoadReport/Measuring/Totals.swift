@@ -1,0 +1,85 @@
+/// Sums over intervals: what thresholds look at, while a run goes on and after it.
+public struct Totals: Sendable, Equatable {
+    /// How long was measured, the warm-up not included.
+    public private(set) var duration: Duration = .zero
+    /// What was done, by operation.
+    public private(set) var operations: [Operation: OperationFigures] = [:]
+    /// Operations that were due and could not be sent.
+    public private(set) var unsent = 0
+    /// Answers that no correct server gives; those of the warm-up count as well.
+    public private(set) var violations = Violations()
+    /// CPU time of the server's process, in seconds; nil where it was never known.
+    public private(set) var serverCPUSeconds: Double?
+    /// The most memory that the server's process had; nil where it was never known.
+    public private(set) var serverPeakResidentBytes: Int?
+    /// CPU time of this tool, in seconds; nil where it was never known.
+    public private(set) var toolCPUSeconds: Double?
+    /// The most connections that were open at the end of an interval.
+    public private(set) var peakConnections = 0
+    /// The operations of those intervals in which the server's CPU time is known.
+    private var operationsWithServerCPU = 0
+
+    /// Nothing yet.
+    public init() {}
+
+    /// - Parameter includesWarmup: Whether intervals of the warm-up count as all others do.
+    public init(of intervals: some Sequence<Interval>, includingWarmup includesWarmup: Bool = false) {
+        for interval in intervals { self.add(interval, includingWarmup: includesWarmup) }
+    }
+
+    /// Adds one; of the warm-up only the violations count, since no correct server gives them at any time.
+    public mutating func add(_ interval: Interval, includingWarmup includesWarmup: Bool = false) {
+        self.violations.add(interval.violations)
+        guard includesWarmup || !interval.isWarmup else { return }
+        self.duration += interval.end - interval.start
+        for (operation, figures) in interval.operations {
+            self.operations[operation, default: OperationFigures()].add(figures)
+        }
+        self.unsent += interval.unsent
+        self.peakConnections = max(self.peakConnections, interval.gauges.connections)
+        if let seconds = interval.gauges.serverCPUSeconds {
+            self.serverCPUSeconds = (self.serverCPUSeconds ?? 0) + seconds
+            self.operationsWithServerCPU += interval.operations.values.reduce(0) { $0 + $1.count }
+        }
+        if let bytes = interval.gauges.serverResidentBytes {
+            self.serverPeakResidentBytes = max(self.serverPeakResidentBytes ?? 0, bytes)
+        }
+        if let seconds = interval.gauges.toolCPUSeconds {
+            self.toolCPUSeconds = (self.toolCPUSeconds ?? 0) + seconds
+        }
+    }
+
+    /// The sums of one kind of operation, or of all kinds.
+    public func figures(of operation: Operation? = nil) -> OperationFigures {
+        if let operation { return self.operations[operation] ?? OperationFigures() }
+        return self.operations.values.reduce(into: OperationFigures()) { $0.add($1) }
+    }
+
+    /// Operations that ended, in whatever way.
+    public var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
+
+    /// Operations that ended with a verdict.
+    public var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
+
+    /// Verdicts per second; nil while no time has passed.
+    public var rate: Double? { self.perSecond(self.answered) }
+
+    /// The server's CPU time for one operation in µs; nil where it is not known.
+    public var serverCPUMicrosecondsPerOperation: Double? {
+        guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
+        return seconds * 1_000_000 / Double(self.operationsWithServerCPU)
+    }
+
+    /// So many a second of the measured time; nil while no time has passed.
+    func perSecond(_ count: Int) -> Double? {
+        self.duration > .zero ? Double(count) / self.duration.inSeconds : nil
+    }
+}
+
+extension Duration {
+    /// Seconds with a fraction.
+    var inSeconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// Where a figure stands on an axis, and which figures are written beside it.
+struct Scale {
+    let lower: Double
+    let upper: Double
+    let isLogarithmic: Bool
+    let ticks: [Double]
+
+    /// The place on the axis, 0 at its beginning and 1 at its end.
+    func place(of value: Double) -> Double {
+        let place =
+            if self.isLogarithmic {
+                (log10(max(value, self.lower)) - log10(self.lower)) / (log10(self.upper) - log10(self.lower))
+            } else {
+                (value - self.lower) / (self.upper - self.lower)
+            }
+        return min(max(place, 0), 1)
+    }
+
+    /// From 0 to a round figure, with at most five steps.
+    static func linear(upTo highest: Double) -> Scale {
+        let highest = highest > 0 ? highest : 1
+        let magnitude = pow(10, (log10(highest / 5)).rounded(.down))
+        let step = [1, 2, 2.5, 5, 10].map { $0 * magnitude }.first { highest / $0 <= 5.000_001 } ?? 10 * magnitude
+        let steps = Int((highest / step - 1e-9).rounded(.up))
+        return Scale(
+            lower: 0,
+            upper: Double(max(steps, 1)) * step,
+            isLogarithmic: false,
+            ticks: (0...max(steps, 1)).map { Double($0) * step }
+        )
+    }
+
+    /// From a power of ten to the next 1, 2 or 5 beyond the highest.
+    static func logarithmic(from lowest: Double, to highest: Double) -> Scale {
+        let lowest = max(lowest, 1)
+        let lower = pow(10, log10(lowest).rounded(.down))
+        let wanted = max(highest, lowest * 1.01)
+        var candidates: [Double] = []
+        for exponent in 0...12 {
+            candidates += [1.0, 2, 5].map { $0 * lower * pow(10, Double(exponent)) }
+        }
+        let upper = candidates.first { $0 >= wanted && $0 > lower } ?? wanted
+        let inside = candidates.filter { $0 <= upper * 1.000_001 }
+        let decades = inside.filter { Self.isPowerOfTen($0) }
+        return Scale(lower: lower, upper: upper, isLogarithmic: true, ticks: inside.count <= 7 ? inside : decades)
+    }
+
+    private static func isPowerOfTen(_ value: Double) -> Bool {
+        let exponent = log10(value)
+        return (exponent - exponent.rounded()).magnitude < 1e-6
+    }
+
+    /// Time in seconds, from 0 on, in steps that a clock has.
+    static func time(from start: Double, to end: Double) -> Scale {
+        let steps: [Double] = [
+            1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400,
+        ]
+        let end = end > start ? end : start + 1
+        let step = steps.first { (end - start) / $0 <= 6 } ?? (end - start) / 5
+        let first = (start / step).rounded(.up) * step
+        return Scale(
+            lower: start,
+            upper: end,
+            isLogarithmic: false,
+            ticks: Array(stride(from: first, through: end + 1e-9, by: step))
+        )
+    }
+
+    /// `40 s`, `1:30`, `5 min`, `2 h`, by what the run's length makes readable.
+    static func timeText(_ seconds: Double, of scale: Scale) -> String {
+        let whole = Int(seconds.rounded())
+        if scale.upper <= 120 { return whole == 0 ? "0" : "\(whole) s" }
+        if whole == 0 { return "0" }
+        if whole.isMultiple(of: 3600) { return "\(whole / 3600) h" }
+        if whole.isMultiple(of: 60), whole < 3600 { return "\(whole / 60) min" }
+        let minutes = (whole % 3600) / 60
+        if whole >= 3600 { return "\(whole / 3600):\(Self.twoDigits(minutes)) h" }
+        return "\(minutes):\(Self.twoDigits(whole % 60))"
+    }
+
+    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

@@ -1,0 +1,171 @@
+/// A whole run: what it was, what it measured and what was asked of it; every report is made from this.
+public struct RunResult: Sendable, Equatable {
+    /// What the fields of the JSON mean; a reader refuses a newer one.
+    public static let schemaVersion = 1
+
+    public var setting: RunSetting
+    /// In the order of time, the warm-up's marked.
+    public var intervals: [Interval] {
+        didSet { self.totals = Totals(of: self.intervals) }
+    }
+    /// Sums of ``intervals``.
+    public private(set) var totals: Totals
+    /// What was asked of the run, and whether it was so.
+    public var thresholds: [ThresholdResult]
+    /// Why it ended.
+    public var end: RunEnd
+    /// What happened at a moment: a stage began, the server was killed.
+    public var markers: [Marker]
+    /// Tables of what only some runs have, an attack for instance.
+    public var sections: [ReportSection]
+    /// Sentences that a reader must know in order to trust the figures: the tool itself was short of CPU, for instance.
+    public var notes: [String]
+
+    public init(
+        setting: RunSetting,
+        intervals: [Interval],
+        thresholds: [Threshold] = [],
+        end: RunEnd,
+        markers: [Marker] = [],
+        sections: [ReportSection] = [],
+        notes: [String] = []
+    ) {
+        let totals = Totals(of: intervals)
+        self.setting = setting
+        self.intervals = intervals
+        self.totals = totals
+        self.thresholds = thresholds.map { ThresholdResult($0, of: totals) }
+        self.end = end
+        self.markers = markers
+        self.sections = sections
+        self.notes = notes
+    }
+
+    /// Those that count.
+    public var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
+
+    /// Whether every threshold held, no section reports a failure, no impossible answer came, and the server was there to the end.
+    public var isSuccess: Bool {
+        self.end != .lost && self.thresholds.allSatisfy { $0.verdict == .met } && self.totals.violations.count == 0
+            && !self.sections.contains { $0.verdict == .failed }
+    }
+
+    /// The process's exit code as field testers know it.
+    public var exitCode: Int32 {
+        if !self.isSuccess { return 99 }
+        return self.end == .interrupted ? 130 : 0
+    }
+}
+
+/// What was run, where and against what.
+public struct RunSetting: Sendable, Equatable, Codable {
+    /// The words of the command line, the program's name first.
+    public var command: [String]
+    /// When it began, in ms since 1970.
+    public var startMilliseconds: Int64
+    /// From which every random choice follows.
+    public var seed: UInt64
+    /// Where the load went: host and port.
+    public var target: String
+    /// What the server says of itself, with its git id; nil where it is not known.
+    public var serverBuild: String?
+    /// This tool's version, with its git id.
+    public var toolBuild: String
+    /// Libraries whose version matters, libssl above all.
+    public var libraries: [String: String]
+    /// The plan, one `name: value` for each choice, in the order in which it is told.
+    public var plan: [PlanEntry]
+    public var machine: Machine
+
+    public init(
+        command: [String],
+        startMilliseconds: Int64,
+        seed: UInt64,
+        target: String,
+        serverBuild: String? = nil,
+        toolBuild: String,
+        libraries: [String: String] = [:],
+        plan: [PlanEntry],
+        machine: Machine
+    ) {
+        self.command = command
+        self.startMilliseconds = startMilliseconds
+        self.seed = seed
+        self.target = target
+        self.serverBuild = serverBuild
+        self.toolBuild = toolBuild
+        self.libraries = libraries
+        self.plan = plan
+        self.machine = machine
+    }
+}
+
+/// One choice of a plan, as people read it and as `compare` finds what differs.
+public struct PlanEntry: Sendable, Equatable, Codable {
+    public let name: String
+    public let value: String
+
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// Why a run ended.
+public enum RunEnd: String, Sendable, Equatable, Codable {
+    /// All of the plan was done.
+    case completed
+    /// A person ended it; the report holds what was measured until then.
+    case interrupted
+    /// A threshold failed, and the run was told to end then.
+    case aborted
+    /// The server could not be reached any more.
+    case lost
+}
+
+/// A moment worth a line in a plot.
+public struct Marker: Sendable, Equatable {
+    /// Since the run's start.
+    public let at: Duration
+    public let text: String
+
+    public init(at: Duration, _ text: String) {
+        self.at = at
+        self.text = text
+    }
+}
+
+/// A table of its own in every report that people read.
+public struct ReportSection: Sendable, Equatable, Codable {
+    /// What a section says of the run.
+    public enum Verdict: String, Sendable, Codable {
+        /// What was to hold, held.
+        case passed
+        /// It did not, and the run fails.
+        case failed
+        /// There was nothing to hold.
+        case neutral
+    }
+
+    public let title: String
+    /// A sentence below the title; empty for none.
+    public let summary: String
+    public let columns: [String]
+    /// As many texts in each as there are columns.
+    public let rows: [[String]]
+    public let verdict: Verdict
+
+    public init(
+        title: String,
+        summary: String = "",
+        columns: [String],
+        rows: [[String]],
+        verdict: Verdict = .neutral
+    ) {
+        self.title = title
+        self.summary = summary
+        self.columns = columns
+        self.rows = rows
+        self.verdict = verdict
+    }
+}

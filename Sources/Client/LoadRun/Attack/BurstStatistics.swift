@@ -1,0 +1,141 @@
+internal import Foundation
+internal import LoadReport
+
+/// What bursts say of a server: how often the right guess got in, and how often it may.
+public struct BurstStatistics: Hashable, Sendable {
+    public let size: Int
+    /// Guesses that one round allows.
+    public let attempts: Int
+    /// Bursts all of whose guesses were answered.
+    public private(set) var bursts = 0
+    /// Those in which the right guess got in.
+    public private(set) var timesIn = 0
+    /// Bursts in which an answer was missing.
+    public private(set) var incomplete = 0
+    /// Judged guesses of each complete burst.
+    private var judged: [Int] = []
+    private var spreads: [Duration] = []
+    private var together: [Double] = []
+
+    /// Fewer than one in a thousand honest servers let the right guess in so often.
+    public static let suspicion = 0.001
+
+    public init(size: Int, attempts: Int) {
+        self.size = size
+        self.attempts = attempts
+    }
+
+    /// The share of bursts in which an atomic limit lets a right guess in that stands at a random place.
+    ///
+    /// Before it only wrong ones are counted, so it is judged exactly where it is among the first of the round.
+    public var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
+
+    public var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
+
+    /// Guesses judged in one burst at most: all but one before the right one, itself, and a round after it.
+    public var mostAllowed: Int { min(self.size, 2 * self.attempts) }
+
+    /// Wilson's interval, 95 %.
+    public var interval: ClosedRange<Double> {
+        guard self.bursts > 0 else { return 0...1 }
+        let (count, z) = (Double(self.bursts), 1.959_964)
+        let middle = (self.share + z * z / (2 * count)) / (1 + z * z / count)
+        let half =
+            z / (1 + z * z / count)
+            * (self.share * (1 - self.share) / count + z * z / (4 * count * count)).squareRoot()
+        return max(0, middle - half)...min(1, middle + half)
+    }
+
+    /// How probable so many or more are where no more is let in than the bound.
+    public var probability: Double {
+        guard self.timesIn > 0, self.bound < 1 else { return 1 }
+        let (count, bound) = (self.bursts, self.bound)
+        var sum = 0.0
+        for times in self.timesIn...count {
+            let ways = lgamma(Double(count) + 1) - lgamma(Double(times) + 1) - lgamma(Double(count - times) + 1)
+            sum += exp(ways + Double(times) * log(bound) + Double(count - times) * log(1 - bound))
+        }
+        return min(1, sum)
+    }
+
+    /// Whether the server lets in more than the policy allows.
+    public var isExcessive: Bool {
+        self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
+    }
+
+    mutating func add(_ result: BurstResult) {
+        guard result.failed == 0 else {
+            self.incomplete += 1
+            return
+        }
+        self.add(isRightIn: result.isRightIn, judged: result.judged)
+        self.spreads.append(result.spread)
+        self.together.append(Double(result.wroteBeforeAnswer) / Double(max(1, result.wrote)))
+    }
+
+    /// Counts one burst.
+    mutating func add(isRightIn: Bool, judged: Int) {
+        self.bursts += 1
+        if isRightIn { self.timesIn += 1 }
+        self.judged.append(judged)
+    }
+}
+
+extension BurstStatistics {
+    /// The table of a report.
+    func section(_ plan: BurstPlan) -> ReportSection {
+        let mean = self.judged.isEmpty ? 0 : Double(self.judged.reduce(0, +)) / Double(self.judged.count)
+        var rows = [
+            ["guesses at once", "\(self.size) over \(plan.connections) connections"],
+            ["bursts", "\(self.bursts)" + (self.incomplete > 0 ? ", and \(self.incomplete) with lost answers" : "")],
+            ["the right guess got in", "\(self.timesIn) times, \(Self.percent(self.share))"],
+            [
+                "95 % interval",
+                "\(Self.percent(self.interval.lowerBound)) to \(Self.percent(self.interval.upperBound))",
+            ],
+            ["the policy allows", "\(self.attempts) of \(self.size), \(Self.percent(self.bound))"],
+            ["probability of so many if it allows no more", Self.plain(self.probability)],
+            [
+                "guesses judged in a burst",
+                "\(self.judged.min() ?? 0) to \(self.judged.max() ?? 0), on average \(Self.plain(mean)); at most "
+                    + "\(self.mostAllowed) are allowed, with the right one among them",
+            ],
+        ]
+        if let spread = Self.median(self.spreads), let together = Self.median(self.together) {
+            rows.append(["from the first write to the last, median", "\(spread.microseconds) µs"])
+            rows.append(["connections that wrote before the first answer, median", Self.percent(together)])
+        }
+        return ReportSection(
+            title: "Bursts of guesses",
+            summary: self.sentence,
+            columns: ["what", "measured"],
+            rows: rows,
+            verdict: self.bursts == 0 ? .neutral : self.isExcessive ? .failed : .passed
+        )
+    }
+
+    /// The verdict in a sentence.
+    public var sentence: String {
+        let measured =
+            "the right guess got in \(self.timesIn) times in \(self.bursts) bursts (\(Self.percent(self.share)))"
+        let allowed = "the policy allows \(Self.percent(self.bound))"
+        if self.bursts == 0 { return "no burst was answered in full" }
+        if self.isExcessive { return "MORE THAN ALLOWED: \(measured); \(allowed)" }
+        return "no more than allowed: \(measured); \(allowed)"
+    }
+
+    private static func median<Value: Comparable>(_ values: [Value]) -> Value? {
+        values.isEmpty ? nil : values.sorted()[values.count / 2]
+    }
+
+    private static func percent(_ share: Double) -> String { "\(self.plain(share * 100)) %" }
+
+    private static func plain(_ number: Double) -> String {
+        let places = number >= 0.1 || number == 0 ? 1 : 6
+        return String(format: "%.\(places)f", number)
+    }
+}
+
+extension Duration {
+    fileprivate var microseconds: Int { Int(self / .microseconds(1)) }
+}

@@ -1,0 +1,60 @@
+internal import LoadReport
+internal import Synchronization
+
+/// What became of one burst.
+struct BurstResult: Sendable {
+    /// Whether the right guess was called valid.
+    var isRightIn = false
+    /// Guesses that were judged, the right one included.
+    var judged = 0
+    /// Guesses without a verdict; the burst is then no sample of anything.
+    var failed = 0
+    /// Between the first connection's write and the last one's.
+    var spread = Duration.zero
+    /// Connections that had written before the first answer came.
+    var wroteBeforeAnswer = 0
+    /// Connections that wrote.
+    var wrote = 0
+}
+
+/// Counts one burst while its answers come.
+final class BurstTally: Sendable {
+    private struct State {
+        var result = BurstResult()
+        var start = Duration.zero
+        var firstWrite: Duration?
+        var hasAnswer = false
+    }
+
+    private let state = Mutex(State())
+
+    /// When the gate was opened.
+    var start: Duration { self.state.withLock(\.start) }
+    var result: BurstResult { self.state.withLock(\.result) }
+
+    func begin(at time: Duration) { self.state.withLock { $0.start = time } }
+
+    func wrote(at time: Duration) {
+        self.state.withLock { state in
+            let first = state.firstWrite ?? time
+            state.firstWrite = min(first, time)
+            state.result.spread = max(state.result.spread, time - first)
+            state.result.wrote += 1
+            if !state.hasAnswer { state.result.wroteBeforeAnswer += 1 }
+        }
+    }
+
+    func answered(_ outcome: Outcome, isRight: Bool, at time: Duration) {
+        self.state.withLock { state in
+            state.hasAnswer = true
+            switch outcome {
+            case .valid:
+                state.result.judged += 1
+                if isRight { state.result.isRightIn = true }
+            case .wrong: state.result.judged += 1
+            case .blocked, .blockedPermanently: break
+            case .changed, .registered, .failed: state.result.failed += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+public import LoadFleet
+public import LoadPlan
+public import LoadReport
+internal import Synchronization
+internal import Vocabulary
+
+/// One run: what was planned, done to a server with a fleet's wallets.
+public struct LoadRun: Sendable {
+    /// What a run watches beside its load.
+    public struct Options: Sendable {
+        public var thresholds: [Threshold] = []
+        /// Ends the run when a threshold cannot hold any more, or has not for some seconds.
+        public var abortsOnFail = false
+        /// The server's process on this machine; nil where it is not known.
+        public var serverPID: Int32?
+        /// What happens beside the load, from its start to its end: each is cancelled then.
+        public var companions: [@Sendable (RunEvents) async -> Void] = []
+
+        public init() {}
+    }
+
+    let plan: LoadPlan
+    let fleet: Fleet
+    let target: Target
+    let options: Options
+    let events: RunEvents
+
+    /// - Parameter events: where the run is told of what happens to it, and where it is ended.
+    public init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
+        self.plan = plan
+        self.fleet = fleet
+        self.target = target
+        self.options = options
+        self.events = events
+    }
+
+    /// Runs to the end of the plan, or until it is ended earlier; what was measured until then is returned.
+    ///
+    /// - Parameter hear: called about once a second, and while sessions are opened.
+    public func run(hear: @escaping @Sendable (RunProgress) -> Void) async throws(RunError) -> MeasuredRun {
+        try self.check()
+        let terms = try await Preparation.terms(of: self.fleet, at: self.target, self.plan)
+        let context = try RunContext(self.plan, self.fleet, at: self.target, terms: terms, events: self.events)
+        let preparation = Preparation(run: context, clock: RunClock(wall: self.target.clock.now()))
+        let wanted = self.plan.connectionUse == .warm ? context.usersWanted(at: .zero) : 0
+        let all = wanted + self.plan.idleConnections
+        let opened = try await preparation.open(wanted, first: 0) { hear(.opening($0, of: all)) }
+        let idle: [OpenedSession]
+        do throws(RunError) {
+            idle = try await preparation.open(self.plan.idleConnections, first: wanted) {
+                hear(.opening(wanted + $0, of: all))
+            }
+        } catch {
+            for session in opened { try? session.close(in: context, clock: preparation.clock) }
+            throw error
+        }
+        let clock = preparation.clock.restarted()
+        self.events.begin(clock)
+        if let pid = self.options.serverPID { self.events.serverStarted(pid: pid) }
+        let monitor = Monitor(context, clock: clock, options: self.options, idle: idle, hear: hear)
+        let intervals = await self.drive(context, clock, opened, monitor)
+        return try self.finish(context, clock, idle, intervals)
+    }
+
+    private func check() throws(RunError) {
+        var problems = self.plan.problems
+        if !self.plan.pick.sharesWallets, self.fleet.count < self.plan.peakConnections {
+            problems.append(Preparation.tooFewWallets(self.fleet.count))
+        }
+        guard problems.isEmpty else { throw .plan(PlanError(problems)) }
+        do throws(PlanProblem) { try Reach.prepare(for: self.plan) } catch { throw .plan(PlanError([error])) }
+    }
+
+    private enum Part {
+        case users
+        case monitor([Interval])
+        case companion
+    }
+
+    /// The load, its monitor and its companions, until the load has ended.
+    private func drive(
+        _ context: RunContext,
+        _ clock: RunClock,
+        _ opened: [OpenedSession],
+        _ monitor: Monitor
+    ) async -> [Interval] {
+        await withTaskGroup(of: Part.self) { group in
+            group.addTask {
+                await Users(context, clock: clock).run(starting: opened)
+                return .users
+            }
+            group.addTask { .monitor(await monitor.run()) }
+            for companion in self.options.companions {
+                group.addTask {
+                    await companion(self.events)
+                    return .companion
+                }
+            }
+            var intervals: [Interval] = []
+            for await part in group {
+                switch part {
+                case .users: group.cancelAll()
+                case .monitor(let taken): intervals = taken
+                case .companion: break
+                }
+            }
+            return intervals
+        }
+    }
+
+    private func finish(
+        _ context: RunContext,
+        _ clock: RunClock,
+        _ idle: [OpenedSession],
+        _ intervals: [Interval]
+    ) throws(RunError) -> MeasuredRun {
+        for session in idle { try? session.close(in: context, clock: clock) }
+        do throws(FleetError) {
+            let forgotten = try context.ledger.closeAll(at: clock.wall(at: clock.now))
+            if forgotten > 0 {
+                self.events.note("\(forgotten) times more was on its way for one wallet than the judge could follow")
+            }
+            try self.fleet.flush()
+        } catch {
+            throw .fleet(error)
+        }
+        if let failure = self.events.failure { throw failure }
+        context.noteUses()
+        let told = self.events.told
+        return MeasuredRun(
+            start: clock.wall(at: .zero),
+            intervals: intervals,
+            end: self.events.endReason ?? .completed,
+            markers: told.markers,
+            sections: told.sections,
+            notes: told.notes
+        )
+    }
+}
+
+extension RunContext {
+    /// How many users the plan wants at a time.
+    func usersWanted(at time: Duration) -> Int {
+        guard !self.plan.isOpen else { return self.plan.openConnections }
+        return Int(self.schedule.level(at: time).rounded())
+    }
+
+    /// What a reader of the figures must know of how they came about.
+    func noteUses() {
+        let spared = self.gauges.spared.load(ordering: .relaxed)
+        if spared > 0 {
+            self.events.note(
+                "\(spared) wrong PINs gave way to right ones, so that no wallet had more than \(self.wrongLimit) in a row"
+            )
+        }
+        if self.plan.connectionUse == .resumed {
+            self.events.note("\(self.gauges.resumed.load(ordering: .relaxed)) connections were resumed with a ticket")
+        }
+    }
+}

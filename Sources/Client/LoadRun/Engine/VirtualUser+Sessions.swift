@@ -1,0 +1,88 @@
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import Synchronization
+internal import Transport
+internal import Vocabulary
+
+extension VirtualUser {
+    /// Opens a session for a wallet that nobody uses; what goes wrong is recorded as this action's end.
+    func open(_ action: Action, due: Duration?, began: Duration) async {
+        do throws(FleetFailure) {
+            self.opened = try await OpenedSession.open(
+                self.number,
+                in: self.run,
+                clock: self.clock,
+                using: &self.generator
+            )
+            self.checksDone = 0
+            if let opened = self.opened {
+                if opened.session.isResumed { self.run.gauges.resumed.add(1, ordering: .relaxed) }
+            } else {
+                self.run.events.note("more connections than wallets that are free: some had to wait for one")
+                await self.recover()
+            }
+        } catch {
+            guard let outcome = self.outcome(of: error) else { return }
+            let ended = self.clock.now
+            self.lane.record(
+                Sample(
+                    action == .changePIN ? .changePIN : .unlock,
+                    outcome,
+                    latency: ended - (due ?? began),
+                    serviceTime: ended - began,
+                    isExpected: false
+                )
+            )
+            await self.recover()
+        }
+    }
+
+    func leave() {
+        guard let opened = self.opened else { return }
+        self.opened = nil
+        do throws(FleetFailure) {
+            try opened.close(in: self.run, clock: self.clock)
+        } catch {
+            _ = self.outcome(of: error)
+        }
+    }
+
+    func register(due: Duration?) async {
+        guard let registrar = self.run.registrar else { return }
+        let began = self.clock.now
+        let outcome: Outcome
+        do throws(FleetFailure) {
+            try await self.registerNew(by: registrar)
+            outcome = .registered
+        } catch {
+            guard let failed = self.outcome(of: error) else { return }
+            outcome = failed
+        }
+        let ended = self.clock.now
+        self.lane.record(
+            Sample(
+                .register,
+                outcome,
+                latency: ended - (due ?? began),
+                serviceTime: ended - began,
+                isExpected: outcome == .registered
+            )
+        )
+        if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
+    }
+
+    /// A wallet of which nothing is kept: it is the server's work that counts.
+    private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
+        let timeout = self.run.plan.timeout
+        let connection = try await self.run.target.connect(
+            tls: self.run.tls(of: self.number),
+            timeout: timeout,
+            from: self.run.source(of: self.number)
+        )
+        defer { connection.close() }
+        try await Registrar.greet(connection, timeout: timeout)
+        let platform: Platform = self.generator.next(below: 10) < 3 ? .iOS : .android
+        _ = try await registrar.register(platform, on: connection, timeout: timeout)
+    }
+}

@@ -1,0 +1,216 @@
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import Secrets
+internal import Synchronization
+internal import Transport
+internal import VerdictOracle
+internal import Vocabulary
+internal import Wire
+
+/// One connection's worth of load: does one thing after the other until the plan wants it no more.
+///
+/// While a session is open it runs on the connection's own event loop, so that a check costs no change of thread: the
+/// tool shares the machine with the server.
+final class VirtualUser {
+    let number: Int
+    let run: RunContext
+    let clock: RunClock
+    let lane: Lane
+    var generator: PlanGenerator
+    var opened: OpenedSession?
+    var checksDone = 0
+    private var wrongVariant: UInt32 = 0
+    var backoff = Backoff()
+
+    /// - Parameter opened: a session that was made ready before the start.
+    init(_ number: Int, in run: RunContext, clock: RunClock, opened: OpenedSession?) {
+        self.number = number
+        self.run = run
+        self.clock = clock
+        self.lane = run.lane(of: number)
+        self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number))
+        self.opened = opened
+    }
+
+    /// Works until the plan, the schedule or the run has no more for it.
+    func work() async {
+        while self.run.gauges.wants(self.number) {
+            let isDone: Bool
+            if let opened = self.opened {
+                isDone = await withTaskExecutorPreference(opened.session.connection.executor) {
+                    await self.serve(on: opened.session.connection)
+                }
+            } else {
+                isDone = await self.serve(on: nil)
+            }
+            if isDone { break }
+        }
+        self.leave()
+    }
+
+    /// Does one thing after the other while the session stays the same; true when there is nothing more to do.
+    private func serve(on connection: ClientConnection?) async -> Bool {
+        let hadSession = self.opened != nil
+        repeat {
+            guard self.run.gauges.wants(self.number) else { return true }
+            if let queue = self.run.queue {
+                guard let turn = queue.take(at: self.clock.now) else { return true }
+                await self.wait(until: turn.due, on: connection)
+                guard !self.run.gauges.isStopping else { return true }
+                guard queue.admit(turn) else { continue }
+                await self.operate(due: turn.due)
+                queue.finish()
+            } else {
+                let think = self.run.plan.think.draw(using: &self.generator)
+                if think > .zero { await self.wait(until: self.clock.now + think, on: connection) }
+                guard self.run.gauges.wants(self.number) else { return true }
+                await self.operate(due: nil)
+            }
+        } while hadSession == (self.opened != nil)
+        return false
+    }
+
+    /// On a timer of the connection's own event loop where there is one: no other thread wakes for it.
+    private func wait(until time: Duration, on connection: ClientConnection?) async {
+        while !self.run.gauges.isStopping {
+            let now = self.clock.now
+            guard now < time else { return }
+            let pause = min(time - now, Self.longestPause)
+            if let connection { await connection.pause(for: pause) } else { await self.clock.sleep(until: now + pause) }
+        }
+    }
+
+    /// After which a user that waits looks whether the run goes on.
+    private static let longestPause: Duration = .milliseconds(250)
+
+    // MARK: One thing
+
+    private func operate(due: Duration?) async {
+        var action = self.run.plan.mix.draw(using: &self.generator)
+        if action == .register { return await self.register(due: due) }
+        let began = self.clock.now
+        if let opened = self.opened, self.clock.start + began > opened.expires { self.leave() }
+        let isNew = self.opened == nil
+        if isNew { await self.open(action, due: due, began: began) }
+        guard let opened = self.opened else { return }
+        if action == .wrong, !opened.wallet.allowsWrong(atMost: self.run.wrongLimit) {
+            action = .right
+            self.run.gauges.spared.add(1, ordering: .relaxed)
+        }
+        let operation: Operation = action == .changePIN ? .changePIN : isNew ? .unlock : .check
+        let (prepared, message) = self.prepare(action, opened.session)
+        let sent = self.clock.now
+        let id = opened.wallet.sends(message, at: self.clock.wall(at: sent))
+        self.run.gauges.inFlight.add(1, ordering: .relaxed)
+        let result: Result<InstructResult, FleetFailure>
+        do throws(FleetFailure) {
+            result = .success(try await opened.session.send(prepared))
+        } catch {
+            result = .failure(error)
+        }
+        let ended = self.clock.now
+        self.run.gauges.inFlight.subtract(1, ordering: .relaxed)
+        let start = isNew ? began : sent
+        let outcome = self.judge(result, action, opened, id, at: ended)
+        guard let outcome else { return self.leave() }
+        self.lane.record(
+            Sample(
+                operation,
+                outcome,
+                latency: ended - (due ?? start),
+                serviceTime: ended - start,
+                isExpected: self.isExpected(outcome, of: action)
+            )
+        )
+        await self.goOn(after: outcome)
+    }
+
+    private func prepare(_ action: Action, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
+        let attempt = AttemptID.random(using: &self.generator)
+        let generation = Int(session.generation)
+        switch action {
+        case .wrong:
+            // In turn: a server that has decoded the last one's key decodes the next one's.
+            self.wrongVariant = (self.wrongVariant + 1) % 3
+            return (
+                session.prepareCheck(.wrong(self.wrongVariant), attemptID: attempt),
+                .check(isRight: false, generation: generation)
+            )
+        case .changePIN:
+            return (
+                session.prepareChange(attemptID: attempt),
+                .change(isRight: true, generation: generation, to: generation + 1)
+            )
+        case .right, .register:
+            return (session.prepareCheck(.right, attemptID: attempt), .check(isRight: true, generation: generation))
+        }
+    }
+
+    /// Holds the answer against what is possible; nil where the run itself took the answer away.
+    private func judge(
+        _ result: Result<InstructResult, FleetFailure>,
+        _ action: Action,
+        _ opened: OpenedSession,
+        _ id: Int,
+        at ended: Duration
+    ) -> Outcome? {
+        switch result {
+        case .success(let answer):
+            guard let verdict = answer.verdict else {
+                self.run.violated(.answerToAnotherQuestion, opened.wallet.wallet, at: ended)
+                opened.wallet.loses(id, isWrong: action == .wrong, at: self.clock.wall(at: ended))
+                return answer.outcome
+            }
+            let violation = opened.wallet.answers(.verdict(verdict), to: id, at: self.clock.wall(at: ended))
+            if let violation { self.run.violated(violation, opened.wallet.wallet, at: ended) }
+            return answer.outcome
+        case .failure(let failure):
+            self.run.judge(
+                failure,
+                of: opened.wallet,
+                id,
+                isWrong: action == .wrong,
+                generation: opened.session.generation,
+                at: ended,
+                clock: self.clock
+            )
+            return self.outcome(of: failure)
+        }
+    }
+
+    func outcome(of failure: FleetFailure) -> Outcome? {
+        if case .fleet(let error) = failure { self.run.events.end(.aborted, failure: .fleet(error)) }
+        return failure == .call(.cancelled) ? nil : .failed(failure.reason)
+    }
+
+    /// Whether the answer is the one for which this was sent.
+    private func isExpected(_ outcome: Outcome, of action: Action) -> Bool {
+        switch action {
+        case .right: outcome == .valid
+        case .changePIN: outcome == .changed
+        case .register: outcome == .registered
+        // Whoever attacks a single wallet expects its blocks.
+        case .wrong:
+            outcome == .wrong || (self.run.sharesWallets && (outcome == .blocked || outcome == .blockedPermanently))
+        }
+    }
+
+    /// Stays with the session, moves on, or waits after a failure.
+    private func goOn(after outcome: Outcome) async {
+        guard !outcome.isFailure else {
+            self.leave()
+            return await self.recover()
+        }
+        self.backoff.reset()
+        self.checksDone += 1
+        let isBlocked = outcome == .blocked || outcome == .blockedPermanently
+        let limit = self.run.plan.connectionUse == .warm ? self.run.plan.checksPerWallet ?? .max : 1
+        if self.checksDone >= limit || (isBlocked && !self.run.sharesWallets) { self.leave() }
+    }
+
+    func recover() async {
+        let pause = self.backoff.grow(using: &self.generator)
+        await self.wait(until: self.clock.now + pause, on: nil)
+    }
+}

@@ -1,0 +1,72 @@
+internal import LoadPlan
+internal import Synchronization
+
+/// Hands wallets out, each to one user at a time unless the plan shares a single one.
+///
+/// Two users of one wallet would see each other's attempts; a plan that wants this says so. A wallet that is in use is
+/// not chosen: the draw is repeated, so that the others keep their proportions.
+final class WalletDesk: Sendable {
+    struct State {
+        /// One bit for each wallet.
+        var taken: [UInt64]
+        var takenCount = 0
+    }
+
+    private let picker: WalletPicker
+    private let count: Int
+    private let isShared: Bool
+    private let state: Mutex<State>
+
+    /// Draws before the next free wallet is taken instead, whichever it is; reached where nearly all are in use, or where a law gives
+    /// nearly all its weight to a few that are.
+    private static let patience = 64
+
+    init(_ pick: Pick, among count: Int) throws(PlanProblem) {
+        self.picker = try WalletPicker(pick, among: count)
+        self.count = count
+        self.isShared = pick.sharesWallets
+        self.state = Mutex(State(taken: Array(repeating: 0, count: pick.sharesWallets ? 0 : (count + 63) / 64)))
+    }
+
+    /// The wallet's index in the file; nil where all are in use.
+    func take(using generator: inout PlanGenerator) -> Int? {
+        if self.isShared { return self.picker.next(using: &generator) }
+        return self.state.withLock { state in
+            guard state.takenCount < self.count else { return nil }
+            var index = self.picker.next(using: &generator)
+            var draws = 1
+            while state.isTaken(index), draws < Self.patience {
+                index = self.picker.next(using: &generator)
+                draws += 1
+            }
+            guard let free = state.firstFree(from: index, of: self.count) else { return nil }
+            state.take(free)
+            return free
+        }
+    }
+
+    /// The wallet may be handed out again.
+    func giveBack(_ index: Int) {
+        guard !self.isShared else { return }
+        self.state.withLock { $0.giveBack(index) }
+    }
+}
+
+extension WalletDesk.State {
+    func isTaken(_ index: Int) -> Bool { self.taken[index / 64] & 1 << UInt64(index % 64) != 0 }
+
+    mutating func take(_ index: Int) {
+        self.taken[index / 64] |= 1 << UInt64(index % 64)
+        self.takenCount += 1
+    }
+
+    mutating func giveBack(_ index: Int) {
+        guard self.isTaken(index) else { return }
+        self.taken[index / 64] &= ~(1 << UInt64(index % 64))
+        self.takenCount -= 1
+    }
+
+    func firstFree(from start: Int, of count: Int) -> Int? {
+        (0..<count).lazy.map { (start + $0) % count }.first { !self.isTaken($0) }
+    }
+}

@@ -1,0 +1,174 @@
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import Synchronization
+internal import Transport
+internal import Vocabulary
+
+/// Takes a run's measurements out once a second, with what the processes used, and holds them against the thresholds.
+final class Monitor: Sendable {
+    private let run: RunContext
+    private let clock: RunClock
+    private let options: LoadRun.Options
+    private let idle: [OpenedSession]
+    private let hear: @Sendable (RunProgress) -> Void
+
+    /// For so many intervals a rate or a percentile may miss its threshold before the run is ended for it.
+    private static let patience = 5
+    /// How long after the plan's end answers still count into its last interval.
+    private static let lateness: Duration = .milliseconds(250)
+
+    init(
+        _ run: RunContext,
+        clock: RunClock,
+        options: LoadRun.Options,
+        idle: [OpenedSession],
+        hear: @escaping @Sendable (RunProgress) -> Void
+    ) {
+        self.run = run
+        self.clock = clock
+        self.options = options
+        self.idle = idle
+        self.hear = hear
+    }
+
+    private struct State {
+        var intervals: [Interval] = []
+        var totals = Totals()
+        var start = Duration.zero
+        var server: (pid: Int32, meter: ProcessMeter, cpu: Duration)?
+        var tool = ProcessMeter(pid: nil)
+        var toolCPU: Duration?
+        var missed: [String: Int] = [:]
+        /// As it was at the last look before the plan's end, when connections begin to close.
+        var use = (connections: 0, inFlight: 0)
+    }
+
+    /// Returns all intervals once the task is cancelled, which the end of the load does.
+    func run() async -> [Interval] {
+        var state = State()
+        state.toolCPU = state.tool.read()?.cpu
+        self.follow(&state)
+        while !Task.isCancelled {
+            let end = self.boundary(after: state.start)
+            await self.wait(until: end, &state)
+            if Task.isCancelled { break }
+            self.take(until: end, &state)
+        }
+        let now = self.clock.now
+        let end = self.run.schedule.duration
+        let isLate = now > end + Self.lateness || state.start >= end
+        let last = isLate ? now : min(now, end)
+        if last > state.start { self.take(until: last, &state) }
+        return state.intervals
+    }
+
+    /// The seconds of the run, counted from the end of the warm-up, and its own end.
+    private func boundary(after time: Duration) -> Duration {
+        let (warmup, end) = (self.run.schedule.warmup, self.run.schedule.duration)
+        if time < warmup { return min(warmup, .seconds(time.components.seconds + 1)) }
+        let next = warmup + .seconds((time - warmup).components.seconds + 1)
+        return time < end ? min(next, end) : next
+    }
+
+    /// Waits, and meanwhile lets arrivals in at their time even when no connection asks for one.
+    private func wait(until time: Duration, _ state: inout State) async {
+        // What was answered at the very end belongs to the plan's last interval.
+        let wake = time == self.run.schedule.duration ? time + Self.lateness : time
+        while !Task.isCancelled, self.clock.now < wake {
+            if let queue = self.run.queue {
+                let unsent = queue.advance(to: self.clock.now)
+                if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
+            }
+            self.look(&state)
+            await self.clock.sleep(until: min(wake, self.clock.now + .milliseconds(50)))
+        }
+        if let death = self.run.events.takeServerDeath() { self.run.ledger.serverEnded(by: self.clock.wall(at: death)) }
+    }
+
+    /// Notes what is open and on its way, as long as the plan goes on or something is still waited for.
+    private func look(_ state: inout State) {
+        let inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
+        guard inFlight > 0 || self.clock.now < self.run.schedule.duration else { return }
+        state.use = (self.run.gauges.connections.load(ordering: .relaxed), inFlight)
+    }
+
+    private func take(until end: Duration, _ state: inout State) {
+        let start = state.start
+        if let queue = self.run.queue {
+            let unsent = self.run.gauges.isStopping ? queue.abandon() : queue.advance(to: self.clock.now)
+            if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
+        }
+        let interval = self.run.recorder.takeInterval(
+            from: start,
+            to: end,
+            isWarmup: start < self.run.schedule.warmup,
+            stage: self.run.schedule.name(at: start + (end - start) / 2),
+            gauges: self.gauges(at: start + (end - start) / 2, &state)
+        )
+        state.start = end
+        state.intervals.append(interval)
+        state.totals.add(interval)
+        let failing = self.judge(&state)
+        self.hear(
+            .running(
+                RunMoment(
+                    interval: interval,
+                    totals: state.totals,
+                    duration: self.run.schedule.duration,
+                    load: self.run.schedule.level(at: end),
+                    waiting: self.run.queue?.waiting ?? 0,
+                    failing: failing
+                )
+            )
+        )
+    }
+
+    private func gauges(at middle: Duration, _ state: inout State) -> Gauges {
+        let closed = self.idle.reduce(0) { $0 + ($1.session.connection.isOpen ? 0 : 1) }
+        if closed > 0 { self.run.events.note("the server closed idle connections before the run's end") }
+        var gauges = Gauges(
+            connections: state.use.connections - closed,
+            inFlight: state.use.inFlight,
+            plannedRate: self.run.plan.isOpen ? self.run.schedule.level(at: middle) : nil
+        )
+        self.follow(&state)
+        if var server = state.server, let reading = server.meter.read() {
+            gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1)
+            gauges.serverResidentBytes = reading.residentBytes
+            server.cpu = reading.cpu
+            state.server = server
+        }
+        if let reading = state.tool.read() {
+            gauges.toolCPUSeconds = state.toolCPU.map { (reading.cpu - $0) / .seconds(1) }
+            state.toolCPU = reading.cpu
+        }
+        return gauges
+    }
+
+    /// Watches the server's process that there is now.
+    private func follow(_ state: inout State) {
+        let pid = self.run.events.serverPID
+        guard pid != state.server?.pid else { return }
+        state.server = nil
+        guard let pid else { return }
+        var meter = ProcessMeter(pid: pid)
+        if let reading = meter.read() { state.server = (pid, meter, reading.cpu) }
+    }
+
+    /// The thresholds that do not hold so far; ends the run where it is to end at the first.
+    private func judge(_ state: inout State) -> [String] {
+        var failing: [String] = []
+        for threshold in self.options.thresholds {
+            guard threshold.isMet(by: state.totals) == false else {
+                state.missed[threshold.text] = nil
+                continue
+            }
+            failing.append(threshold.text)
+            state.missed[threshold.text, default: 0] += 1
+            let isOver = threshold.isLost(by: state.totals) || state.missed[threshold.text, default: 0] >= Self.patience
+            if self.options.abortsOnFail, isOver { self.run.events.end(.aborted) }
+        }
+        return failing
+    }
+}

@@ -1,0 +1,143 @@
+public import Vocabulary
+
+/// What somebody did, or a server did for somebody, as the audit log keeps it.
+///
+/// No value of it can hold a deletion code or a recovery code: wallets are named by their ids, recovery codes by the
+/// vault's MACs.
+public struct AuditRecord: Hashable, Sendable {
+    public var at: Timestamp
+    /// The epoch of the store, which a restore raises.
+    public var epoch: Int
+    public var actor: AuditActor
+    public var event: AuditEvent
+    public var subject: AuditSubject
+    public var phase: AuditPhase
+    /// What the command said beside its subject, in a word or two: `percent 10`.
+    public var detail: String?
+
+    public init(
+        at: Timestamp,
+        epoch: Int,
+        actor: AuditActor,
+        event: AuditEvent,
+        subject: AuditSubject = AuditSubject(),
+        phase: AuditPhase,
+        detail: String? = nil
+    ) {
+        self.at = at
+        self.epoch = epoch
+        self.actor = actor
+        self.event = event
+        self.subject = subject
+        self.phase = phase
+        self.detail = detail
+    }
+}
+
+/// One entry of the log: a record in its place.
+public struct AuditEntry: Hashable, Sendable {
+    /// From 1 on, without gaps.
+    public var number: UInt64
+    public var record: AuditRecord
+
+    public init(number: UInt64, record: AuditRecord) {
+        self.number = number
+        self.record = record
+    }
+}
+
+/// On whose behalf something was done.
+public struct AuditActor: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A user of this machine, by the number that the kernel says of the socket's other end.
+    public static func user(_ id: UInt32, name: String?) -> AuditActor {
+        AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
+    }
+
+    /// A wallet that proved itself.
+    public static let wallet = AuditActor(rawValue: "wallet")
+    /// Whoever has a wallet's deletion code.
+    public static let deletionCode = AuditActor(rawValue: "deletion code")
+    /// The same through the portal.
+    public static let portal = AuditActor(rawValue: "portal")
+    /// The server itself.
+    public static let server = AuditActor(rawValue: "server")
+}
+
+/// What was done: a command as operators write it, or an event.
+public struct AuditEvent: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The log's first entry.
+    public static let logBegun = AuditEvent(rawValue: "log begun")
+    /// A crash left a part of an entry, which stands before this one and is nobody's word.
+    public static let tornTail = AuditEvent(rawValue: "torn tail")
+    /// A wallet's user revoked it by its deletion code.
+    public static let deletionCode = AuditEvent(rawValue: "deletion code")
+    /// A wallet said that it wiped itself.
+    public static let wipe = AuditEvent(rawValue: "wipe")
+    /// A wallet asked to be linked to a recovery code of the deny list, which ends it.
+    public static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
+    public static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
+    public static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
+    public static let revokeSolution = AuditEvent(rawValue: "revoke solution")
+    public static let restoreSolution = AuditEvent(rawValue: "restore solution")
+    public static let removeDenied = AuditEvent(rawValue: "deny-list remove")
+}
+
+/// What it was done to.
+public struct AuditSubject: Hashable, Sendable {
+    public var wallets: [WalletID]
+    public var recoveryCode: RecoveryCodeMAC?
+
+    public init(wallets: [WalletID] = [], recoveryCode: RecoveryCodeMAC? = nil) {
+        self.wallets = wallets
+        self.recoveryCode = recoveryCode
+    }
+}
+
+/// How far it came.
+///
+/// Who replays a log takes a `begun` for done unless a `failed` names it: the commit may have been the last thing before
+/// a crash, or before a store that did not answer.
+public enum AuditPhase: Hashable, Sendable {
+    /// About to be committed.
+    case begun
+    /// Done, with what came of it; `of` is the number of the `begun` entry where there is one.
+    case done(of: UInt64?, result: String)
+    /// Not done, and nothing of it.
+    case failed(of: UInt64?, reason: String)
+    /// Perhaps done: the store did not say, and the caller was told to ask again.
+    case unclear(of: UInt64, reason: String)
+}
+
+/// A place in the log that proves all entries up to it: the number of an entry and its MAC.
+public struct AuditMark: Hashable, Sendable, CustomStringConvertible {
+    public var number: UInt64
+    public var mac: String
+
+    public init(number: UInt64, mac: String) {
+        self.number = number
+        self.mac = mac
+    }
+
+    /// Reads `NUMBER:MAC`, as the log stream and `audit verify` write it.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let number = UInt64(parts[0]), number > 0, AuditLine.isMAC(parts[1].utf8) else {
+            return nil
+        }
+        self.init(number: number, mac: String(parts[1]))
+    }
+
+    public var description: String { "\(self.number):\(self.mac)" }
+}

@@ -1,0 +1,25 @@
+public import HostSystem
+
+/// Why an entry was not added, or a log not opened.
+public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Nothing was added; the same again once there is room, or the file can be used.
+    case file(FileError)
+    /// The vault did not answer; again later.
+    case vault
+    /// The server is stopping; nothing was added.
+    case closed
+    /// Another process appends to it: stop that one.
+    case inUse(String)
+    /// It is not as it was written: look at it, and move it away to begin another.
+    case damaged(String, AuditProblem)
+
+    public var description: String {
+        switch self {
+        case .file(let error): error.description
+        case .vault: "the vault did not answer"
+        case .closed: "the server is stopping"
+        case .inUse(let path): "\(path) is in use by another process"
+        case .damaged(let path, let problem): "\(path) is not as it was written: \(problem)"
+        }
+    }
+}

@@ -1,0 +1,27 @@
+internal import Synchronization
+internal import Wire
+
+/// What became of entered PINs since the start; for operators only.
+final class PINOutcomes: Sendable {
+    private let valid = Atomic<Int>(0)
+    private let wrong = Atomic<Int>(0)
+    private let blocked = Atomic<Int>(0)
+
+    /// Counts a result that is a verdict.
+    func note(_ result: CallResult) {
+        guard case .instruct(let result) = result else { return }
+        switch result {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: self.valid.add(1, ordering: .relaxed)
+        case .wrong: self.wrong.add(1, ordering: .relaxed)
+        case .blocked, .blockedPermanently: self.blocked.add(1, ordering: .relaxed)
+        }
+    }
+
+    var counts: StatusReport.PINCounts {
+        StatusReport.PINCounts(
+            valid: self.valid.load(ordering: .relaxed),
+            wrong: self.wrong.load(ordering: .relaxed),
+            blocked: self.blocked.load(ordering: .relaxed)
+        )
+    }
+}

@@ -1,0 +1,46 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// What operators look for among all wallets; some rows at a time, so that PIN checks are not kept waiting.
+extension StoreConnection {
+    /// Rows in the order of registration, behind the one of the place `after`.
+    func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: """
+                SELECT wallets.key, id, state, registered_at, record, at,
+                    CASE WHEN json_valid(attested) THEN json_extract(attested, '$.platform') END
+                FROM wallets
+                LEFT JOIN attestations ON attestations.wallet = wallets.key
+                LEFT JOIN attempts ON attempts.wallet = wallets.key
+                LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key
+                WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
+                """,
+            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
+        )
+        return try rows.map { row in
+            let state = try row.walletState(2)
+            var attempts = KeptAttempts()
+            if let bytes = try row.bytesIfAny(4) {
+                guard let kept = KeptAttempts(decoding: bytes) else { throw StoreError.corrupt }
+                attempts = kept
+            }
+            return StoredListing(
+                place: UInt64(bitPattern: try row.number(0)),
+                walletID: try row.identifier(1),
+                platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
+                registeredAt: Timestamp(milliseconds: try row.number(3)),
+                sessionOpened: state.sessionOpened,
+                lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
+                revocation: state.revocation,
+                attempts: attempts.record
+            )
+        }
+    }
+
+    func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
+        try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
+            .first([digest.blob]) { try $0.identifier(0) }
+    }
+}

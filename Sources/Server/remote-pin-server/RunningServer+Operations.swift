@@ -1,0 +1,134 @@
+internal import AuditLog
+internal import Foundation
+internal import HostSystem
+internal import LogLines
+internal import Logging
+internal import RemotePINServer
+internal import ServerSettings
+internal import Transport
+internal import Vault
+internal import Vocabulary
+internal import Wire
+
+extension RunningServer {
+    /// Opens the audit log, and makes it where there is none yet; its newest entry goes to the log stream.
+    static func openAudit(_ files: ServerFiles, log: Logger) async throws -> AuditLog {
+        let path = files.settings[SettingTable.auditFile]
+        // Written whatever the level is: without it a cut of the log is not found.
+        var stream = log
+        stream.logLevel = .notice
+        let marks = stream
+        let parts = AuditLog.Parts(
+            path: path,
+            vault: files.vault,
+            clock: try Self.clock(of: files.lab),
+            onNewest: { newest in
+                marks.notice("audit log", metadata: ["newest": "\(newest)"])
+            },
+            onFatal: { reason in
+                // What was committed is not on record: nothing may be done any more.
+                log.critical("stopping at once", metadata: ["reason": "\(reason)"])
+                exit(70)
+            }
+        )
+        do throws(AuditLogError) {
+            if !AuditLog.exists(at: path) {
+                // Said aloud: whoever took the old one away should not go unnoticed.
+                log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
+                try await AuditLog.create(parts)
+            }
+            return try await AuditLog.open(parts)
+        } catch {
+            let kind: StartFailure.Kind =
+                switch error {
+                case .inUse: .unavailable
+                case .damaged: .damaged
+                case .vault: .configuration
+                case .file, .closed: .files
+                }
+            throw StartFailure(kind, "`audit.file`: \(error)")
+        }
+    }
+
+    /// What the process lends its operators.
+    static func operations(
+        _ files: ServerFiles,
+        output: LogOutput,
+        log: Logger,
+        reload: @escaping @Sendable () async -> [ReloadedPart]
+    ) -> ServerOperations {
+        ServerOperations(
+            version: Version.number,
+            reload: reload,
+            logLevel: { wanted in
+                let before = LogLevel(output.level)
+                if let wanted, wanted != before {
+                    log.notice("log level set", metadata: ["level": "\(wanted.rawValue)"])
+                    output.level = Logger.Level(wanted)
+                }
+                return .logLevel(wanted ?? before, changed: wanted.map { $0 != before } ?? false)
+            },
+            certificateExpiry: { files.tls.certificateExpiry },
+            keyVersions: { (files.vault.versions, files.vault.activeVersion) }
+        )
+    }
+
+    /// Reads certificate, key, vault key, status list and what operators set again, and opens the log's file anew; what
+    /// is bad is named and the old one stays.
+    static func reload(
+        _ files: ServerFiles,
+        of server: RemotePINServer,
+        output: LogOutput,
+        log: Logger
+    ) async -> [ReloadedPart] {
+        var parts: [ReloadedPart] = []
+        if files.settings[SettingTable.logFile] != nil {
+            var problem: String?
+            do { try output.reopen() } catch { problem = "\(error.localizedDescription)" }
+            parts.append(ReloadedPart("log file", problem: problem))
+        }
+        do throws(TLSContextError) {
+            try files.tls.reload()
+            log.notice("certificate reloaded")
+            parts.append(ReloadedPart("certificate"))
+        } catch {
+            let problem = ServerFiles.text(of: error)
+            log.error("the old certificate stays", metadata: ["reason": "\(problem)"])
+            parts.append(ReloadedPart("certificate", problem: problem))
+        }
+        do throws(KeyFileError) {
+            try files.vault.reload()
+            parts.append(ReloadedPart("vault keys"))
+        } catch {
+            log.error("the old vault keys stay", metadata: ["reason": "\(error)"])
+            parts.append(ReloadedPart("vault keys", problem: "\(error)"))
+        }
+        return parts + (await server.reload())
+    }
+}
+
+extension Logger.Level {
+    /// The level of a command.
+    fileprivate init(_ level: LogLevel) {
+        switch level {
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        }
+    }
+}
+
+extension LogLevel {
+    /// The nearest one that operators know.
+    fileprivate init(_ level: Logger.Level) {
+        switch level {
+        case .trace, .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error, .critical: self = .error
+        }
+    }
+}

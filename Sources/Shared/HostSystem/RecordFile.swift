@@ -1,0 +1,70 @@
+internal import Glibc
+
+/// A file whose parts are read and written in place.
+///
+/// What was written survives the end of the process, however it ends; only what ``synchronize()`` returned for survives
+/// the machine's. A part that was being written when the machine ended may be torn: who writes such parts marks them so
+/// that it is recognized.
+public final class RecordFile: Sendable {
+    private let file: Descriptor
+
+    /// Opens a file that exists; a symbolic link is not followed.
+    public init(opening path: String) throws(FileError) {
+        self.file = try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW)
+    }
+
+    /// The length in bytes.
+    public func length() throws(FileError) -> Int {
+        var status = stat()
+        try SystemCall.retrying(self.file.path) { unsafe fstat(self.file.number, &status) }
+        return Int(status.st_size)
+    }
+
+    /// Makes the file so long, and has the room for it set aside; what is new in it is zero.
+    ///
+    /// So a full disk is met here and not by a later write.
+    public func extend(to length: Int) throws(FileError) {
+        while true {
+            // Not errno but the result says what failed (posix_fallocate(3)).
+            let code = posix_fallocate(self.file.number, 0, off_t(length))
+            if code == 0 { return }
+            if code != EINTR { throw SystemCall.error(code, self.file.path) }
+        }
+    }
+
+    /// Reads so many bytes; fewer where the file ends before.
+    public func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var done = 0
+        while done < count {
+            let read = try SystemCall.retrying(self.file.path) {
+                unsafe bytes.withUnsafeMutableBytes { buffer in
+                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+                    return unsafe pread(self.file.number, rest.baseAddress, rest.count, off_t(offset + done))
+                }
+            }
+            if read == 0 { break }
+            done += read
+        }
+        if done < count { bytes.removeLast(count - done) }
+        return bytes
+    }
+
+    /// Writes all of the bytes.
+    public func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            done += try SystemCall.retrying(self.file.path) {
+                unsafe bytes.withUnsafeBytes { buffer in
+                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                    return unsafe pwrite(self.file.number, rest.baseAddress, rest.count, off_t(offset + done))
+                }
+            }
+        }
+    }
+
+    /// Returns once everything written is on the device.
+    public func synchronize() throws(FileError) {
+        try SystemCall.retrying(self.file.path) { fdatasync(self.file.number) }
+    }
+}

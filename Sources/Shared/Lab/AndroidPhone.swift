@@ -1,0 +1,80 @@
+public import Evidence
+public import Vocabulary
+
+/// What an Android phone states of itself, and of the app that asks, when its keystore attests a key.
+///
+/// A new value is a healthy phone that runs the lab's app.
+public struct AndroidPhone: Hashable, Sendable {
+    public var package = LabApp.androidPackage
+    /// The number by which versions of the package are compared.
+    public var packageVersion: Int64 = 100
+    /// As people know it, "16".
+    public var osVersion = "16"
+    public var brand = "Example"
+    public var model = "Example One"
+    /// Year and month, as in 202610.
+    public var osPatchLevel = 202_610
+    /// Year, month and day, as in 20261005; nil where the phone states none.
+    public var vendorPatchLevel: Int? = 20_261_005
+    /// As ``vendorPatchLevel``.
+    public var bootPatchLevel: Int? = 20_261_005
+    public var securityLevel = SecurityLevel.trustedEnvironment
+
+    public init() {}
+
+    /// What the keystore says of a key that it has just made for the app.
+    public func keyDescription(challenge: SHA256Digest, at time: Timestamp) -> KeyDescription {
+        KeyDescription(
+            version: 300,
+            securityLevel: self.securityLevel,
+            challenge: challenge.bytes,
+            softwareEnforced: self.softwareList(at: time),
+            hardwareEnforced: self.hardwareList()
+        )
+    }
+
+    private func softwareList(at time: Timestamp) -> AuthorizationList {
+        let application = ApplicationID(
+            packages: [ApplicationID.Package(name: self.package, version: self.packageVersion)],
+            signatureDigests: [LabApp.androidSigningDigest]
+        )
+        return AuthorizationList([
+            .init(701, .integer(Int128(time.milliseconds))),
+            .init(709, .application(application)),
+        ])
+    }
+
+    private func hardwareList() -> AuthorizationList {
+        var list = AuthorizationList([
+            .init(1, .integers([2])),
+            .init(2, .integer(3)),
+            .init(3, .integer(256)),
+            .init(5, .integers([4])),
+            .init(10, .integer(1)),
+            .init(503, .present),
+        ])
+        list[.origin] = .integer(0)
+        list[.rootOfTrust] = .rootOfTrust(Self.verifiedStart)
+        list[.osVersion] = .integer(Int128(self.osVersionNumber))
+        list[.osPatchLevel] = .integer(Int128(self.osPatchLevel))
+        list[.attestationIDBrand] = .text(Array(self.brand.utf8))
+        list[.attestationIDModel] = .text(Array(self.model.utf8))
+        list[.vendorPatchLevel] = self.vendorPatchLevel.map { .integer(Int128($0)) }
+        list[.bootPatchLevel] = self.bootPatchLevel.map { .integer(Int128($0)) }
+        return list
+    }
+
+    /// A locked phone with its maker's system.
+    private static let verifiedStart = RootOfTrust(
+        verifiedBootKey: sha256([1]).bytes,
+        isDeviceLocked: true,
+        verifiedBootState: .verified,
+        verifiedBootHash: sha256([2]).bytes
+    )
+
+    /// The version as Android writes it: two digits each for minor and sub-minor, 160000 for "16".
+    private var osVersionNumber: Int {
+        let parts = self.osVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0, 0]
+        return parts[0] * 10_000 + parts[1] * 100 + parts[2]
+    }
+}

@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// Who waits for the answer to one call.
+enum CallWaiter<Answer: Sendable>: Sendable {
+    case alone(CheckedContinuation<Result<Answer, CallError>, Never>)
+    /// One of several calls that left in one flight.
+    case together(CallGroup<Answer>, place: Int)
+
+    func resume(returning result: Result<Answer, CallError>) {
+        switch self {
+        case .alone(let continuation): continuation.resume(returning: result)
+        case .together(let group, let place): group.fill(place, with: result)
+        }
+    }
+}
+
+/// The answers to calls that left together, until all of them are there.
+final class CallGroup<Answer: Sendable>: Sendable {
+    typealias Results = [Result<Answer, CallError>]
+
+    private struct State {
+        var results: [Result<Answer, CallError>?]
+        var missing: Int
+    }
+
+    private let state: Mutex<State>
+    private let continuation: CheckedContinuation<Results, Never>
+
+    init(count: Int, _ continuation: CheckedContinuation<Results, Never>) {
+        self.state = Mutex(State(results: Array(repeating: nil, count: count), missing: count))
+        self.continuation = continuation
+    }
+
+    /// The answer to the call at `place`; each place is filled once.
+    func fill(_ place: Int, with result: Result<Answer, CallError>) {
+        let all: Results? = self.state.withLock { state in
+            state.results[place] = result
+            state.missing -= 1
+            return state.missing == 0 ? state.results.compactMap { $0 } : nil
+        }
+        if let all { self.continuation.resume(returning: all) }
+    }
+}

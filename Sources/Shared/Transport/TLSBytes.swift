@@ -1,0 +1,112 @@
+internal import COpenSSL
+internal import NIOCore
+
+/// What lies between one `SSL` and its channel: bytes that arrived and bytes to be sent, as the channel has them.
+///
+/// libssl reads and writes through a BIO of ours instead of libssl's own in memory: those copy everything once more and
+/// keep their largest size for as long as the connection lives, which for an idle one is most of what it holds. Here
+/// nothing is held while nothing is on its way.
+struct TLSBytes {
+    /// Arrived, and not taken by libssl yet.
+    private(set) var input = ByteBuffer()
+    /// Made by libssl, and not taken by the channel yet.
+    private var output = ByteBuffer()
+
+    /// Adds bytes that arrived; usually all the earlier ones are taken, and nothing is copied.
+    mutating func receive(_ bytes: ByteBuffer) {
+        if self.input.readableBytes == 0 {
+            self.input = bytes
+        } else {
+            self.input.discardReadBytes()
+            self.input.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// Takes the bytes to be sent; nil when there are none.
+    mutating func takeOutput() -> ByteBuffer? {
+        guard self.output.readableBytes > 0 else { return nil }
+        let output = self.output
+        self.output = ByteBuffer()
+        return output
+    }
+
+    /// Moves as much of the input to `target` as there is and fits; how many bytes.
+    fileprivate mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
+        let byteCount = min(target.count, self.input.readableBytes)
+        unsafe self.input.readWithUnsafeReadableBytes { bytes in
+            unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
+            return byteCount
+        }
+        // The channel's own buffer, which it uses again when nobody else has it.
+        if self.input.readableBytes == 0 { self.input = ByteBuffer() }
+        return byteCount
+    }
+
+    fileprivate mutating func write(_ bytes: UnsafeRawBufferPointer) {
+        unsafe self.output.writeBytes(bytes)
+    }
+
+    /// A BIO that reads and writes these bytes, which must outlive it.
+    static func makeBIO(over bytes: UnsafeMutablePointer<TLSBytes>) -> OpaquePointer? {
+        guard let bio = unsafe BIO_new(TLSBIOMethod.shared.pointer) else { return nil }
+        unsafe BIO_set_data(bio, bytes)
+        unsafe BIO_set_init(bio, 1)
+        return unsafe bio
+    }
+}
+
+/// How libssl reaches ``TLSBytes``.
+///
+/// `@unchecked Sendable`: made once and only read afterwards.
+@safe private final class TLSBIOMethod: @unchecked Sendable {
+    static let shared = TLSBIOMethod()
+
+    let pointer: OpaquePointer
+
+    private init() {
+        let type = BIO_get_new_index() | BIO_TYPE_SOURCE_SINK
+        guard let method = unsafe BIO_meth_new(type, "remote-pin bytes"),
+            unsafe BIO_meth_set_read_ex(method, readBytes) == 1,
+            unsafe BIO_meth_set_write_ex(method, writeBytes) == 1,
+            unsafe BIO_meth_set_ctrl(method, control) == 1
+        else { preconditionFailure("libssl is out of memory") }
+        unsafe self.pointer = unsafe method
+    }
+}
+
+/// `BIO_read_ex(3)`: 1 with some bytes, 0 with the wish to be asked again when there are more.
+private func readBytes(
+    _ bio: OpaquePointer?,
+    _ target: UnsafeMutablePointer<CChar>?,
+    _ byteCount: Int,
+    _ readByteCount: UnsafeMutablePointer<Int>?
+) -> Int32 {
+    unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    guard let bytes = unsafe BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self) else { return 0 }
+    guard unsafe bytes.pointee.input.readableBytes > 0 else {
+        unsafe BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+        return 0
+    }
+    let room = unsafe UnsafeMutableRawBufferPointer(start: target, count: byteCount)
+    unsafe readByteCount?.pointee = bytes.pointee.read(into: room)
+    return 1
+}
+
+/// `BIO_write_ex(3)`: takes everything.
+private func writeBytes(
+    _ bio: OpaquePointer?,
+    _ source: UnsafePointer<CChar>?,
+    _ byteCount: Int,
+    _ writtenByteCount: UnsafeMutablePointer<Int>?
+) -> Int32 {
+    unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+    guard let bytes = unsafe BIO_get_data(bio)?.assumingMemoryBound(to: TLSBytes.self) else { return 0 }
+    unsafe bytes.pointee.write(UnsafeRawBufferPointer(start: source, count: byteCount))
+    unsafe writtenByteCount?.pointee = byteCount
+    return 1
+}
+
+/// `BIO_ctrl(3)`: there is nothing to flush, and nothing else that libssl may ask of these bytes.
+private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
+    command == BIO_CTRL_FLUSH ? 1 : 0
+}

@@ -1,0 +1,290 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+import Vault
+import Vocabulary
+
+@testable import AuditLog
+
+@Suite("The audit log")
+struct AuditLogTests {
+    @Test("what was appended is read back in order, by whoever has the file and the vault")
+    func readBack() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        var entries: [AuditEntry] = []
+        let found = try await AuditReader(log.path, vault: KeyFileVault(log.keyFile)).verify { entries.append($0) }
+        #expect(found.problem == nil && found.tornBefore.isEmpty)
+        #expect(entries.map(\.number) == [1, 2, 3, 4, 5, 6])
+        #expect(entries.map(\.record.event.rawValue).suffix(2) == ["revoke recovery-code", "status"])
+        #expect(entries[1].record.subject.wallets == LogUnderTest.wallets)
+        #expect(entries[1].record.phase == .begun && entries[1].record.actor.rawValue == "uid 1000 (alice)")
+        #expect(entries[2].record.phase == .done(of: 2, result: "4 revoked"))
+        #expect(entries[2].record.at - entries[1].record.at == .seconds(1))
+        #expect(entries[4].record.phase == .failed(of: nil, reason: "\"why\"\n"))
+        #expect(entries[4].record.subject.recoveryCode == LogUnderTest.codeMAC)
+        #expect(entries[5].record.detail == "é")
+        #expect(found.newest == log.marks.last)
+    }
+
+    @Test("every entry is told to the log stream, also at the opening, and the chain goes on after it")
+    func told() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])
+        let again = try await log.open()
+        #expect(again.newest == log.marks.last)
+        #expect(try await again.append(.wipe, by: .wallet, .begun).number == 7)
+        #expect(try await log.verify().problem == nil)
+        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6, 6, 7])
+    }
+
+    @Test("a change of any single byte is found, whatever it becomes")
+    func changedByte() async throws {
+        let log = try LogUnderTest()
+        let bytes = try await log.filled()
+        let newest = try #require(log.marks.last)
+        var missed: [Int] = []
+        for index in bytes.indices {
+            for mask in [0x01, 0x20, 0x80] as [UInt8] {
+                var changed = bytes
+                changed[index] ^= mask
+                try log.write(changed)
+                if try await log.verify().problem == nil { missed.append(index) }
+            }
+            var newline = bytes
+            newline[index] = 0x0A
+            if newline != bytes {
+                try log.write(newline)
+                if try await log.verify().problem == nil { missed.append(index) }
+            }
+        }
+        #expect(missed.isEmpty, "missed at \(missed)")
+        try log.write(bytes)
+        #expect(try await log.verify(last: newest).problem == nil)
+    }
+
+    @Test("removed, swapped, repeated and inserted entries are found")
+    func misplaced() async throws {
+        let log = try LogUnderTest()
+        let lines = LogUnderTest.lines(try await log.filled())
+        for index in lines.indices {
+            var removed = lines
+            removed.remove(at: index)
+            var repeated = lines
+            repeated.insert(lines[index], at: index)
+            var wrong = [removed, repeated]
+            for other in lines.indices where other > index {
+                var swapped = lines
+                swapped.swapAt(index, other)
+                var copied = lines
+                copied[index] = lines[other]
+                wrong += [swapped, copied]
+            }
+            for lines in wrong where lines.count != 5 || index != 5 {
+                try log.write(Array(lines.joined()))
+                let problem = try await log.verify().problem
+                guard case .misplaced = problem else {
+                    Issue.record("entry \(index + 1): \(String(describing: problem))")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test("a cut is found against what the log stream told, at whatever byte", arguments: [true, false])
+    func cut(whole: Bool) async throws {
+        let log = try LogUnderTest()
+        let bytes = try await log.filled()
+        let newest = try #require(log.marks.last)
+        let ends = bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }.dropLast()
+        for length in whole ? Array(ends) : Array(stride(from: 1, to: bytes.count, by: 7)) {
+            try log.write(Array(bytes.prefix(length)))
+            #expect(try await log.verify(last: newest).problem != nil, "cut at \(length)")
+        }
+        try log.write([])
+        #expect(try await log.verify().problem == .empty)
+        try log.write(bytes)
+        let other = AuditMark(number: 3, mac: newest.mac)
+        #expect(try await log.verify(last: other).problem == .replaced(number: 3))
+        let later = AuditMark(number: 9, mac: newest.mac)
+        #expect(try await log.verify(last: later).problem == .cut(newest: 6, expected: 9))
+        #expect(AuditMark("\(newest)") == newest && AuditMark("6:abc") == nil && AuditMark("0:\(newest.mac)") == nil)
+    }
+
+    @Test(
+        "after a crash at any byte of the last entry the log is told to be torn, and goes on with an entry that says so"
+    )
+    func torn() async throws {
+        let log = try LogUnderTest()
+        let bytes = try await log.filled()
+        let last = LogUnderTest.lines(bytes)[5].count
+        for kept in 1..<last {
+            let torn = Array(bytes.dropLast(last - kept))
+            try log.write(torn)
+            guard case .tornTail(line: 6, after: 5, byteCount: kept) = try await log.verify().problem else {
+                Issue.record("not torn at \(kept)")
+                continue
+            }
+            let opened = try await log.open()
+            #expect(opened.newest.number == 6)
+            try await opened.append(.wipe, by: .wallet, .begun)
+            await opened.close()
+            var entries: [AuditEntry] = []
+            let found = try await AuditReader(log.path, vault: log.vault).verify { entries.append($0) }
+            #expect(found.problem == nil && found.tornBefore == [6], "\(kept): \(String(describing: found.problem))")
+            #expect(entries.count == 7 && entries[5].record.event == .tornTail)
+            // Nothing was taken away.
+            #expect(try log.bytes().starts(with: torn))
+        }
+    }
+
+    @Test("a crash while the remains of another are recorded loses nothing either")
+    func tornTwice() async throws {
+        let log = try LogUnderTest()
+        let bytes = try await log.filled()
+        let torn = Array(bytes.dropLast(20))
+        try log.write(torn)
+        try await log.open().close()
+        let recorded = try log.bytes()
+        for length in stride(from: torn.count + 1, to: recorded.count, by: 5) {
+            try log.write(Array(recorded.prefix(length)))
+            let opened = try await log.open()
+            #expect(opened.newest.number == 6)
+            await opened.close()
+            let found = try await log.verify()
+            #expect(found.problem == nil && found.tornBefore == [6])
+        }
+        // The remains are under the MAC of the entry that tells of them.
+        for index in stride(from: bytes.count - 200, to: torn.count, by: 3) {
+            var changed = recorded
+            changed[index] ^= 1
+            try log.write(changed)
+            #expect(try await log.verify().problem != nil, "\(index)")
+        }
+        var without = recorded
+        without.removeSubrange((bytes.count - LogUnderTest.lines(bytes)[5].count)...(torn.count + 1))
+        try log.write(without)
+        #expect(try await log.verify().problem != nil)
+    }
+
+    @Test("a log that was changed is not gone on with")
+    func damaged() async throws {
+        let log = try LogUnderTest()
+        let bytes = try await log.filled()
+        for index in stride(from: 10, to: bytes.count - 600, by: 97) {
+            var changed = bytes
+            changed[index] ^= 1
+            try log.write(changed)
+            await #expect(throws: AuditLogError.self, "\(index)") { try await log.open() }
+            #expect(try log.bytes() == changed)
+        }
+        try log.write([])
+        await #expect(throws: AuditLogError.damaged(log.path, .empty)) { try await log.open() }
+        await #expect(throws: AuditLogError.self) { try await log.create() }
+    }
+
+    @Test("entries of two servers' logs do not mix, not even where they share a vault")
+    func mixed() async throws {
+        let first = try LogUnderTest()
+        let one = LogUnderTest.lines(try await first.filled())
+        let stranger = LogUnderTest.lines(try await LogUnderTest().filled())
+        let path = first.folder.file("second.log")
+        var parts = first.parts
+        parts.path = path
+        try await AuditLog.create(parts)
+        let second = try await AuditLog.open(parts)
+        for _ in 0..<5 { try await second.append(.wipe, by: .wallet, .begun) }
+        let sibling = LogUnderTest.lines(try DurableFile.read(path, atMost: 1 << 20))
+        for other in [stranger, sibling] {
+            for index in one.indices {
+                var mixed = one
+                mixed[index] = other[index]
+                try first.write(Array(mixed.joined()))
+                // With the last entry alone the chain is another one, which the log stream's word finds.
+                #expect(try await first.verify().problem != nil, "entry \(index + 1)")
+                var inserted = one
+                inserted.insert(other[index], at: index)
+                try first.write(Array(inserted.joined()))
+                #expect(try await first.verify().problem != nil, "entry \(index + 1)")
+            }
+        }
+    }
+
+    @Test("it stays verifiable when the vault's keys are rotated in between, and is not under another vault")
+    func rotated() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        for _ in 0..<2 {
+            try KeyFileVault.addVersion(to: log.keyFile)
+            try log.vault.reload()
+            let opened = try await log.open()
+            try await opened.append(.wipe, by: .wallet, .begun)
+            await opened.close()
+        }
+        #expect(try await log.verify().problem == nil)
+        #expect(try await AuditReader(log.path, vault: KeyFileVault(log.keyFile)).verify().newest?.number == 8)
+        let stranger = try LogUnderTest()
+        let found = try await AuditReader(log.path, vault: stranger.vault).verify()
+        #expect(found.problem == .changed(line: 1, after: 0))
+    }
+
+    @Test("many entries at once are all written, each once and in one chain")
+    func together() async throws {
+        let log = try LogUnderTest()
+        try await log.create()
+        let opened = try await log.open()
+        let marks = try await withThrowingTaskGroup(of: AuditMark.self) { group in
+            for index in 0..<600 {
+                group.addTask { try await opened.append(.wipe, by: .wallet, .begun, detail: "\(index)") }
+            }
+            return try await group.reduce(into: Set<AuditMark>()) { $0.insert($1) }
+        }
+        #expect(marks.count == 600)
+        var details: Set<String> = []
+        let found = try await AuditReader(log.path, vault: log.vault).verify { details.insert($0.record.detail ?? "") }
+        #expect(found.problem == nil && found.newest?.number == 601 && details.count == 601)
+        // One line of the log stream for each write, and far fewer writes than entries.
+        #expect(log.marks.count < 300)
+    }
+
+    @Test("one process at a time appends to it")
+    func locked() async throws {
+        let log = try LogUnderTest()
+        try await log.create()
+        let first = try await log.open()
+        await #expect(throws: AuditLogError.inUse(log.path)) { try await log.open() }
+        #expect(first.newest.number == 1)
+        await first.close()
+        await #expect(throws: AuditLogError.closed) { try await first.append(.wipe, by: .wallet, .begun) }
+        try await log.open().close()
+    }
+
+    @Test("a full disk refuses the entry and leaves the log as it was", .enabled(if: SmallDisk.isPermitted))
+    func fullDisk() async throws {
+        let log = try LogUnderTest()
+        let disk = try SmallDisk()
+        var parts = log.parts
+        parts.path = disk.path + "/audit.log"
+        try await AuditLog.create(parts)
+        let opened = try await AuditLog.open(parts)
+        let subject = AuditSubject(wallets: LogUnderTest.wallets)
+        try disk.fill()
+        var accepted: UInt64 = 1
+        // The page that is there already takes a few.
+        while (try? await opened.append(.wipe, by: .wallet, on: subject, .begun)) != nil { accepted += 1 }
+        let refused = await #expect(throws: AuditLogError.self) {
+            try await opened.append(.wipe, by: .wallet, on: subject, .begun)
+        }
+        guard case .file(.diskFull) = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        let before = try await AuditReader(parts.path, vault: log.vault).verify()
+        #expect(before.problem == nil && before.newest?.number == accepted)
+        try disk.empty()
+        #expect(try await opened.append(.wipe, by: .wallet, .begun).number == accepted + 1)
+        #expect(try await AuditReader(parts.path, vault: log.vault).verify().problem == nil)
+    }
+}

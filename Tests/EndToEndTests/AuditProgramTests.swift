@@ -1,0 +1,209 @@
+import Foundation
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+import Vocabulary
+import Wire
+
+@Suite("The audit log and the server's operation, with the real programs")
+struct AuditProgramTests {
+    private let lab: LabUnderTest
+
+    init() async throws { self.lab = try await LabUnderTest() }
+
+    private var file: String { "\(self.lab.lab.serverFolder)/audit.log" }
+
+    private func admin(_ arguments: String...) async throws -> ProgramRun {
+        try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.lab.lab.path])
+    }
+
+    private func json(_ arguments: String...) async throws -> JSONValue {
+        let run = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin"] + arguments + ["--json", "--lab", self.lab.lab.path]
+        )
+        try #require(run.exitCode == 0, "\(run.output)")
+        return try JSONValue(run.output)
+    }
+
+    @Test("who gave a command is on record, the log is verified with and without the server, and holds no code")
+    func record() async throws {
+        let server = try await self.lab.start()
+        let (wallet, other) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
+        let code = "NL-999-1234"
+        #expect(try await self.admin("revoke", "wallet", "\(wallet.walletID)").exitCode == 0)
+        #expect(try await self.admin("revoke", "recovery-code", code).exitCode == 0)
+        let text = try other.deletionCode.orThrow().characters
+        #expect(await (try self.lab.server.connect()).answer(.revokeWithCode(text)) == .other("revoked"))
+        let shown = try await self.json("audit", "show", "--wallet", "\(wallet.walletID)")
+        let entries = try (shown["entries"]?.array).orThrow()
+        #expect(entries.compactMap { $0["phase"]?.string } == ["begun", "done"])
+        #expect(entries.allSatisfy { $0["actor"]?.string?.hasPrefix("uid \(geteuid())") == true })
+        let by = try await self.json("audit", "show", "--actor", "deletion code")
+        #expect(by["entries"]?.array.count == 2)
+        let running = try await self.json("audit", "verify")
+        #expect(running["intact"] == .boolean(true))
+        let newest = try (running["newest"]?.string).orThrow()
+        #expect(await server.writes("newest=\(newest)"))
+        #expect(await server.terminate() == 0)
+        #expect(try await self.admin("audit", "verify", "--last", newest).exitCode == 0)
+        let bytes = try DurableFile.read(self.file, atMost: 1 << 20)
+        let content = String(decoding: bytes, as: UTF8.self)
+        for secret in [code, text, try other.deletionCode.orThrow().grouped] {
+            #expect(!content.contains(secret) && !server.output.contains(secret))
+        }
+        // A cut and a change.
+        let lines = content.split(separator: "\n", omittingEmptySubsequences: true)
+        try DurableFile.write(Array((lines.dropLast().joined(separator: "\n") + "\n").utf8), to: self.file)
+        #expect(try await self.admin("audit", "verify").exitCode == 0)
+        let cut = try await self.admin("audit", "verify", "--last", newest)
+        #expect(cut.exitCode == 65 && cut.output.contains("is gone"), "\(cut.output)")
+        try DurableFile.write(Array(content.replacing("revoke wallet", with: "status       ").utf8), to: self.file)
+        for command in ["verify", "show"] {
+            let changed = try await self.admin("audit", command)
+            #expect(changed.exitCode == 65 && changed.output.contains("not as it was written"), "\(changed.output)")
+        }
+        let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start() }
+        #expect(refused?.output.contains("audit.file") == true)
+    }
+
+    @Test("after a kill at whatever moment no wallet is revoked that is not on record")
+    func killed() async throws {
+        var dice = Dice(for: "audit kills")
+        for _ in 0..<10 {
+            let server = try await self.lab.start()
+            var wallets: [TestWallet] = []
+            for _ in 0..<6 { wallets.append(try await self.lab.register(pin: "135790")) }
+            let sessions = try await [wallets[0].openSession(), wallets[1].openSession()]
+            let (lab, named) = (self.lab.lab.path, "\(wallets[5].walletID)")
+            let moment = Moment(after: .random(in: 1...8, using: &dice)) { server.send(SIGKILL) }
+            await withTaskGroup { group in
+                for session in sessions {
+                    group.addTask {
+                        moment.passes()
+                        _ = await session.connection.answer(.reportWipe)
+                        moment.passes()
+                    }
+                }
+                for wallet in wallets[2...4] {
+                    group.addTask {
+                        guard let code = wallet.deletionCode, let portal = try? await wallet.server.connect() else {
+                            return
+                        }
+                        moment.passes()
+                        _ = await portal.answer(.revokeWithCode(code.characters))
+                        moment.passes()
+                    }
+                }
+                group.addTask {
+                    moment.passes()
+                    let arguments = ["admin", "revoke", "wallet", named, "--lab", lab]
+                    _ = try? await ServerProcess.run("remote-pin-server", arguments)
+                    moment.passes()
+                }
+            }
+            await server.kill()
+            let again = try await self.lab.start()
+            let revoked = try await self.json("wallet", "list", "--state", "revoked")
+            let record = try await self.json("audit", "show", "--limit", "100000")
+            let begun = Set(
+                (record["entries"]?.array ?? []).filter { $0["phase"]?.string == "begun" }
+                    .flatMap { $0["wallets"]?.array ?? [] }.compactMap(\.string)
+            )
+            for wallet in revoked["wallets"]?.array ?? [] {
+                #expect(begun.contains(try (wallet["wallet"]?.string).orThrow()))
+            }
+            #expect(await again.terminate() == 0)
+        }
+        #expect(try await self.json("audit", "verify")["intact"] == .boolean(true))
+    }
+
+    @Test("a reload says of each part whether the old one stays, and serves with what was good")
+    func reload() async throws {
+        let server = try await self.lab.start()
+        #expect(try await self.admin("reload").exitCode == 0)
+        let certificate = self.lab.lab.certificateFile
+        let good = try DurableFile.read(certificate, atMost: 1 << 20)
+        try DurableFile.write(Array("nonsense".utf8), to: certificate)
+        let bad = try await self.admin("reload")
+        #expect(bad.exitCode == 74 && bad.output.contains("the old one stays: `tls.certificate`"), "\(bad.output)")
+        #expect(bad.output.contains("vault keys") && bad.output.contains("status list"))
+        _ = try await self.lab.register(pin: "135790")
+        try DurableFile.write(good, to: certificate)
+        #expect(try await self.admin("reload").exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("status, sessions, wallets and the level of the log are told and set")
+    func operation() async throws {
+        let server = try await self.lab.start()
+        let wallet = try await self.lab.register(pin: "135790")
+        let session = try await wallet.openSession()
+        _ = try await session.check("135790")
+        let status = try await self.json("status")
+        #expect(status["sessions"] == .integer(1) && status["wallets"]?["open"] == .integer(1))
+        #expect(status["pins"]?["valid"] == .integer(1) && status["vaultKeys"]?["active"] == .integer(1))
+        #expect(status["certificateExpiresAt"]?.string?.isEmpty == false)
+        let sessions = try await self.json("sessions")
+        #expect(sessions["sessions"]?.array.first?["instructions"] == .integer(1))
+        let list = try await self.json("wallet", "list", "--platform", "android", "--state", "open")
+        #expect(list["wallets"]?.array.first?["wallet"]?.string == "\(wallet.walletID)")
+        #expect(try await self.json("wallet", "list", "--platform", "ios")["wallets"]?.array.isEmpty == true)
+        for command in [["status"], ["sessions"], ["wallet", "list"], ["log-level"]] {
+            let run = try await ServerProcess.run(
+                "remote-pin-server",
+                ["admin"] + command + ["--lab", self.lab.lab.path]
+            )
+            #expect(run.exitCode == 0 && run.output.contains("\n"), "\(run.output)")
+        }
+        #expect(!server.output.contains("connected"))
+        #expect(try await self.json("log-level", "debug")["changed"] == .boolean(true))
+        _ = try await self.lab.server.connect()
+        #expect(await server.writes("connected"))
+        #expect(try await self.json("log-level", "debug")["changed"] == .boolean(false))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("members of the group can open the socket as well, and a group that there is not is named")
+    func group() async throws {
+        var environment = LabUnderTest.sixteenAttempts
+        environment["REMOTE_PIN_ADMIN_GROUP"] = "no-such-group"
+        let settings = environment
+        let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(settings) }
+        #expect(refused?.output.contains("no-such-group") == true)
+        environment["REMOTE_PIN_ADMIN_GROUP"] = "\(getegid())"
+        let server = try await self.lab.start(environment)
+        #expect(try await self.admin("status").exitCode == 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test(
+        "with a full disk under the audit log commands are refused and nothing is done; with room they are",
+        .enabled(if: SmallDisk.isPermitted, "small file systems can only be mounted by root")
+    )
+    func fullDisk() async throws {
+        let folder = "\(self.lab.folder)/audit"
+        try DurableFile.makeFolder(folder)
+        let disk = try SmallDisk(at: folder)
+        var environment = LabUnderTest.sixteenAttempts
+        environment["REMOTE_PIN_AUDIT_FILE"] = "\(folder)/audit.log"
+        let server = try await self.lab.start(environment)
+        let wallet = try await self.lab.register(pin: "135790")
+        let session = try await wallet.openSession()
+        disk.fill()
+        // What is left of the last page takes some entries of commands that only look.
+        var run = try await self.admin("status")
+        while run.exitCode == 0 { run = try await self.admin("status") }
+        #expect(run.exitCode == 69 && run.output.contains("audit log"), "\(run.output)")
+        let list = Array(repeating: "\(wallet.walletID)", count: 1)
+        let revoked = try await self.admin("revoke", "wallet", list[0])
+        #expect(revoked.exitCode == 69 && revoked.output.contains("nothing was done"), "\(revoked.output)")
+        #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        try disk.clear()
+        #expect(try await self.admin("revoke", "wallet", list[0]).exitCode == 0)
+        #expect(await server.terminate() == 0)
+        let verified = try await self.admin("audit", "verify", "--file", "\(folder)/audit.log")
+        #expect(verified.exitCode == 0, "\(verified.output)")
+    }
+}

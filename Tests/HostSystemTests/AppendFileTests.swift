@@ -1,0 +1,49 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+
+@Suite("A file that only grows")
+struct AppendFileTests {
+    private let folder = TemporaryFolder()
+
+    @Test("what is appended stands behind what was there, and any part of it can be read")
+    func appends() throws {
+        let path = try self.folder.write("abc", to: "file")
+        let file = try AppendFile(path)
+        try file.append(Array("defg".utf8))
+        // Another writer's bytes are not overwritten either.
+        try DurableFile.append(Array("!".utf8), to: path)
+        try file.append(Array("h".utf8))
+        #expect(try file.byteCount() == 9)
+        #expect(try file.read(at: 2, atMost: 3) == Array("cde".utf8))
+        #expect(try file.read(at: 6, atMost: 100) == Array("g!h".utf8))
+        #expect(try file.read(at: 9, atMost: 5) == [])
+        #expect(try AppendFile(reading: path).read(at: 0, atMost: 9) == Array("abcdefg!h".utf8))
+    }
+
+    @Test("it is neither made nor looked for behind a link, and a reader cannot append")
+    func refusals() throws {
+        let path = try self.folder.write("abc", to: "file")
+        let missing = self.folder.file("missing")
+        #expect(throws: FileError.notFound(missing)) { try AppendFile(missing) }
+        let link = self.folder.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        #expect(throws: FileError.self) { try AppendFile(link) }
+        let reader = try AppendFile(reading: path)
+        #expect(throws: AppendFile.AppendError.self) { try reader.append([1]) }
+        #expect(try DurableFile.read(path, atMost: 10) == Array("abc".utf8))
+    }
+}
+
+@Suite("The machine's users and groups")
+struct AccountsTests {
+    @Test("root has its name and its group everywhere; a number stands for itself, and nobody is invented")
+    func names() {
+        #expect(Accounts.userName(of: 0) == "root")
+        #expect(Accounts.groupID(of: "root") == 0)
+        #expect(Accounts.groupID(of: "4711") == 4711)
+        #expect(Accounts.groupID(of: "no-such-group") == nil)
+        #expect(Accounts.userName(of: 4_000_000_011) == nil)
+    }
+}

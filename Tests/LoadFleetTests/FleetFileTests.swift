@@ -1,0 +1,180 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import LoadFleet
+
+@Suite("The file of wallets")
+struct FleetFileTests {
+    private let folder = TemporaryFolder()
+
+    @Test("it takes 64 bytes for each wallet beside 8,192, and its owner alone can read it")
+    func size() throws {
+        _ = try FleetOfTests.make(in: self.folder, wallets: 1000, registered: [])
+        #expect(try FleetOfTests.bytes(in: self.folder).count == 8192 + 1000 * 64)
+        #expect(try DurableFile.mode(of: self.folder.file("wallets")) == 0o600)
+    }
+
+    @Test("what was kept is there again")
+    func kept() throws {
+        let history = WalletHistoryBytes(first: 0x0123_4567_89AB_CDEF, second: 42)
+        do {
+            let fleet = try FleetOfTests.make(in: self.folder, wallets: 3, registered: 0..<3)
+            try fleet.close()
+        }
+        let before: FleetWallet
+        do {
+            let fleet = try FleetOfTests.open(in: self.folder)
+            before = try fleet[1]
+            try fleet.record(history, of: 1)
+            try fleet.keep(generation: 7, of: before)
+            try fleet.keep(generation: 5, of: before)
+            #expect(try fleet.history(of: 0) == nil)
+        }
+        let fleet = try FleetOfTests.open(in: self.folder)
+        let after = try fleet[1]
+        #expect(after.walletID == before.walletID && after.platform == .android)
+        #expect(after.generation == 7, "an earlier PIN never counts again")
+        #expect(try fleet.history(of: 1) == history)
+        #expect(!fleet.mayBeBehind)
+        try fleet.record(nil, of: 1)
+        #expect(try fleet.history(of: 1) == nil)
+    }
+
+    @Test("indices have no gaps, whatever slots a provisioning left free")
+    func gaps() throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed of the gaps: \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<20 {
+            let folder = TemporaryFolder()
+            let slots = (0..<60).filter { _ in Int.random(in: 0..<10, using: &generator) < round % 10 }
+            let fleet = try FleetOfTests.make(in: folder, wallets: 60, registered: slots)
+            let ids = try slots.map { try fleet.record(in: $0).walletID }
+            let path = folder.file("wallets")
+            #expect(throws: FleetError.inUse(path: path, pid: getpid())) {
+                try Fleet.resume(path, wallets: 60, for: FleetOfTests.fingerprint)
+            }
+            try fleet.close()
+            try Self.expect(ids, in: folder)
+        }
+    }
+
+    private static func expect(_ ids: [WalletID], in folder: TemporaryFolder) throws {
+        let copy = TemporaryFolder()
+        try FleetOfTests.replace(try FleetOfTests.bytes(in: folder), in: copy)
+        let fleet = try Fleet.resume(copy.file("wallets"), wallets: 60, for: FleetOfTests.fingerprint)
+        #expect(try (0..<fleet.count).map { try fleet[$0].walletID } == ids)
+        let queue = EnrollmentQueue(fleet, goal: 60, share: .standard)
+        var free = 0
+        while let pending = queue.take() {
+            free += 1
+            #expect(throws: FleetError.self) { try fleet.record(in: pending.slot) }
+        }
+        #expect(free == 60 - ids.count)
+    }
+
+    @Test("a record that is part old and part new is recognized, wherever it was torn")
+    func torn() throws {
+        let old = FleetRecord(FleetOfTests.wallet(.iOS)).encoded
+        let new = FleetRecord(FleetOfTests.wallet(.android)).encoded
+        let free = [UInt8](repeating: 0, count: FleetRecord.byteCount)
+        #expect(FleetRecord.kind(of: free) == .free && FleetRecord.kind(of: old) == .registered)
+        for cut in 1..<FleetRecord.byteCount {
+            for (first, second) in [(old, new), (free, new), (new, free)] {
+                let torn = Array(first[..<cut] + second[cut...])
+                guard torn != first, torn != second else { continue }
+                #expect(FleetRecord.kind(of: torn) == .torn, "cut at \(cut)")
+                #expect(FleetRecord(decoding: torn) == nil)
+            }
+        }
+        for bit in 0..<(FleetRecord.byteCount * 8) {
+            var flipped = old
+            flipped[bit / 8] ^= 1 << (bit % 8)
+            #expect(FleetRecord.kind(of: flipped) == .torn, "bit \(bit)")
+        }
+    }
+
+    @Test("a torn record is a free slot, and the wallets beside it are whole")
+    func tornInFile() throws {
+        do {
+            let fleet = try FleetOfTests.make(in: self.folder, wallets: 4, registered: 0..<4)
+            try fleet.close()
+        }
+        var bytes = try FleetOfTests.bytes(in: self.folder)
+        bytes[Fleet.offset(of: 1) + 20] ^= 1
+        try FleetOfTests.replace(bytes, in: self.folder)
+        let fleet = try FleetOfTests.open(in: self.folder)
+        #expect(fleet.count == 3 && fleet.tornCount == 1 && fleet.gaps == [1])
+        #expect(try fleet[1].walletID == fleet.record(in: 2).walletID)
+    }
+
+    @Test("a file that was cut is recognized, and made whole by the next provisioning", arguments: [0, 1, 63, 64, 200])
+    func cut(byteCount: Int) throws {
+        do {
+            let fleet = try FleetOfTests.make(in: self.folder, wallets: 4, registered: 0..<4)
+            try fleet.close()
+        }
+        let bytes = try FleetOfTests.bytes(in: self.folder)
+        try FleetOfTests.replace(Array(bytes.prefix(FleetHeader.end + byteCount)), in: self.folder)
+        let path = self.folder.file("wallets")
+        #expect(throws: FleetError.cut(path: path, whole: byteCount / 64, expected: 4)) {
+            try FleetOfTests.open(in: self.folder)
+        }
+        let fleet = try Fleet.resume(path, wallets: 2, for: FleetOfTests.fingerprint)
+        #expect(fleet.count == byteCount / 64 && fleet.slotCount == 4)
+        #expect(try FleetOfTests.bytes(in: self.folder).count == bytes.count)
+    }
+
+    @Test("it grows, and keeps what it has")
+    func grows() throws {
+        do { _ = try FleetOfTests.make(in: self.folder, wallets: 2, registered: 0..<2) }
+        let fleet = try Fleet.resume(self.folder.file("wallets"), wallets: 5, for: FleetOfTests.fingerprint)
+        #expect(fleet.slotCount == 5 && fleet.count == 2)
+    }
+
+    @Test("one damaged copy of the header costs nothing, two cost the file", arguments: FleetHeader.places)
+    func header(place: Int) throws {
+        do { _ = try FleetOfTests.make(in: self.folder, wallets: 2, registered: 0..<2) }
+        var bytes = try FleetOfTests.bytes(in: self.folder)
+        let id = try FleetOfTests.open(in: self.folder)[0].pinKeyID(generation: 3)
+        bytes[place + 50] ^= 1
+        try FleetOfTests.replace(bytes, in: self.folder)
+        #expect(try FleetOfTests.open(in: self.folder)[0].pinKeyID(generation: 3) == id, "the seed is the same")
+        for place in FleetHeader.places { bytes[place + 127] ^= 1 }
+        bytes[place + 50] ^= 3
+        try FleetOfTests.replace(bytes, in: self.folder)
+        let path = self.folder.file("wallets")
+        #expect(throws: FleetError.damaged(path: path)) { try FleetOfTests.open(in: self.folder) }
+    }
+
+    @Test("other files are not taken for one")
+    func foreign() throws {
+        let path = try self.folder.write("just a text\n", to: "wallets")
+        #expect(throws: FleetError.foreign(path: path)) { try FleetOfTests.open(in: self.folder) }
+        var bytes = FleetHeader(count: 1, seed: Array(repeating: 1, count: 32), authority: FleetOfTests.fingerprint)
+            .encoded
+        bytes[8] = 9
+        bytes.replaceSubrange(124..<128, with: Checksum.of(bytes[..<124]).littleEndianBytes)
+        try FleetOfTests.replace(bytes, in: self.folder)
+        #expect(throws: FleetError.version(path: path, found: 9)) { try FleetOfTests.open(in: self.folder) }
+    }
+
+    @Test("wallets of another server, and a file without any, are refused")
+    func otherServer() throws {
+        let path = self.folder.file("wallets")
+        do { _ = try FleetOfTests.make(in: self.folder, wallets: 1, registered: []) }
+        #expect(throws: FleetError.empty(path: path)) { try FleetOfTests.open(in: self.folder) }
+        #expect(throws: FleetError.otherServer(path: path)) { try Fleet.open(path, for: FleetOfTests.digest(2)) }
+        #expect(throws: FleetError.file(.exists(path))) {
+            try Fleet.create(at: path, wallets: 1, fingerprint: FleetOfTests.fingerprint)
+        }
+    }
+
+    @Test("the checksum is the one that everybody calls CRC-32")
+    func checksum() {
+        #expect(Checksum.of(Array("123456789".utf8)) == 0xCBF4_3926)
+    }
+}

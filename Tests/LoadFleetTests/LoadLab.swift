@@ -1,0 +1,53 @@
+import LoadFleet
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+
+/// A lab with a real server, for loads.
+final class LoadLab: Sendable {
+    static let patience: Duration = .seconds(60)
+
+    let folder = TemporaryFolder()
+    var path: String { self.folder.file("lab") }
+    var wallets: String { self.folder.file("wallets") }
+
+    /// Makes the lab, and does not serve it.
+    init() async throws {
+        let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.path])
+        try #require(made.exitCode == 0, "\(made.output)")
+    }
+
+    /// Serves it, at the same address each time.
+    func start() async throws -> ServerProcess { try await ServerProcess.start(["lab", "up", self.path]) }
+
+    /// A fleet of so many wallets, registered by the provisioning that `pin-load` has.
+    func fleet(_ count: Int, share: String = "50%") async throws -> (fleet: Fleet, target: Target) {
+        let target = try Target(lab: self.path)
+        do {
+            let empty = try Fleet.create(at: self.wallets, wallets: count, fingerprint: target.fingerprint)
+            var options = Provisioning.Options()
+            options.connections = 8
+            options.timeout = Self.patience
+            options.share = try #require(PlatformShare(share))
+            let provisioning = try Provisioning(empty, goal: count, at: target, options: options)
+            try await provisioning.run()
+            try #require(provisioning.progress.registered == count)
+        }
+        return (try Fleet.open(self.wallets, for: target.fingerprint), target)
+    }
+}
+
+extension Fleet {
+    /// A session of a wallet on a connection of its own.
+    func session(_ index: Int, at target: Target, _ tls: TLSClientContext? = nil) async throws -> FleetSession {
+        let context = try tls ?? target.tls(resuming: false)
+        return try await FleetSession.open(
+            self[index],
+            of: self,
+            at: target,
+            tls: context,
+            timeout: LoadLab.patience
+        )
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import LoadReport
+import TestSupport
+import Testing
+
+@testable import pin_load
+
+@Suite("pin-load report and compare")
+struct CommandTests {
+    private let folder = TemporaryFolder()
+
+    private func code(of body: () async throws -> Void) async throws -> Int32 {
+        do {
+            try await body()
+            return 0
+        } catch let code as ExitCode {
+            return code.rawValue
+        }
+    }
+
+    private func report(_ words: String...) async throws -> Int32 {
+        let command = try ReportCommand.parse(words)
+        return try await self.code { try await command.run() }
+    }
+
+    private func compare(_ words: [String]) async throws -> Int32 {
+        let command = try CompareCommand.parse(words)
+        return try await self.code { try await command.run() }
+    }
+
+    @Test(
+        "a run's JSON is told again in the form that is asked for",
+        arguments: [ReportFormat.text, .json, .csv, .hgrm, .html]
+    )
+    func forms(format: ReportFormat) async throws {
+        let path = try self.folder.write(SampleRun.plain.text(as: .json), to: "run.json")
+        let out = self.folder.file("out")
+        #expect(try await self.report(path, "--out", out, "--format", format.rawValue) == 0)
+        #expect(try String(contentsOfFile: out, encoding: .utf8) == SampleRun.plain.text(as: format))
+    }
+
+    @Test("a percentile table can be of one kind of operation")
+    func operation() async throws {
+        let path = try self.folder.write(SampleRun.plain.text(as: .json), to: "run.json")
+        let out = self.folder.file("out")
+        #expect(try await self.report(path, "--out", out, "--format", "hgrm", "--operation", "unlock") == 0)
+        #expect(try String(contentsOfFile: out, encoding: .utf8) == SampleRun.plain.text(as: .hgrm, of: .unlock))
+    }
+
+    @Test(
+        "comparing ends with 99 where a figure changed by more than is allowed, or is missing",
+        arguments: [
+            ([], 0), (["service.p50>+30%"], 0), (["service.p50>+10%"], 99), (["register.p50>+1%"], 99),
+            (["service.p50>+30%", "server-cpu > +10%"], 99),
+        ] as [([String], Int32)]
+    )
+    func limits(limits: [String], code: Int32) async throws {
+        let before = try self.folder.write(SampleRun.plain.text(as: .json), to: "before.json")
+        let after = try self.folder.write(SampleRun.slower.text(as: .json), to: "after.json")
+        let words = [before, after] + limits.flatMap { ["--fail-if", $0] }
+        #expect(try await self.compare(words) == code)
+        #expect(try await self.compare(words + ["--json"]) == code)
+    }
+
+    @Test("a file that is no result, or not there, ends with 1, and one that cannot be written with 70")
+    func wrongFiles() async throws {
+        let path = try self.folder.write("{}", to: "run.json")
+        #expect(try await self.report(path) == 1)
+        #expect(try await self.report(self.folder.file("none")) == 1)
+        #expect(try await self.compare([path, path]) == 1)
+        let right = try self.folder.write(SampleRun.plain.text(as: .json), to: "right.json")
+        #expect(try await self.report(right, "--out", self.folder.file("none/out")) == 70)
+    }
+
+    @Test(
+        "a mistake in the command line is told by what was meant",
+        arguments: [
+            ("p99>10%", "write a sign and a percentage: p99>+10% or p99<-5%"),
+            ("p99x>+1%", "there is no figure 'p99x'"),
+        ] as [(String, String)]
+    )
+    func mistakes(limit: String, message: String) throws {
+        let error = #expect(throws: (any Error).self) { try CompareCommand.parse(["a", "b", "--fail-if", limit]) }
+        #expect(CompareCommand.fullMessage(for: try #require(error)).contains(message))
+        #expect(throws: (any Error).self) { try ReportCommand.parse(["a", "--operation", "check"]) }
+    }
+}

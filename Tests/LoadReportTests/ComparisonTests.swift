@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LoadReport
+
+@Suite("Comparing two runs")
+struct ComparisonTests {
+    @Test("runs that differ by chance alone differ within the noise", arguments: 1...10 as ClosedRange<UInt64>)
+    func chance(seed: UInt64) throws {
+        let comparison = Comparison(SampleRun.result(seed: seed), SampleRun.result(seed: seed + 1000))
+        for name in [
+            "rate", "p50", "p90", "service.p50", "service.p99", "check.service.p50", "server-cpu", "unexpected",
+        ] {
+            let row = try #require(comparison.rows.first { $0.name == name })
+            #expect(row.finding == .same || row.finding == .withinNoise, "seed \(seed): \(row)")
+        }
+    }
+
+    @Test("a server that became slower is found, whatever chance does", arguments: 1...5 as ClosedRange<UInt64>)
+    func slower(seed: UInt64) throws {
+        let before = SampleRun.result(seed: seed)
+        let after = SampleRun.result(seed: seed + 1000, slowdown: 1.2)
+        let rows = Comparison(before, after).rows
+        for name in ["p50", "service.p50", "check.service.p50", "server-cpu"] {
+            let row = try #require(rows.first { $0.name == name })
+            #expect(row.finding == .worse, "seed \(seed): \(row)")
+            #expect(try (1.1...1.3).contains(#require(row.ratio)), "seed \(seed): \(row)")
+        }
+        let better = try #require(Comparison(after, before).rows.first { $0.name == "service.p50" })
+        #expect(better.finding == .better)
+    }
+
+    @Test("a single impossible answer is never within the noise")
+    func violation() throws {
+        let comparison = Comparison(
+            SampleRun.plain,
+            SampleRun.violated(by: "a right PIN was called wrong")
+        )
+        #expect(try #require(comparison.rows.first { $0.name == "violations" }).finding == .worse)
+    }
+
+    @Test("of runs that are too short nothing is claimed")
+    func short() throws {
+        var intervals = SampleRun.plain.measuredIntervals
+        intervals = Array(intervals.prefix(3))
+        let short = RunResult(setting: SampleRun.setting(1), intervals: intervals, end: .interrupted)
+        let slower = SampleRun.slower
+        #expect(try #require(Comparison(short, slower).rows.first { $0.name == "p50" }).finding == .unknown)
+    }
+
+    @Test("each choice and circumstance in which runs differ is named once")
+    func differences() throws {
+        let before = SampleRun.plain
+        var after = before
+        #expect(Comparison(before, after).differences.isEmpty)
+        after.setting.machine.cores = 4
+        after.setting.serverBuild = nil
+        after.setting.plan[1] = PlanEntry("arrivals", "constant")
+        after.setting.plan.append(PlanEntry("think", "200ms"))
+        after.setting.command.append("--json")
+        let differences = Comparison(before, after).differences
+        #expect(differences.map(\.name) == ["arrivals", "server", "cores", "think"])
+        #expect(differences.last == Comparison.Difference(name: "think", before: nil, after: "200ms"))
+    }
+
+    @Test(
+        "a limit is exceeded only by more than it allows, in its direction",
+        arguments: [
+            ("service.p50>+15%", true), ("service.p50>+25%", false), ("service.p50<-1%", false), ("rate<-5%", false),
+            ("rate>+5%", false), ("service.p50>-5%", true), ("violations>+0%", false), ("check.count<-1%", false),
+        ] as [(String, Bool)]
+    )
+    func limits(text: String, isExceeded: Bool) throws {
+        let comparison = Comparison(SampleRun.plain, SampleRun.slower)
+        #expect(try ChangeLimit(parsing: text).isExceeded(in: comparison) == isExceeded)
+    }
+
+    @Test("something in place of nothing is growth beyond every limit, and a missing figure is no pass")
+    func extremes() throws {
+        let before = SampleRun.plain
+        let comparison = Comparison(before, SampleRun.violated(by: "a right PIN was called wrong"))
+        #expect(try ChangeLimit(parsing: "violations>+1000%").isExceeded(in: comparison) == true)
+        #expect(try ChangeLimit(parsing: "register.p99>+10%").isExceeded(in: comparison) == nil)
+    }
+
+    @Test(
+        "a wrong limit is refused with what was meant",
+        arguments: [
+            ("p99", "'p99' has no comparison; write a figure, < or >, and a change in percent: p99>+10%"),
+            ("p99>10%", "'>10%' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"),
+            (
+                "p99>+10ms",
+                "'>+10ms' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"
+            ),
+            (
+                "p99>=+10%",
+                "'>=+10%' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"
+            ),
+            ("eror>+1%", "there is no figure 'eror'; did you mean 'errors'?"),
+        ]
+    )
+    func refused(text: String, message: String) {
+        let error = #expect(throws: ChangeLimitError.self) { try ChangeLimit(parsing: text) }
+        #expect(error?.description == message)
+    }
+
+    @Test("the comparison's text is the one that was looked at")
+    func golden() throws {
+        let limits = try ["service.p50>+10%", "p90>+10%", "rate<-5%"].map { try ChangeLimit(parsing: $0) }
+        var after = SampleRun.slower
+        after.setting.serverBuild = "remote-pin-server 1.0 (def5678)"
+        try Golden.expect("compare.txt", Comparison(SampleRun.plain, after).text(limits: limits))
+    }
+
+    @Test("the comparison's JSON says the same as the text")
+    func json() throws {
+        let comparison = Comparison(SampleRun.plain, SampleRun.slower)
+        let value = try JSONValue(comparison.jsonText(limits: [try ChangeLimit(parsing: "service.p50>+10%")]))
+        #expect(value["v"] == .integer(1))
+        #expect(value["figures"]?.array.count == comparison.rows.count)
+        #expect(value["limits"]?.array.first?["exceeded"] == .boolean(true))
+        #expect(value["differences"]?.array.first?["name"] == .string("seed"))
+        let median = try #require(value["figures"]?.array.first { $0["name"] == .string("service.p50") })
+        #expect(median["finding"] == .string("worse") && median["unit"] == .string("microseconds"))
+    }
+}

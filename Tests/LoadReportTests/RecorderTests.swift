@@ -1,0 +1,119 @@
+import LoadReport
+import TestSupport
+import Testing
+
+@Suite("Recording")
+struct RecorderTests {
+    private static func sample(_ outcome: Outcome = .valid, micros: Int64 = 500) -> Sample {
+        Sample(.check, outcome, latency: .microseconds(micros), serviceTime: .microseconds(micros / 2))
+    }
+
+    @Test("nothing is lost or counted twice while several lanes record and intervals are taken")
+    func concurrently() async {
+        let recorder = Recorder()
+        let perLane = 20_000
+        let intervals = await withTaskGroup(of: Void.self, returning: [Interval].self) { group in
+            for number in 0..<4 {
+                group.addTask { @concurrent in
+                    let lane = recorder.makeLane()
+                    for step in 0..<perLane {
+                        lane.record(
+                            Self.sample(step % 4 == 0 ? .wrong : .valid, micros: Int64(number * 1000 + step % 900))
+                        )
+                    }
+                }
+            }
+            group.addTask { @concurrent in for _ in 0..<1000 { recorder.recordUnsent(1) } }
+            var intervals: [Interval] = []
+            for second in 0..<50 {
+                intervals.append(recorder.takeInterval(from: .seconds(second), to: .seconds(second + 1)))
+                await Task.yield()
+            }
+            await group.waitForAll()
+            intervals.append(recorder.takeInterval(from: .seconds(50), to: .seconds(51)))
+            return intervals
+        }
+        let totals = Totals(of: intervals)
+        let figures = totals.figures(of: .check)
+        #expect(figures.outcomes == [.valid: perLane * 3, .wrong: perLane])
+        #expect(figures.latency.count == perLane * 4 && figures.serviceTime.count == perLane * 4)
+        #expect(totals.unsent == 1000)
+        #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).operations.isEmpty)
+    }
+
+    @Test("an answer and a timeout are timed; a connection that was refused is only counted")
+    func timed() {
+        let recorder = Recorder()
+        for outcome in Outcome.answers + [.timeout, .failed("connect:refused"), .failed("closed")] {
+            recorder.record(Self.sample(outcome))
+        }
+        let figures = recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures(of: .check)
+        #expect(figures.count == 9 && figures.failures == 3 && figures.answered == 6)
+        #expect(figures.latency.count == 7)
+    }
+
+    @Test(
+        "a time that no clock gives is put into the range instead of ending the run",
+        arguments: [
+            (Duration.microseconds(-5), 0), (.nanoseconds(-1), 0), (.nanoseconds(999), 0), (.nanoseconds(1500), 1),
+            (.seconds(3600), 3_600_000_000), (.seconds(1_000_000_000), 3_600_000_000),
+        ] as [(Duration, UInt64)]
+    )
+    func extremes(time: Duration, micros: UInt64) {
+        let recorder = Recorder()
+        recorder.record(Sample(.register, .registered, latency: time, serviceTime: time))
+        let figures = recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures(of: .register)
+        #expect(figures.latency == Latencies(microseconds: [micros]))
+    }
+
+    @Test("every violation counts, the first are kept in words, and those of the warm-up count as well")
+    func violations() {
+        let recorder = Recorder()
+        for number in 0..<50 { recorder.recordViolation("number \(number)") }
+        let interval = recorder.takeInterval(from: .zero, to: .seconds(1), isWarmup: true)
+        let totals = Totals(of: [interval])
+        #expect(totals.violations.count == 50)
+        #expect(totals.violations.examples == (0..<Violations.exampleLimit).map { "number \($0)" })
+        #expect(totals.count == 0)
+    }
+
+    @Test("the warm-up changes no figure")
+    func warmup() {
+        let recorder = Recorder()
+        recorder.record(Self.sample(micros: 1_000_000))
+        let warm = recorder.takeInterval(
+            from: .zero,
+            to: .seconds(10),
+            isWarmup: true,
+            gauges: Gauges(serverCPUSeconds: 5, serverResidentBytes: 1 << 40)
+        )
+        recorder.record(Self.sample(micros: 100))
+        let measured = recorder.takeInterval(
+            from: .seconds(10),
+            to: .seconds(12),
+            gauges: Gauges(serverCPUSeconds: 0.5)
+        )
+        #expect(Totals(of: [warm, measured]) == Totals(of: [measured]))
+        #expect(Totals(of: [warm, measured]).rate == 0.5)
+        #expect(Totals(of: [warm, measured]).serverCPUMicrosecondsPerOperation == 500_000)
+    }
+
+    @Test("the server's cost counts only the operations of intervals in which it is known")
+    func partlyKnown() {
+        let recorder = Recorder()
+        recorder.record(Self.sample())
+        let unknown = recorder.takeInterval(from: .zero, to: .seconds(1))
+        recorder.record(Self.sample())
+        let known = recorder.takeInterval(from: .seconds(1), to: .seconds(2), gauges: Gauges(serverCPUSeconds: 0.001))
+        #expect(Totals(of: [unknown, known]).serverCPUMicrosecondsPerOperation == 1000)
+    }
+
+    @Test(
+        "an outcome's name comes back as the outcome",
+        arguments: Outcome.answers + [.timeout, .failed("refused:rate-limited")]
+    )
+    func names(outcome: Outcome) {
+        #expect(Outcome(rawValue: outcome.rawValue) == outcome)
+        #expect(Outcome(rawValue: "x" + outcome.rawValue) == nil)
+    }
+}

@@ -1,0 +1,125 @@
+import LoadReport
+import Testing
+
+@Suite("Thresholds")
+struct ThresholdTests {
+    /// 1,000 checks of 1 to 1,000 ms from the due time, half of it from sending; 100 changes of a PIN in 5 ms; 10 s.
+    private static let totals: Totals = {
+        let recorder = Recorder()
+        for number in 1...1000 {
+            let time = Duration.milliseconds(number)
+            let outcome: Outcome =
+                number <= 900 ? .valid : number <= 990 ? .wrong : number <= 997 ? .blocked : .failed("closed")
+            recorder.record(
+                Sample(.check, outcome, latency: time, serviceTime: time / 2, isExpected: outcome != .blocked)
+            )
+        }
+        for _ in 0..<100 {
+            recorder.record(Sample(.changePIN, .changed, latency: .milliseconds(5), serviceTime: .milliseconds(5)))
+        }
+        recorder.recordUnsent(100)
+        let gauges = Gauges(serverCPUSeconds: 1.1, serverResidentBytes: 64 << 20)
+        return Totals(of: [recorder.takeInterval(from: .zero, to: .seconds(10), gauges: gauges)])
+    }()
+
+    @Test(
+        "each figure is held against its limit",
+        arguments: [
+            ("check.p50<500ms", true, "499 ms"), ("check.p50<499ms", false, "499 ms"),
+            ("check.max<=0.998s", true, "997 ms"),
+            ("check.service.p50<250ms", true, "250 ms"), ("change-pin.p99<=5.1ms", true, "5.00 ms"),
+            ("check.min>999us", true, "1.00 ms"), ("p50<460ms", true, "449 ms"),
+            ("rate>109", true, "110/s"), ("rate>=110", false, "110/s"), ("check.rate==99.7", true, "99.7/s"),
+            ("errors<0.3%", true, "0.27%"), ("errors<=3", true, "3"), ("check.errors<0.3%", false, "0.30%"),
+            ("errors==0", false, "3"), ("change-pin.errors==0", true, "0"),
+            ("unexpected==7", true, "7"), ("unexpected<1%", true, "0.64%"), ("violations==0", true, "0"),
+            ("unsent<10%", true, "8.33%"), ("unsent==0", false, "100"), ("valid>899", true, "900"),
+            ("check.wrong>=9%", true, "9.00%"), ("blocked!=7", false, "7"), ("count>=1100", true, "1,100"),
+            ("server-cpu<1.1ms", true, "1.00 ms"), ("server-memory<=64MiB", true, "64.0 MiB"),
+            ("server-memory<64MB", false, "64.0 MiB"), (" p99 < 2 s ", true, "987 ms"), ("failed:closed<1", false, "3"),
+        ] as [(String, Bool, String)]
+    )
+    func evaluate(text: String, isMet: Bool, value: String) throws {
+        let threshold = try Threshold(parsing: text)
+        #expect(threshold.valueText(of: Self.totals) == value)
+        #expect(threshold.isMet(by: Self.totals) == isMet)
+    }
+
+    @Test(
+        "what was not measured is not met",
+        arguments: ["p99<1s", "unlock.p50<1s", "errors<50%", "server-cpu<1s", "rate>0"]
+    )
+    func unmeasured(text: String) throws {
+        let threshold = try Threshold(parsing: text)
+        #expect(threshold.isMet(by: Totals()) == nil)
+        let result = ThresholdResult(threshold, of: Totals())
+        #expect(result.verdict == .unmeasured && result.value == "not measured")
+    }
+
+    @Test(
+        "a wrong text is refused with what was meant",
+        arguments: [
+            ("p99", "'p99' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"),
+            ("p99=20ms", "'p99=20ms' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"),
+            ("p99<20", "'20' is no limit for p99; write it like p99<20ms"),
+            ("p99<<20ms", "'<20ms' is no limit for p99; write it like p99<20ms"),
+            ("p99<20%", "'20%' is no limit for p99; write it like p99<20ms"),
+            ("p99<-1ms", "'-1ms' is no limit for p99; write it like p99<20ms"),
+            ("p101<1s", "'p101' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
+            ("p0<1s", "'p0' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
+            ("error<1%", "there is no figure 'error'; did you mean 'errors'?"),
+            ("chekc.p99<1s", "there is no figure 'chekc.p99'; did you mean 'check.p99'?"),
+            ("check.mux<1s", "there is no figure 'check.mux'; did you mean 'check.max'?"),
+            ("errors<0.001", "'0.001' is no limit for errors; write it like errors<10, or as a share 0.1%"),
+            ("errors<101%", "'101%' is no limit for errors; write it like errors<10, or as a share 0.1%"),
+            ("violations<1%", "'1%' is no limit for violations; write it like violations<0"),
+            ("check.unsent==0", "'unsent' is a figure of the whole run; write it without the kind of operation"),
+            ("server-memory<64", "'64' is no limit for server-memory; write it like server-memory<512MiB"),
+            ("rate>5k", "'5k' is no limit for rate; write it like rate>5000"),
+        ]
+    )
+    func refused(text: String, message: String) throws {
+        let error = #expect(throws: ThresholdError.self) { try Threshold(parsing: text) }
+        #expect(error?.description == message)
+    }
+
+    @Test("a name that is near to nothing is answered with all that there are")
+    func unknown() throws {
+        let error = #expect(throws: ThresholdError.self) { try Threshold(parsing: "throughputness<1s") }
+        #expect(error?.description.contains("there are p50, p99.9, min, mean") == true)
+    }
+
+    @Test(
+        "only a count that grows beyond its limit is lost for good",
+        arguments: [
+            ("violations==0", false), ("errors<3", true), ("errors<=3", false), ("errors<4", false),
+            ("errors==2", true),
+            ("errors<0.1%", false), ("rate>1000000", false), ("p99<1us", false), ("check.max<1us", true),
+            ("valid>2000", false),
+        ] as [(String, Bool)]
+    )
+    func lost(text: String, isLost: Bool) throws {
+        #expect(try Threshold(parsing: text).isLost(by: Self.totals) == isLost)
+    }
+
+    @Test("a run with a threshold that is not met ends with 99, an interrupted one with 130, any other with 0")
+    func exitCodes() throws {
+        let met = SampleRun.result(of: SampleRun.plain.intervals, seed: 1, thresholds: ["p50<20ms", "errors<1%"])
+        #expect(met.isSuccess && met.exitCode == 0)
+        let failed = SampleRun.result(of: met.intervals, seed: 1, thresholds: ["p99<1us"])
+        #expect(!failed.isSuccess && failed.exitCode == 99)
+        var impossible = SampleRun.violated(by: "a right PIN was called wrong")
+        impossible.thresholds = []
+        #expect(!impossible.isSuccess && impossible.exitCode == 99)
+        var lost = met
+        lost.end = .lost
+        #expect(!lost.isSuccess && lost.exitCode == 99)
+        var interrupted = met
+        interrupted.end = .interrupted
+        #expect(interrupted.exitCode == 130)
+        interrupted.sections.append(
+            ReportSection(title: "Burst", columns: ["guesses"], rows: [["5"]], verdict: .failed)
+        )
+        #expect(interrupted.exitCode == 99)
+    }
+}

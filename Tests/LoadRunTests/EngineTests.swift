@@ -1,0 +1,195 @@
+import Foundation
+import LoadFleet
+import LoadPlan
+import LoadReport
+import LoadRun
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A run against a real server")
+struct EngineTests {
+    @Test("an open loop sends exactly what becomes due, and the server has counted each wrong PIN of it")
+    func counts() async throws {
+        let lab = try await LoadLab.start(wallets: 1, LoadLab.withoutBlocks)
+        let plan = try LoadLab.plan("2s:=60/s") { plan in
+            plan.mix = try Mix(parsing: "wrong=1")
+            plan.pick = .single(index: 0)
+            plan.openConnections = 4
+        }
+        let result = try await lab.run(plan)
+        #expect(result.count(.wrong, of: .check) == 120, "\(result.errors)")
+        #expect(result.totals.count == 120 && result.totals.unsent == 0 && result.totals.violations.count == 0)
+        let report = try await lab.report(ofWallet: 0)
+        #expect(report.contains("\"failures\":120"), "\(report)")
+        #expect(result.totals.serverCPUSeconds ?? 0 > 0)
+        await lab.server.terminate()
+    }
+
+    @Test("guesses on many connections at once are judged as often as the policy allows, and not once more")
+    func attack() async throws {
+        let lab = try await LoadLab.start(wallets: 1, LoadLab.withoutBlocks)
+        let events = RunEvents()
+        let plan = try LoadLab.plan("2m:=8") { plan in
+            plan.mix = try Mix(parsing: "wrong=1")
+            plan.pick = .single(index: 0)
+        }
+        let result = try await lab.run(plan, events: events) { moment in
+            if moment.totals.figures().outcomes[.blockedPermanently] ?? 0 > 0 { events.interrupt() }
+        }
+        #expect(result.count(.wrong) == 256)
+        #expect(result.count(.blockedPermanently) > 0)
+        #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
+        #expect(result.end == .interrupted && result.exitCode == 130)
+        await lab.server.terminate()
+    }
+
+    @Test("a server that stalls shows in the latency of all that was due, and in the service time of a few only")
+    func stall() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let plan = try LoadLab.plan("7s:=100/s") { $0.openConnections = 4 }
+        let second = Mutex(0)
+        let result = try await lab.run(plan) { _ in
+            let now = second.withLock { second in
+                second += 1
+                return second
+            }
+            if now == 2 { lab.server.send(SIGSTOP) }
+            if now == 4 { lab.server.send(SIGCONT) }
+        }
+        let figures = result.totals.figures()
+        #expect(result.totals.count == 700, "\(result.errors)")
+        // More than a fifth of all was due in the stall, evenly: a tenth waited half of it or longer. Four were sent before.
+        let latency = try #require(figures.latency.percentile(90))
+        let service = try #require(figures.serviceTime.percentile(90))
+        #expect(latency > 500_000)
+        #expect(service < latency / 2)
+        #expect(figures.serviceTime.max ?? 0 > 1_000_000)
+        await lab.server.terminate()
+    }
+
+    @Test("what is due beyond the most in flight is not sent, and counted")
+    func unsent() async throws {
+        let lab = try await LoadLab.start(wallets: 2)
+        let plan = try LoadLab.plan("3s:=100/s") { plan in
+            plan.openConnections = 2
+            plan.maxInFlight = 10
+        }
+        let second = Mutex(0)
+        let result = try await lab.run(plan) { _ in
+            let now = second.withLock { second in
+                second += 1
+                return second
+            }
+            if now == 1 { lab.server.send(SIGSTOP) }
+            if now == 2 { lab.server.send(SIGCONT) }
+        }
+        #expect(result.totals.count + result.totals.unsent == 300)
+        #expect(result.totals.unsent > 50)
+        await lab.server.terminate()
+    }
+
+    @Test(
+        "PINs are changed, wrong ones stay below a round, wallets change: a second run knows where the first left them"
+    )
+    func mixed() async throws {
+        let lab = try await LoadLab.start(wallets: 30)
+        var plan = try LoadLab.plan("2s:=10") { plan in
+            plan.mix = try Mix(parsing: "right=50,wrong=40,change-pin=5,register=5")
+            plan.checksPerWallet = 5
+        }
+        for seed in 1...2 as ClosedRange<UInt64> {
+            plan.seed = seed
+            let result = try await lab.run(plan, thresholds: ["unexpected==0", "violations==0", "errors==0"])
+            #expect(result.exitCode == 0, "\(result.errors) \(result.totals.violations.examples)")
+            for outcome in [Outcome.valid, .wrong, .changed, .registered] {
+                #expect(result.count(outcome) > 0, "\(outcome)")
+            }
+            #expect(result.count(.blocked) == 0)
+            #expect(result.totals.figures(of: .unlock).count > 0 && result.totals.figures(of: .check).count > 0)
+        }
+        await lab.server.terminate()
+    }
+
+    @Test(
+        "a connection for each check is an unlock, with or without a ticket",
+        arguments: [ConnectionUse.new, .resumed]
+    )
+    func unlocks(use: ConnectionUse) async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let events = RunEvents()
+        let plan = try LoadLab.plan("10m:=2") { $0.connectionUse = use }
+        let result = try await lab.run(plan, events: events) { moment in
+            if moment.totals.count >= 8 { events.interrupt() }
+        }
+        #expect(result.totals.figures(of: .unlock).count == result.totals.count)
+        #expect(result.count(.valid, of: .unlock) > 2 && result.errors.isEmpty)
+        let resumed = result.notes.first { $0.hasSuffix("connections were resumed with a ticket") }
+        #expect((resumed != nil) == (use == .resumed))
+        #expect(resumed?.hasPrefix("0 ") != true)
+        await lab.server.terminate()
+    }
+
+    @Test("connections come and go as the stages say, and idle ones stay")
+    func stages() async throws {
+        let lab = try await LoadLab.start(wallets: 20)
+        let events = RunEvents()
+        let seen = Mutex<[Int]>([])
+        let plan = try LoadLab.plan("2s:=3,6s:=10,10m:=1") { plan in
+            plan.idleConnections = 5
+            plan.think = try ThinkTime(parsing: "10ms..20ms")
+        }
+        let result = try await lab.run(plan, events: events) { moment in
+            let numbers = seen.withLock { seen in
+                seen.append(moment.interval.gauges.connections)
+                return seen
+            }
+            // However slow the machine is: all have come, and all but one have gone.
+            if numbers.contains(15), numbers.last == 6 { events.interrupt() }
+        }
+        let connections = result.intervals.map(\.gauges.connections)
+        #expect(connections.first == 8 && connections.max() == 15 && connections.last == 6, "\(connections)")
+        #expect(result.totals.violations.count == 0 && result.errors.isEmpty)
+        await lab.server.terminate()
+    }
+
+    @Test("a server that dies and comes back costs errors with their reasons, and no false alarm")
+    func restart() async throws {
+        let lab = try await LoadLab.start(wallets: 8)
+        let events = RunEvents()
+        let again = Mutex<ServerProcess?>(nil)
+        let isBack = Mutex(0)
+        let plan = try LoadLab.plan("1m:=8") { $0.mix = try Mix(parsing: "right=60,wrong=40") }
+        let companion: @Sendable (RunEvents) async -> Void = { events in
+            await lab.server.kill()
+            events.serverEnded()
+            events.mark("killed")
+            guard let server = try? await lab.restart() else { return }
+            again.withLock { $0 = server }
+            events.serverStarted(pid: server.processID)
+        }
+        let result = try await lab.run(plan, events: events, companions: [companion]) { moment in
+            guard again.withLock({ $0 != nil }), moment.interval.totals.answered > 0 else { return }
+            let seconds = isBack.withLock { seconds in
+                seconds += 1
+                return seconds
+            }
+            if seconds == 3 { events.interrupt() }
+        }
+        #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
+        #expect(result.count(.failed("closed")) > 0 || result.count(.failed("connect:refused")) > 0, "\(result.errors)")
+        #expect(result.markers.map(\.text) == ["killed"])
+        #expect(result.intervals.last?.totals.answered ?? 0 > 0 && isBack.withLock { $0 } >= 3)
+        await again.withLock { $0 }?.terminate()
+    }
+
+    @Test("a run needs a wallet for each connection, and a server that answers")
+    func impossible() async throws {
+        let lab = try await LoadLab.start(wallets: 2)
+        let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=3")) }
+        #expect(tooMany?.description.contains("2 wallets are fewer than connections") == true)
+        await lab.server.terminate()
+        let gone = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=1")) }
+        #expect(gone?.description.contains("nothing listens there") == true, "\(gone?.description ?? "")")
+    }
+}

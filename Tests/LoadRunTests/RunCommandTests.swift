@@ -1,0 +1,110 @@
+import Foundation
+import Lab
+import TestSupport
+import Testing
+
+@Suite("pin-load run, as a person starts it")
+struct RunCommandTests {
+    private static func run(_ arguments: [String]) async throws -> ProgramRun {
+        try await ServerProcess.run("pin-load", ["run"] + arguments)
+    }
+
+    @Test("everything that is wrong with the options is told at once, and ends with 1")
+    func usage() async throws {
+        let run = try await Self.run([
+            "--address", "127.0.0.1:1", "--ca", "/nowhere", "--wallets", "/nowhere", "--connections", "5", "--duration",
+            "5", "--mix", "rihgt=1", "--think", "soon", "--arrivals", "poison",
+        ])
+        #expect(run.exitCode == 1)
+        for text in [
+            "--duration: `5` is not a time", "--mix: there is no `rihgt`; did you mean `right`?",
+            "--think: `soon` is not a time",
+            "--arrivals: `poison` is none of constant, poisson; did you mean `poisson`?",
+        ] {
+            #expect(run.output.contains(text), "\(run.output)")
+        }
+    }
+
+    @Test(
+        "options that do not go together are refused with their names",
+        arguments: [
+            (["--connections", "5"], "--duration: say how long"),
+            (["--duration", "5s"], "--connections: say how much"),
+            (["--rate", "5", "--stages", "5s:5"], "--rate: not together with --stages"),
+            (["--connections", "5", "--duration", "5s", "--arrivals", "poisson"], "--arrivals: only with --rate"),
+            (["--rate", "5", "--duration", "5s", "--think", "1s"], "--think: with a rate"),
+            (["--connections", "5", "--duration", "5s", "--threshold", "p99"], "--threshold p99"),
+            (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: the ending says the form"),
+            (["--stages-file", "/nowhere.yaml"], "--stages-file: "),
+        ] as [([String], String)]
+    )
+    func together(arguments: [String], message: String) async throws {
+        let run = try await Self.run(["--lab", "/nowhere", "--wallets", "/nowhere"] + arguments)
+        #expect(run.exitCode == 1)
+        #expect(run.output.contains(message), "\(run.output)")
+    }
+
+    @Test("another machine is not loaded unless it is named as one's own")
+    func ownership() async throws {
+        let folder = TemporaryFolder()
+        let ca = try folder.write(LabAuthority().tlsAuthorityPEM, to: "ca.pem")
+        let run = try await Self.run([
+            "--address", "192.0.2.1:7443", "--ca", ca, "--wallets", "/nowhere", "--connections", "1", "--duration",
+            "1s",
+        ])
+        #expect(run.exitCode == 1)
+        #expect(run.output.contains("--i-own-this-server 192.0.2.1"), "\(run.output)")
+    }
+
+    @Test("thresholds decide the exit code, and the result is written in every form")
+    func thresholds() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let out = lab.folder.file("result")
+        let common = ["--lab", lab.path, "--wallets", lab.walletsFile, "--connections", "2", "--duration"]
+        let good = try await Self.run(
+            common + ["1s", "--threshold", "errors==0", "--threshold", "p99<60s", "--out", out]
+        )
+        #expect(good.exitCode == 0, "\(good.output)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: out).sorted()
+        #expect(names == ["csv", "hgrm", "hlog", "html", "json", "txt"].map { "result.\($0)" })
+        let bad = try await Self.run(common + ["1s", "--threshold", "p50<1us", "--lines"])
+        #expect(bad.exitCode == 99, "\(bad.output)")
+        #expect(bad.output.contains("failing p50<1us"))
+        let aborted = try await Self.run(common + ["1h", "--threshold", "count<1", "--abort-on-fail", "--json"])
+        #expect(aborted.exitCode == 99)
+        #expect(aborted.output.contains("\"aborted\""))
+        await lab.server.terminate()
+        let gone = try await Self.run(common + ["1s"])
+        #expect(gone.exitCode == 69)
+        #expect(gone.output.contains("Is it being served?"), "\(gone.output)")
+    }
+
+    @Test("Ctrl-C ends a run with its report and 130")
+    func interrupt() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Programs.path("pin-load"))
+        process.arguments = [
+            "run", "--lab", lab.path, "--wallets", lab.walletsFile, "--rate", "50", "--duration", "1h",
+        ]
+        process.standardInput = FileHandle.nullDevice
+        let output = ProgramOutput(of: process)
+        let (ends, ended) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { ended.yield($0.terminationStatus) }
+        try process.run()
+        #expect(await output.waits(for: "0:02  "))
+        process.interrupt()
+        await output.isClosed()
+        let status = await ends.first { _ in true }
+        #expect(status == 130)
+        #expect(output.text.contains("interrupted ·"), "\(output.text)")
+        #expect(output.text.contains("impossible answers 0"))
+        // The wallets are free, and whole, for the next run.
+        let next = try await Self.run([
+            "--lab", lab.path, "--wallets", lab.walletsFile, "--connections", "4", "--duration", "1s",
+            "--threshold", "violations==0",
+        ])
+        #expect(next.exitCode == 0, "\(next.output)")
+        await lab.server.terminate()
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HostSystem
+import Lab
+import LoadFleet
+import LoadPlan
+import LoadReport
+import LoadRun
+import TestSupport
+import Vocabulary
+
+/// A real server on a lab of its own, with wallets that are registered in it.
+final class LoadLab: Sendable {
+    let folder: TemporaryFolder
+    let server: ServerProcess
+
+    var path: String { self.folder.file("lab") }
+    var walletsFile: String { self.folder.file("wallets") }
+
+    private init(_ folder: TemporaryFolder, _ server: ServerProcess) {
+        self.folder = folder
+        self.server = server
+    }
+
+    /// The lab or its wallets could not be made.
+    struct NotMade: Error, CustomStringConvertible {
+        let output: String
+        var description: String { self.output }
+    }
+
+    /// So many wrong PINs as a policy allows, and no block between them.
+    static let withoutBlocks = [
+        "REMOTE_PIN_PIN_ROUNDS": "16", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "16", "REMOTE_PIN_PIN_BLOCKS": "[]",
+    ]
+
+    static func start(wallets: Int, _ environment: [String: String] = [:]) async throws -> LoadLab {
+        let folder = TemporaryFolder()
+        let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", folder.file("lab")])
+        guard made.exitCode == 0 else { throw NotMade(output: made.output) }
+        let server = try await ServerProcess.start(["lab", "up", folder.file("lab")], environment: environment)
+        let lab = LoadLab(folder, server)
+        let provisioned = try await ServerProcess.run(
+            "pin-load",
+            ["provision", "--lab", lab.path, "--wallets", "\(wallets)", "--out", lab.walletsFile]
+        )
+        guard provisioned.exitCode == 0 else { throw NotMade(output: provisioned.output) }
+        return lab
+    }
+
+    /// The same lab after its server was ended.
+    func restart() async throws -> ServerProcess {
+        try await ServerProcess.start(["lab", "up", self.path])
+    }
+
+    /// A plan with the stages of a text.
+    static func plan(_ stages: String, _ change: (inout LoadPlan) throws -> Void = { _ in }) throws -> LoadPlan {
+        var plan = LoadPlan(try Stages(parsing: stages))
+        try change(&plan)
+        return plan
+    }
+
+    /// Runs a plan in this process.
+    func run(
+        _ plan: LoadPlan,
+        at target: Target? = nil,
+        events: RunEvents = RunEvents(),
+        thresholds: [String] = [],
+        companions: [@Sendable (RunEvents) async -> Void] = [],
+        hear: @escaping @Sendable (RunMoment) -> Void = { _ in }
+    ) async throws -> RunResult {
+        let target = try target ?? Target(lab: self.path)
+        let fleet = try Fleet.open(self.walletsFile, for: target.fingerprint)
+        var options = LoadRun.Options()
+        options.thresholds = try thresholds.map { try Threshold(parsing: $0) }
+        options.serverPID = self.server.processID
+        options.companions = companions
+        let measured: MeasuredRun
+        do {
+            measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
+                if case .running(let moment) = $0 { hear(moment) }
+            }
+        } catch {
+            try? fleet.close()
+            throw error
+        }
+        try fleet.close()
+        return measured.result(options.thresholds)
+    }
+
+    /// What the server says of a wallet.
+    func report(ofWallet index: Int) async throws -> String {
+        let target = try Target(lab: self.path)
+        let fleet = try Fleet.open(self.walletsFile, for: target.fingerprint)
+        let id = try fleet[index].walletID
+        try fleet.close()
+        let run = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin", "wallet", "show", "\(id)", "--lab", self.path, "--json"]
+        )
+        return run.output
+    }
+}
+
+extension MeasuredRun {
+    func result(_ thresholds: [Threshold]) -> RunResult {
+        RunResult(
+            setting: RunSetting(
+                command: ["test"],
+                startMilliseconds: self.start.milliseconds,
+                seed: 1,
+                target: "test",
+                toolBuild: "test",
+                plan: [],
+                machine: Machine(cpuModel: "", cores: 1, memoryBytes: 1, kernel: "")
+            ),
+            intervals: self.intervals,
+            thresholds: thresholds,
+            end: self.end,
+            markers: self.markers,
+            sections: self.sections,
+            notes: self.notes
+        )
+    }
+}
+
+extension RunResult {
+    /// How many operations ended so, of a kind or of all.
+    func count(_ outcome: Outcome, of operation: LoadReport.Operation? = nil) -> Int {
+        self.totals.figures(of: operation).outcomes[outcome] ?? 0
+    }
+
+    /// The errors that there were, for a failed expectation.
+    var errors: [Outcome: Int] { self.totals.figures().outcomes.filter(\.key.isFailure) }
+}

@@ -1,0 +1,214 @@
+import AuditLog
+import Foundation
+import RemotePINServer
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("What is on record of commands and revocations")
+struct AuditTests {
+    private static let actor = AuditActor(rawValue: "uid 4711")
+    private static let code = Array("NL-999-SECRET".utf8)
+
+    private static func give(_ command: AdminCommand, to server: InProcessServer) async -> AdminResult {
+        await server.commands.carryOut(command, by: InProcessServer.peer)
+    }
+
+    /// Each with its pin, so that none is forgotten when one is added.
+    private static func commands(_ wallet: WalletID) throws -> [(command: AdminCommand, name: String, changes: Bool)] {
+        let code = try RecoveryCode(self.code).orThrow()
+        return [
+            (.advanceClock(by: .seconds(1)), "clock advance", true), (.showWallet(wallet), "wallet show", false),
+            (.revokeWallets([wallet]), "revoke wallet", true),
+            (.revokeRecoveryCode(code), "revoke recovery-code", true), (.revokeSolution, "revoke solution", true),
+            (.restoreSolution, "restore solution", true), (.listDenied(after: nil, limit: 1), "deny-list list", false),
+            (.showDenied(.code(code)), "deny-list show", false), (.removeDenied(.code(code)), "deny-list remove", true),
+            (.listFlags, "flags list", false), (.setFlag(.safeBiometricUnlock, .percentage(7)), "flags set", true),
+            (.showUpdatePolicy, "update-policy show", false), (.setUpdatePolicy([.iOS], []), "update-policy set", true),
+            (.clearUpdatePolicy([.iOS]), "update-policy clear", true), (.showStatus, "status", false),
+            (.listWallets(WalletFilter(), after: nil, limit: 5), "wallet list", false),
+            (.listSessions(after: nil, limit: 5), "sessions", false), (.reload, "reload", true),
+            (.setLogLevel(.debug), "log-level", true), (.setLogLevel(nil), "log-level", false),
+        ]
+    }
+
+    @Test("every command is on record with who gave it and what came of it; one that changes something also before")
+    func commands() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            for (command, name, changes) in try Self.commands(wallet.walletID) {
+                let before = try await server.record().count
+                if case .failed(let failure) = await Self.give(command, to: server) { throw failure }
+                let entries = try await server.record().dropFirst(before)
+                #expect(entries.map(\.event.rawValue) == Array(repeating: name, count: changes ? 2 : 1))
+                #expect(entries.allSatisfy { $0.actor == Self.actor && $0.epoch == 1 })
+                guard case .done(let of, _) = entries.last?.phase else {
+                    Issue.record("\(name) is not done")
+                    continue
+                }
+                #expect(of == (changes ? UInt64(before + 1) : nil), "\(name)")
+                if changes { #expect(entries.first?.phase == .begun) }
+            }
+            let unknown = await Self.give(
+                .showWallet(try WalletID([UInt8](repeating: 9, count: 16)).orThrow()),
+                to: server
+            )
+            guard case .failed = unknown, case .failed(of: nil, _) = try await server.record().last?.phase else {
+                Issue.record("not on record as failed")
+                return
+            }
+            let file = try String(contentsOfFile: "\(server.folder.path)/audit.log", encoding: .utf8)
+            #expect(!file.contains("NL-999-SECRET"))
+            #expect(file.contains("safe-biometric-unlock percentage 7") && file.contains("\(wallet.walletID)"))
+        }
+    }
+
+    @Test("wipes, deletion codes and links to denied codes are on record once, however often they are said")
+    func revocations() async throws {
+        try await InProcessServer.run { server in
+            let (wiped, deleted) = (try await server.wallet(), try await server.wallet())
+            let linked = try await server.wallet()
+            let code = try RecoveryCode(Self.code).orThrow()
+            if case .failed(let failure) = await Self.give(.revokeRecoveryCode(code), to: server) { throw failure }
+            let before = try await server.record().count
+            let text = try deleted.deletionCode.orThrow().characters
+            for _ in 0..<3 {
+                #expect(await (try wiped.openSession()).connection.answer(.reportWipe) == .other("reportWipe"))
+                let portal = try await server.endpoint.connect()
+                #expect(await portal.answer(.revokeWithCode(text)) == .other("revoked"))
+                #expect(await portal.answer(.revokeWithCode("0000-0000-0000-0000-00")) != .other("revoked"))
+                _ = try await linked.openSession().answer(.linkRecoveryCode(Self.code), pin: "135790")
+            }
+            let entries = try await server.record().dropFirst(before)
+            let told = entries.map { "\($0.actor.rawValue): \($0.event.rawValue) \($0.subject.wallets)" }
+            let wanted = [
+                "wallet: wipe [\(wiped.walletID)]", "deletion code: deletion code [\(deleted.walletID)]",
+                "wallet: link to a denied recovery code [\(linked.walletID)]",
+            ]
+            #expect(told == wanted.flatMap { [$0, $0] })
+            #expect(entries.filter { $0.phase == .begun }.count == 3)
+            let file = try String(contentsOfFile: "\(server.folder.path)/audit.log", encoding: .utf8)
+            #expect(!file.contains(text) && !file.contains("NL-999-SECRET"))
+            #expect(!server.log.lines.contains { $0.contains(text) || $0.contains("NL-999-SECRET") })
+        }
+    }
+
+    @Test("a wrong PIN links nothing, and the record says that the wallet was not ended")
+    func notLinked() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let code = try RecoveryCode(Self.code).orThrow()
+            if case .failed(let failure) = await Self.give(.revokeRecoveryCode(code), to: server) { throw failure }
+            _ = try await wallet.openSession().answer(.linkRecoveryCode(Self.code), pin: "000000")
+            let last = try await server.record().last
+            guard case .failed = last?.phase, last?.event == .deniedLink else {
+                Issue.record("\(String(describing: last))")
+                return
+            }
+            #expect(try await server.pinState(wallet) != nil)
+        }
+    }
+
+    @Test("at no step is a revocation committed that is not on record: a crash between any two loses none")
+    func order() async throws {
+        let look = Mutex<(@Sendable (GatedStore.Moment) async -> Void)?>(nil)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                await look.withLock { $0 }?(moment)
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let seen = Mutex<[String]>([])
+            // What a crash at this moment would leave on the disk.
+            look.withLock { look in
+                look = { moment in
+                    let newest = try? await server.record().last
+                    let text = "\(moment) \(newest?.event.rawValue ?? "?") \(newest?.phase ?? .done(of: 0, result: ""))"
+                    seen.withLock { $0.append(text) }
+                }
+            }
+            let (named, coded, wiped) = (
+                try await server.wallet(), try await server.wallet(), try await server.wallet()
+            )
+            let linked = try await server.wallet()
+            let code = try RecoveryCode(Self.code).orThrow()
+            _ = await Self.give(.revokeWallets([named.walletID]), to: server)
+            _ = await Self.give(.revokeRecoveryCode(code), to: server)
+            let text = try coded.deletionCode.orThrow().characters
+            #expect(await (try server.endpoint.connect()).answer(.revokeWithCode(text)) == .other("revoked"))
+            #expect(await (try wiped.openSession()).connection.answer(.reportWipe) == .other("reportWipe"))
+            _ = try await linked.openSession().answer(.linkRecoveryCode(Self.code), pin: "135790")
+            _ = await Self.give(.revokeSolution, to: server)
+            let names = [
+                "revoke wallet", "revoke recovery-code", "deletion code", "wipe", "link to a denied recovery code",
+                "revoke solution",
+            ]
+            #expect(seen.withLock { $0 } == names.flatMap { ["beforeCommit \($0) begun", "afterCommit \($0) begun"] })
+            look.withLock { $0 = nil }
+        }
+    }
+
+    @Test("what the audit log does not take is not done, and nothing is told")
+    func refused() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, linked) = (try await server.wallet(), try await server.wallet())
+            let session = try await wallet.openSession()
+            await server.audit.close()
+            for (command, name, _) in try Self.commands(wallet.walletID) where name != "clock advance" {
+                guard case .failed(let failure) = await Self.give(command, to: server) else {
+                    Issue.record("\(name) was done")
+                    continue
+                }
+                #expect(failure.kind == .unavailable && failure.sentence.contains("audit log"), "\(name)")
+            }
+            #expect(await session.connection.answer(.reportWipe).isUnavailable)
+            let text = try wallet.deletionCode.orThrow().characters
+            #expect(await (try server.endpoint.connect()).answer(.revokeWithCode(text)).isUnavailable)
+            #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+            #expect(try await server.store.denied(after: nil, limit: 9).entries.isEmpty)
+            #expect(try await !server.store.isSolutionRevoked())
+            #expect(try await server.store.operatorValues().values.isEmpty)
+            // What is no revocation goes on.
+            #expect(try await linked.openSession().answer(.linkRecoveryCode([7]), pin: "135790") == .recoveryCodeLinked)
+        }
+    }
+
+    @Test("where the store does not say whether it was done, the record does not say that it was not")
+    func unclear() async throws {
+        let fails = Mutex(false)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .unavailable }
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let (first, second) = (try await server.wallet(), try await server.wallet())
+            let session = try await second.openSession()
+            fails.withLock { $0 = true }
+            guard case .failed = await Self.give(.revokeWallets([first.walletID]), to: server) else {
+                throw UnexpectedAnswer()
+            }
+            #expect(await session.connection.answer(.reportWipe).isUnavailable)
+            let phases = try await server.record().map(\.phase).suffix(4)
+            guard case .unclear(of: 2, _) = phases[phases.startIndex + 1], case .unclear(of: 4, _) = phases.last else {
+                Issue.record("\(phases)")
+                return
+            }
+            // Again, and it is as it was asked.
+            fails.withLock { $0 = false }
+            #expect(await Self.give(.revokeWallets([first.walletID]), to: server) == .walletsRevoked(now: 0, before: 1))
+        }
+    }
+}
+
+extension Answer {
+    fileprivate var isUnavailable: Bool {
+        if case .refused(.unavailable) = self { true } else { false }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// A JSON value, read without losing whether something is a number or a truth.
+public enum JSONValue: Decodable, Hashable, Sendable {
+    case object([String: JSONValue])
+    case array([JSONValue])
+    case string(String)
+    case integer(Int)
+    case number(Double)
+    case boolean(Bool)
+
+    public init(_ text: String) throws {
+        self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    /// Its name in a schema.
+    public var type: String {
+        switch self {
+        case .object: "object"
+        case .array: "array"
+        case .string: "string"
+        case .integer: "integer"
+        case .number: "number"
+        case .boolean: "boolean"
+        }
+    }
+
+    public var object: [String: JSONValue] {
+        if case .object(let object) = self { object } else { [:] }
+    }
+
+    public var array: [JSONValue] {
+        if case .array(let array) = self { array } else { [] }
+    }
+
+    public var string: String? {
+        if case .string(let string) = self { string } else { nil }
+    }
+
+    public subscript(name: String) -> JSONValue? { self.object[name] }
+}
