@@ -11,7 +11,6 @@ internal import Wire
 struct Burst {
     let run: RunContext
     let plan: BurstPlan
-    /// Guesses in flight that the server allows on one connection.
     let clock: RunClock
     let wallet: JudgedWallet
 
@@ -50,7 +49,11 @@ struct Burst {
         } catch {
             self.judge(error, id, of: session, isWrong: false)
             session.close()
-            throw error
+            switch error {
+            // Noted as violations; another wallet may tell more.
+            case .falseShare, .strangePINKey, .unexpectedAnswer: return .never
+            case .connect, .call, .refused, .revoked, .fleet: throw error
+            }
         }
     }
 
