@@ -6,6 +6,7 @@ SHELL := /bin/bash
 # Debian packages, by name; installed when missing.
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
 TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl
+BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
@@ -17,7 +18,7 @@ TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|DiskFu
 
 .PHONY: help
 help: ## list what make can do
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
 demo: packages-run ## build, bring up a fresh lab and show wallets and server at work
@@ -99,6 +100,15 @@ interop: packages-interop ## a wallet in Python, written from docs/protocol.md, 
 	$(SWIFT_BUILD) --product remote-pin-server
 	Tests/interop/run.sh "$$(swift build --show-bin-path)"
 
+PICTURES :=
+
+.PHONY: portal-browser
+portal-browser: packages-browser ## the deletion portal in headless Chromium behind nginx; PICTURES=FOLDER keeps what it looked like
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-portal
+	$(SWIFT_BUILD) --product wallet
+	Tests/Portal/run.sh "$$(swift build --show-bin-path)" $(PICTURES)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf .build .build-asan .build-tsan .build-mutants
@@ -114,10 +124,12 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-interop
+.PHONY: packages-run packages-test packages-interop packages-browser
 packages-run:
 	$(call install_packages,$(RUN_PACKAGES))
 packages-test:
 	$(call install_packages,$(TEST_PACKAGES))
+packages-browser:
+	$(call install_packages,$(BROWSER_PACKAGES))
 packages-interop:
 	$(call install_packages,$(INTEROP_PACKAGES))

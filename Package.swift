@@ -19,8 +19,12 @@ let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swi
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -66,7 +70,7 @@ let shared: [Target] = [
     ),
     .target(
         name: "Transport",
-        dependencies: ["COpenSSL", "Vocabulary", "Wire", nioCore, nioPosix],
+        dependencies: ["COpenSSL", "HostSystem", "Vocabulary", "Wire", nioCore, nioPosix],
         path: "Sources/Shared/Transport"
     ),
     .target(name: "Evidence", dependencies: ["Vocabulary", asn1, crypto], path: "Sources/Shared/Evidence"),
@@ -118,12 +122,32 @@ let server: [Target] = [
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
             "ServerSettings",
-            "HostSystem", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", argumentParser,
+            "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            argumentParser,
             lifecycle, logging,
             nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    .target(
+        name: "LogLines",
+        dependencies: ["HostSystem", "ServerSettings", logging],
+        path: "Sources/Server/LogLines"
+    ),
+    // The only targets that link Hummingbird: what faces the web is a process of its own.
+    .target(
+        name: "DeletionPortal",
+        dependencies: [
+            "ServerSettings", "Transport", "Vocabulary", "Wire", crypto, httpTypes, hummingbird, hummingbirdCore,
+            lifecycle, logging, mustache, nioCore, unixSignals,
+        ],
+        path: "Sources/Server/DeletionPortal"
+    ),
+    .executableTarget(
+        name: "remote-pin-portal",
+        dependencies: ["DeletionPortal", "HostSystem", "Lab", "LogLines", "ServerSettings", argumentParser, logging],
+        path: "Sources/Server/remote-pin-portal"
     ),
 ]
 
@@ -260,6 +284,13 @@ let tests: [Target] = [
         dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
     ),
     .testTarget(
+        name: "DeletionPortalTests",
+        dependencies: [
+            "DeletionPortal", "ServerSettings", "TestSupport", "Transport", "Vocabulary", "Wire", httpTypes,
+            hummingbird, lifecycle, logging, nioCore, nioPosix,
+        ]
+    ),
+    .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
@@ -323,7 +354,7 @@ let tests: [Target] = [
         dependencies: [
             "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport",
             "Vocabulary", "Wire",
-            nioCore, nioPosix, "remote-pin-server", "wallet",
+            nioCore, nioPosix, "remote-pin-portal", "remote-pin-server", "wallet",
         ]
     ),
     .testTarget(name: "ArchitectureTests"),
@@ -345,6 +376,7 @@ let package = Package(
     name: "remote-pin",
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
+        .executable(name: "remote-pin-portal", targets: ["remote-pin-portal"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .executable(name: "pin-load", targets: ["pin-load"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),
@@ -353,10 +385,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),

@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 compile() {
     mkdir -p "$1"
-    protoc-c --c_out="$1" remotepin/v1/wallet.proto remotepin/v1/admin.proto
+    protoc-c --c_out="$1" remotepin/v1/wallet.proto remotepin/v1/admin.proto remotepin/v1/portal.proto
 }
 
 if [ "${1:-}" = --check ]; then

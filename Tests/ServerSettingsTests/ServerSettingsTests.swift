@@ -87,6 +87,9 @@ struct ServerSettingsTests {
             ("pin: {rounds: 3, rounds: 4}", "set twice"),
             ("pin: 4", "`pin` is a section; its settings stand under it"),
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),
+            ("portal: {socket: admin.sock}", "over which nobody commands the server"),
+            ("portal: {trusted-proxies: [10.0.0.1/8]}", "10.0.0.0/8"),
+            ("portal: {product: ''}", "1 to 60 characters"), ("portal: {help-link: 'http://x'}", "an https address"),
             ("android: {boot-states: []}", "must not be empty"),
         ]
     )
@@ -108,6 +111,18 @@ struct ServerSettingsTests {
                 "--pin.round: unknown setting `pin.round`; did you mean `pin.rounds`?",
             ]
         )
+    }
+
+    @Test("a program that needs some sections does not ask for the others, and still finds what is wrong with them")
+    func sections() throws {
+        func read(_ yaml: String) throws(SettingsError) -> ServerSettings {
+            let file = ServerSettings.File(path: "s.yaml", folder: "/etc/pin", text: yaml)
+            return try ServerSettings(file: file, currentFolder: "/", sections: ["portal", "log"])
+        }
+        let settings = try read("portal: {socket: portal.sock}")
+        #expect(settings[SettingTable.portalSocket] == "/etc/pin/portal.sock")
+        #expect(settings[SettingTable.portalTrustedProxies].map(\.description) == ["127.0.0.1", "::1"])
+        #expect(problems { () throws(SettingsError) in try read("pin: {rounds: 99}") }.count == 1)
     }
 
     @Test("all problems of all sources are said at once, missing settings too")

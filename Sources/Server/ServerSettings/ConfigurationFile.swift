@@ -32,10 +32,10 @@ public enum ConfigurationFile {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The settings as `--help` lists them.
-    public static func help() -> String {
+    /// The settings as `--help` lists them; all of them, or those that a program uses.
+    public static func help(where isUsed: (any SettingDeclaration) -> Bool = { _ in true }) -> String {
         var lines: [String] = []
-        for declaration in SettingTable.all {
+        for declaration in SettingTable.all where isUsed(declaration) {
             lines.append("  --\(declaration.name) <\(declaration.form)>")
             let standard = declaration.standardText.map { "default: \($0)" } ?? "must be set"
             lines += Self.wrapped("\(declaration.text) (\(declaration.allowed); \(standard))", width: 92)

@@ -23,13 +23,16 @@ public struct ServerSettings: Sendable {
 
     /// Joins the sources.
     ///
+    /// - Parameter sections: the sections that are needed, where it is not all of them; the others need not be complete,
+    ///   and their settings must not be asked for.
     /// - Throws: all problems at once: unknown names, values outside their range, settings that nobody made, and
     ///   settings that do not go together.
     public init(
         file: File?,
         environment: [String: String] = [:],
         flags: [(name: String, value: String)] = [],
-        currentFolder: String
+        currentFolder: String,
+        sections: Set<String>? = nil
     ) throws(SettingsError) {
         var sources: [SettingsSource] = []
         if let file { sources.append(SettingsSource(yaml: file.text, path: file.path, folder: file.folder)) }
@@ -48,11 +51,11 @@ public struct ServerSettings: Sendable {
         let named = Set(sources.flatMap(\.assignments).map(\.declaration.name))
         let isComplete = !sources.contains(where: \.isUnreadable)
         for declaration in SettingTable.all where isComplete && self.values[declaration.name] == nil {
-            guard !named.contains(declaration.name) else { continue }
+            guard !named.contains(declaration.name), sections?.contains(declaration.group) ?? true else { continue }
             let message = "`\(declaration.name)` must be set: \(declaration.allowed)"
             problems.append(SettingsProblem(place: file?.path ?? "", message: message))
         }
-        if isComplete { problems += self.contradictions(except: refused) }
+        if isComplete { problems += self.contradictions(except: refused, in: sections) }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
     }
 
@@ -110,11 +113,14 @@ public struct ServerSettings: Sendable {
         return nil
     }
 
-    /// What each setting alone cannot tell; nothing about those in `refused`, which have no value of their own.
-    private func contradictions(except refused: Set<String>) -> [SettingsProblem] {
+    /// What each setting alone cannot tell; nothing about those in `refused`, which have no value of their own, and those
+    /// outside the sections that are needed.
+    private func contradictions(except refused: Set<String>, in sections: Set<String>?) -> [SettingsProblem] {
         var problems: [SettingsProblem] = []
         func refuse(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
-            guard isContradiction, refused.isDisjoint(with: settings.map(\.name)) else { return }
+            guard isContradiction, refused.isDisjoint(with: settings.map(\.name)),
+                sections?.isSuperset(of: settings.map(\.group)) ?? true
+            else { return }
             let origin = self.origin(of: settings[0].name)
             let place = origin == .standard ? "" : origin.description
             problems.append(SettingsProblem(place: place, message: "`\(settings[0].name)` \(message)"))
@@ -143,6 +149,16 @@ public struct ServerSettings: Sendable {
             [Table.adminSocket],
             if: self[Table.adminSocket].utf8.count > 100,
             "is longer than 100 bytes; a socket's path cannot be"
+        )
+        refuse(
+            [Table.portalSocket],
+            if: self[Table.portalSocket]?.utf8.count ?? 0 > 100,
+            "is longer than 100 bytes; a socket's path cannot be"
+        )
+        refuse(
+            [Table.portalSocket, Table.adminSocket],
+            if: self[Table.portalSocket] == self[Table.adminSocket],
+            "is `admin.socket`; the portal's is one of its own, over which nobody commands the server"
         )
         return problems
     }

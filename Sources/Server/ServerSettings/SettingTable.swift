@@ -11,7 +11,7 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.storage + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
+        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -21,6 +21,10 @@ public enum SettingTable {
         ("vault", "The keys under which everything in the store is sealed."),
         ("admin", "How operators speak to a running server."),
         ("audit", "What operators did and which wallets were revoked, so that nobody can take it back."),
+        (
+            "portal",
+            "The page on which people type their deletion code; its program reads this section, `log.level` and `log.format`."
+        ),
         ("limits", "How long a peer may take, in real time, and how many connections there may be."),
         ("session", "What happens between OpenSession and the connection's end."),
         ("enrollment", "From BeginEnrollment to the first session."),

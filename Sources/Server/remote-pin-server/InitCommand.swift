@@ -125,13 +125,16 @@ struct LabLayout {
     /// The settings in which a lab differs from the defaults.
     private var configuration: String {
         let digest = LabApp.androidSigningDigest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        let runtimeFolder = ProcessEnvironment.runtimeFolder
+        let socket = self.lab.socketPath(runtimeFolder: ProcessEnvironment.runtimeFolder)
         return ConfigurationFile.text(
             setting: [
                 "listen.address": "127.0.0.1:0",
                 "tls.certificate": "tls.pem",
                 "tls.key": "tls.key",
-                "admin.socket": "'\(self.lab.socketPath(runtimeFolder: runtimeFolder))'",
+                "admin.socket": "'\(socket)'",
+                "portal.socket": "'\(ConfigurationOptions.folder(of: socket))/portal.sock'",
+                // Several labs may be tried side by side.
+                "portal.listen": "127.0.0.1:0",
                 "android.apps": "['\(LabApp.androidPackage):\(digest.joined()):2']",
                 "android.patch-level": "2025-01",
                 "android.vendor-patch-level": "2025-01-01",

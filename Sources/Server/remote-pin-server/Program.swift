@@ -33,7 +33,7 @@ struct ServerCommand: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
-            CheckAttestationCommand.self, AdminCommand.self,
+            CheckAttestationCommand.self, AdminCommand.self, PortalCommand.self,
         ]
     )
 }
@@ -43,32 +43,4 @@ enum Version {
     /// Raised with each release.
     static let number = "0.1.0"
     static let text = "remote-pin-server \(Self.number) (protocol remote-pin/1)"
-}
-
-/// Turns `--pin.rounds 4` into what the parser knows, `--set pin.rounds=4`.
-///
-/// All names of settings have a dot and no option of the program has one, so the two are never confused; that the name
-/// is a setting's is found where all other problems of the configuration are.
-enum SettingFlags {
-    static func rewritten(_ arguments: [String]) -> [String] {
-        var result: [String] = []
-        var rest = arguments[...]
-        while let argument = rest.popFirst() {
-            if argument == "--" { return result + [argument] + rest }
-            let name = argument.prefix { $0 != "=" }
-            guard name.hasPrefix("--"), name.contains(".") else {
-                result.append(argument)
-                continue
-            }
-            let setting = argument.dropFirst(2)
-            if setting.contains("=") {
-                result += ["--set", String(setting)]
-            } else if let value = rest.popFirst() {
-                result += ["--set", "\(setting)=\(value)"]
-            } else {
-                result.append(argument)
-            }
-        }
-        return result
-    }
 }

@@ -45,26 +45,43 @@ extension RunningServer {
     /// Listens for the operator.
     static func listenForAdmin(_ settings: ServerSettings) async throws -> AdminListener {
         let path = settings[SettingTable.adminSocket]
-        var group: UInt32?
-        if let name = settings[SettingTable.adminGroup] {
-            group = Accounts.groupID(of: name)
-            guard group != nil else {
-                throw StartFailure(.configuration, "`admin.group`: this machine has no group `\(name)`")
-            }
-        }
-        try explaining(.files, "`admin.socket`") {
-            // A runtime folder is gone after the machine has started again.
-            let folder = ConfigurationOptions.folder(of: path)
-            if !DurableFile.exists(folder) {
-                try DurableFile.makeFolder(folder)
-                // A folder of its own that the group could not enter would leave it outside.
-                if let group { try Accounts.give(folder, toGroup: group, mode: 0o750) }
-            }
-        }
+        let group = try Self.group(settings[SettingTable.adminGroup], setting: "admin.group")
+        try Self.makeFolder(of: path, for: group, setting: "admin.socket")
         do throws(ListenError) {
             return try await AdminListener.bind(path: path, group: group)
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
+        }
+    }
+
+    /// Listens for the deletion portal, where a socket is configured.
+    static func listenForPortal(_ settings: ServerSettings) async throws -> PortalListener? {
+        guard let path = settings[SettingTable.portalSocket] else { return nil }
+        let group = try Self.group(settings[SettingTable.portalGroup], setting: "portal.group")
+        try Self.makeFolder(of: path, for: group, setting: "portal.socket")
+        do throws(ListenError) {
+            return try await PortalListener.bind(path: path, group: group)
+        } catch {
+            throw StartFailure(.unavailable, "`portal.socket`: " + Self.text(of: error))
+        }
+    }
+
+    private static func group(_ name: String?, setting: String) throws -> UInt32? {
+        guard let name else { return nil }
+        guard let group = Accounts.groupID(of: name) else {
+            throw StartFailure(.configuration, "`\(setting)`: this machine has no group `\(name)`")
+        }
+        return group
+    }
+
+    /// Makes the folder of a socket where there is none: a runtime folder is gone after the machine has started again.
+    private static func makeFolder(of path: String, for group: UInt32?, setting: String) throws {
+        try explaining(.files, "`\(setting)`") {
+            let folder = ConfigurationOptions.folder(of: path)
+            guard !DurableFile.exists(folder) else { return }
+            try DurableFile.makeFolder(folder)
+            // A folder of its own that the group could not enter would leave it outside.
+            if let group { try Accounts.give(folder, toGroup: group, mode: 0o750) }
         }
     }
 

@@ -1,6 +1,7 @@
 internal import AuditLog
 internal import Foundation
 internal import HostSystem
+internal import LogLines
 internal import Logging
 internal import RemotePINServer
 internal import ServerSettings

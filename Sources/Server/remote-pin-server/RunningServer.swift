@@ -1,6 +1,7 @@
 internal import AuditLog
 internal import Foundation
 internal import Lab
+internal import LogLines
 internal import Logging
 internal import RemotePINServer
 internal import ServerSettings
@@ -57,6 +58,7 @@ enum RunningServer {
         let server = try await Self.server(of: files, clock: clock, store: store, audit: audit, log: log)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
+        let portal = try await Self.listenForPortal(files.settings)
         let reload: @Sendable () async -> [ReloadedPart] = {
             await Self.reload(files, of: server, output: output, log: log)
         }
@@ -67,16 +69,19 @@ enum RunningServer {
         )
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // The group stops them in reverse order: connections first, so that their last answers still leave.
-        let services: [any Service] = [
+        var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
             Running { await commands.serve(admin) },
+        ]
+        if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
+        services.append(
             Running {
                 // Only here are the signals caught: whoever reads that it is ready may send one at once.
                 try Self.announce(listener, of: files, log: log)
                 await server.serve(listener)
-            },
-        ]
+            }
+        )
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],

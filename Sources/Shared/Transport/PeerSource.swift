@@ -1,4 +1,4 @@
-internal import Glibc
+internal import HostSystem
 internal import NIOCore
 
 /// Where a connection comes from, as far as limits are concerned: an IPv4 address, or the first 64 bits of an IPv6 one.
@@ -15,24 +15,22 @@ public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
 
     /// The source of an IP address as text, without a port; nil where it is none.
     public init?(address: String) {
-        if let bytes = Self.bytes(of: address, family: AF_INET, count: 4) {
-            self.init(bytes: bytes)
-        } else if let bytes = Self.bytes(of: address, family: AF_INET6, count: 16) {
-            // A socket for both families has IPv4 peers as ::ffff:a.b.c.d (RFC 4291 §2.5.5.2).
-            let isMapped = bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
-            self.init(bytes: isMapped ? Array(bytes.suffix(4)) : Array(bytes.prefix(8)))
-        } else {
-            return nil
-        }
+        guard let bytes = IPAddressText.bytes(of: address) else { return nil }
+        self.init(bytes: bytes.count == 4 ? bytes : Array(bytes.prefix(8)))
     }
 
     private init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    private static func bytes(of address: String, family: Int32, count: Int) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        return unsafe inet_pton(family, address, &bytes) == 1 ? bytes : nil
+    /// An address that stands for the source where the next program counts: the IPv4 address itself, or the first one of
+    /// the IPv6 network; nil where it is not known.
+    public var address: String? {
+        switch self.bytes.count {
+        case 4: self.description
+        case 8: String(self.description.dropLast("/64".count))
+        default: nil
+        }
     }
 
     public var description: String {

@@ -48,6 +48,8 @@ struct Burst {
             return .ready(session)
         } catch {
             self.judge(error, id, of: session, isWrong: false)
+            // That is a violation by now; whether such a server counts is worth knowing all the more.
+            if case .falseShare = error { return .ready(session) }
             session.close()
             switch error {
             // Noted as violations; another wallet may tell more.
@@ -215,7 +217,9 @@ struct Burst {
             self.judge(error, id, of: session, isWrong: !isRight)
             outcome = .failed(error.reason)
         }
-        tally.answered(outcome, isRight: isRight, at: ended)
+        // Called valid, whatever share came with it: the guess was judged.
+        let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
+        tally.answered(isFalseShare ? .valid : outcome, isRight: isRight, at: ended)
         self.run.recorder.record(
             Sample(
                 .check,

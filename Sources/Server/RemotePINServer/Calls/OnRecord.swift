@@ -10,43 +10,47 @@ internal import Wire
 //     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 //
 // Only what changes something is recorded: nobody makes the log grow by saying again what has been said.
-extension Conversation {
+extension Services {
     /// Commits the end of a wallet; where the audit log does not take it, nothing is done.
     func onRecord<Outcome>(
         _ event: AuditEvent,
         by actor: AuditActor,
         ending wallet: WalletID,
+        log: Logger,
         _ commit: () async throws(StoreError) -> Outcome
     ) async throws(CallFailure) -> Outcome {
-        let store = self.services.store
+        let store = self.store
         let before = try await stored { () throws(StoreError) in try await store.report(of: wallet) }
         // One that has ended is ended again all the same: a repetition may follow a failure to empty the store's log.
         guard let before, before.revocation == nil else { return try await stored(commit) }
         let subject = AuditSubject(wallets: [wallet])
-        let begun = try await self.begin(event, by: actor, on: subject)
+        let begun = try await self.begin(event, by: actor, on: subject, log: log)
         do throws(StoreError) {
             let outcome = try await commit()
-            await self.services.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
+            await self.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
             return outcome
         } catch {
-            await self.services.audit.tryAppend(event, by: actor, on: subject, .unclear(of: begun, reason: "\(error)"))
+            await self.audit.tryAppend(event, by: actor, on: subject, .unclear(of: begun, reason: "\(error)"))
             throw .store(error)
         }
     }
 
-    private func begin(
+    fileprivate func begin(
         _ event: AuditEvent,
         by actor: AuditActor,
-        on subject: AuditSubject
+        on subject: AuditSubject,
+        log: Logger
     ) async throws(CallFailure) -> UInt64 {
         do throws(AuditLogError) {
-            return try await self.services.audit.append(event, by: actor, on: subject, .begun).number
+            return try await self.audit.append(event, by: actor, on: subject, .begun).number
         } catch {
-            self.log.error("not done, since the audit log does not take it", metadata: ["reason": "\(error)"])
+            log.error("not done, since the audit log does not take it", metadata: ["reason": "\(error)"])
             throw .store(.unavailable)
         }
     }
+}
 
+extension Conversation {
     /// Has an attempt judged.
     ///
     /// One that links a denied recovery code, which ends the wallet, is on record before. Whether the code is denied
@@ -72,7 +76,7 @@ extension Conversation {
             return try await stored { () throws(StoreError) in try await store.judge(attempt) }
         }
         let subject = AuditSubject(wallets: [attempt.walletID], recoveryCode: mac)
-        let begun = try await self.begin(.deniedLink, by: .wallet, on: subject)
+        let begun = try await self.services.begin(.deniedLink, by: .wallet, on: subject, log: self.log)
         let outcome: AttemptOutcome
         do throws(StoreError) {
             outcome = try await store.judge(attempt)

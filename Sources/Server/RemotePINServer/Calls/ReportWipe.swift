@@ -9,7 +9,8 @@ extension Conversation {
     mutating func reportWipe() async throws(CallFailure) -> CallResult {
         let (services, now) = (self.services, self.services.clock.now())
         let session = try self.inOrder { machine throws(OrderViolation) in try machine.receiveReportWipe(at: now) }
-        try await self.onRecord(.wipe, by: .wallet, ending: session.walletID) { () throws(StoreError) in
+        try await self.services.onRecord(.wipe, by: .wallet, ending: session.walletID, log: self.log) {
+            () throws(StoreError) in
             try await services.store.recordWipe(of: session.walletID, at: now)
         }
         await services.registry.abortAll(of: session.walletID, except: self.live.id)

@@ -1,46 +1,68 @@
 internal import AuditLog
 internal import Logging
 internal import Statements
+internal import Transport
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
 extension Conversation {
     /// Revokes the wallet that a deletion code names; the code is all that it takes.
+    func revokeWithCode(_ text: String) async throws(CallFailure) -> CallResult {
+        .revokeWithCode(
+            try await self.services.revoke(
+                deletionCode: text,
+                from: self.source,
+                by: .deletionCode,
+                asking: self.live.id,
+                log: self.log
+            )
+        )
+    }
+}
+
+extension Services {
+    /// Revokes the wallet that a deletion code names, for a connection of a wallet or for somebody at the portal.
     ///
     /// The answer means that nothing of the wallet leaves this server any more (G7): the step is committed, then the
     /// wallet's connections are ended, and only then is it given.
-    func revokeWithCode(_ text: String) async throws(CallFailure) -> CallResult {
-        let (services, now) = (self.services, self.services.clock.now())
-        if let wait = services.limiter.take(from: self.source, at: now) { throw .rateLimited(retryAfter: wait) }
+    ///
+    /// - Parameters:
+    ///   - actor: who did it, for the record.
+    ///   - asking: the connection that gets the answer and is not ended; nil where it is the portal's.
+    func revoke(
+        deletionCode text: String,
+        from source: PeerSource,
+        by actor: AuditActor,
+        asking: UInt64?,
+        log: Logger
+    ) async throws(CallFailure) -> CodeRevocation {
+        let now = self.clock.now()
+        if let wait = self.limiter.take(from: source, at: now) { throw .rateLimited(retryAfter: wait) }
         // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
-        let digest = DeletionCode(text).map { services.lookup($0) } ?? services.lookup(unreadable: text)
+        let digest = DeletionCode(text).map { self.lookup($0) } ?? self.lookup(unreadable: text)
         // The wallet's name first, for the record: a code belongs to one wallet for good.
-        let named = try await stored { () throws(StoreError) in
-            try await services.store.wallet(ofDeletionCode: digest)
-        }
+        let named = try await stored { () throws(StoreError) in try await self.store.wallet(ofDeletionCode: digest) }
         let outcome: CodeRevocationOutcome
         if let named {
-            outcome = try await self.onRecord(.deletionCode, by: .deletionCode, ending: named) {
+            outcome = try await self.onRecord(.deletionCode, by: actor, ending: named, log: log) {
                 () throws(StoreError) in
-                try await services.store.revoke(byDeletionCode: digest, at: now)
+                try await self.store.revoke(byDeletionCode: digest, at: now)
             }
         } else {
             outcome = .notRecognised
         }
         switch outcome {
         case .revoked(let walletID, let revokedAt):
-            await services.registry.abortAll(of: walletID, except: self.live.id)
-            self.log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])
-            return .revokeWithCode(.revoked(at: revokedAt))
+            await self.registry.abortAll(of: walletID, except: asking)
+            log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])
+            return .revoked(at: revokedAt)
         case .notRecognised:
-            self.log.info("deletion code not recognized")
-            return .revokeWithCode(.notRecognised)
+            log.info("deletion code not recognized")
+            return .notRecognised
         }
     }
-}
 
-extension Services {
     /// Under which a wallet is found by its deletion code.
     func lookup(_ code: DeletionCode) -> Vocabulary.SHA256Digest { .of(Array(code.characters.utf8)) }
 

@@ -65,7 +65,7 @@ final class ConnectionRegistry: Sendable {
     /// of it is on its way.
     ///
     /// - Important: After the revocation's commit, never before.
-    func abortAll(of wallet: WalletID, except asking: UInt64) async {
+    func abortAll(of wallet: WalletID, except asking: UInt64?) async {
         let doomed = self.members.withLock { members in
             (members.byWallet[wallet] ?? []).filter { $0 != asking }.compactMap { members.byConnection[$0]?.connection }
         }

@@ -1,41 +1,42 @@
 internal import Foundation
-internal import Logging
-internal import ServerSettings
-internal import Synchronization
 internal import HostSystem
+public import Logging
+public import ServerSettings
+internal import Synchronization
 
 /// Where log lines go: standard error, or a file that is opened again when it was moved away.
-final class LogOutput: Sendable {
+public final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
     private let lowest = Mutex(Logger.Level.info)
 
-    init(path: String?) throws {
+    /// Opens the file; standard error where none is named.
+    public init(path: String?) throws {
         self.path = path
         self.file = Mutex(try path.map(Self.open))
     }
 
     /// A handler of this output.
-    func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
+    public func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
         self.level = level
         return LineLogHandler(output: self, format: format)
     }
 
     /// Lines below this level are not written; it holds for every logger of this output at once.
-    var level: Logger.Level {
+    public var level: Logger.Level {
         get { self.lowest.withLock { $0 } }
         set { self.lowest.withLock { $0 = newValue } }
     }
 
     /// Opens the file anew, for who moves logs away; the present one stays when that fails.
-    func reopen() throws {
+    public func reopen() throws {
         guard let path else { return }
         let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
     /// Writes a line; one that cannot be written, on a full disk, is lost and stops nothing.
-    func write(_ line: String) {
+    public func write(_ line: String) {
         let isWritten = self.file.withLock { file in
             guard let file else { return false }
             try? file.write(contentsOf: Array(line.utf8))
@@ -53,29 +54,29 @@ final class LogOutput: Sendable {
 }
 
 /// One line for each event, as text or as JSON.
-struct LineLogHandler: LogHandler {
+public struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
     /// A logger that sets a level of its own keeps it.
-    var logLevel: Logger.Level {
+    public var logLevel: Logger.Level {
         get { self.ownLevel ?? self.output.level }
         set { self.ownLevel = newValue }
     }
     private var ownLevel: Logger.Level?
-    var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
 
     init(output: LogOutput, format: LogFormatSetting) {
         self.output = output
         self.format = format
     }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }
         set { self.metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    public func log(event: LogEvent) {
         let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         switch self.format {
@@ -115,7 +116,7 @@ struct LineLogHandler: LogHandler {
 
 extension Logger.Level {
     /// The level of the setting.
-    init(_ setting: LogLevelSetting) {
+    public init(_ setting: LogLevelSetting) {
         switch setting {
         case .debug: self = .debug
         case .info: self = .info

@@ -1,0 +1,39 @@
+/// A language in which the page is written.
+enum Language: String, CaseIterable {
+    case english = "en"
+    case dutch = "nl"
+
+    /// The one that a browser's person reads best, by Accept-Language (RFC 9110 §12.5.4); English where it names neither.
+    init(accepting field: String?) {
+        var best: (language: Language, weight: Double)?
+        // Nobody reads more languages than that.
+        for range in (field ?? "").split(separator: ",").prefix(32) {
+            let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let tag = parts.first?.split(separator: "-").first,
+                let language = Language(rawValue: String(tag))
+            else { continue }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+            guard weight > 0, weight > best?.weight ?? 0 else { continue }
+            best = (language, weight)
+        }
+        self = best?.language ?? .english
+    }
+
+    /// Where the page is in this language.
+    var path: String { "/\(self.rawValue)" }
+
+    /// What the language calls itself.
+    var name: String {
+        switch self {
+        case .english: "English"
+        case .dutch: "Nederlands"
+        }
+    }
+
+    var words: Words {
+        switch self {
+        case .english: .english
+        case .dutch: .dutch
+        }
+    }
+}

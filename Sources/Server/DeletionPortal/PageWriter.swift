@@ -1,0 +1,131 @@
+internal import Foundation
+internal import Mustache
+internal import Vocabulary
+
+/// Writes pages as HTML.
+struct PageWriter: Sendable {
+    /// The seals that a page's forms need.
+    struct Seals {
+        /// Of the form with the field.
+        var check = ""
+        /// Of what deletes.
+        var delete = ""
+    }
+
+    private let template: MustacheTemplate
+    private let product: String
+    private let zone: TimeZone
+    private let helpLink: String?
+
+    init(product: String, zone: TimeZone, helpLink: String?) throws {
+        self.template = try PageTemplate.parsed()
+        self.product = product
+        self.zone = zone
+        self.helpLink = helpLink
+    }
+
+    /// The page in a language.
+    func html(_ page: Page, in language: Language, seals: Seals, now: Timestamp) -> String {
+        let words = self.named(language.words)
+        var values: [String: Any] = [
+            "language": language.rawValue, "path": language.path, "product": self.product, "style": Style.sheet,
+            "words": words,
+            "languages": Language.allCases.map { self.switching(to: $0, from: language, page, seals) },
+        ]
+        if let helpLink { values["helpLink"] = helpLink }
+        let (heading, isError) = self.content(of: page, in: language, seals: seals, now: now, &values)
+        let title = heading == words["title"] as? String ? heading : "\(heading) – \(self.product)"
+        values["title"] = isError ? "\(language.words.errorPrefix): \(title)" : title
+        values["heading"] = heading
+        return self.template.render(values)
+    }
+
+    private func switching(to other: Language, from language: Language, _ page: Page, _ seals: Seals) -> [String: Any] {
+        var values: [String: Any] = ["path": other.path, "code": other.rawValue, "name": other.name]
+        let step = other == language ? nil : page.stepToItself
+        values["isCurrent"] = other == language
+        values["isLink"] = other != language && step == nil
+        values["isButton"] = step != nil
+        if let step {
+            values["typed"] = page.typed
+            values["step"] = step.rawValue
+            values["seal"] = step == .delete ? seals.delete : seals.check
+        }
+        return values
+    }
+
+    /// Adds what the page's own part needs; its heading, and whether the person has to mend something.
+    private func content(
+        of page: Page,
+        in language: Language,
+        seals: Seals,
+        now: Timestamp,
+        _ values: inout [String: Any]
+    ) -> (heading: String, isError: Bool) {
+        let words = language.words
+        var part: [String: Any] = ["typed": page.typed ?? "", "seal": seals.delete, "isRetry": page.typed != nil]
+        var heading = words.title
+        var (name, isError) = ("trouble", false)
+        switch page {
+        case .form(_, let problem):
+            name = "form"
+            part["seal"] = seals.check
+            part["focus"] = problem != nil
+            isError = problem == .missing || problem == .wrong
+            switch problem {
+            case .missing: part["error"] = words.missing
+            case .wrong: part["error"] = words.wrong
+            case .stale: part["notice"] = words.stale
+            case nil: break
+            }
+        case .question: (name, heading) = ("question", words.question)
+        case .done(_, let at):
+            (name, heading) = ("done", words.done)
+            self.tell(at, withDate: true, in: language, &part)
+        case .limited(let until):
+            (heading, part["text"]) = (words.limited, words.limitedWhy)
+            self.tell(until, withDate: false, in: language, &part)
+            part["wait"] = words.minutes(max(1, Int(((until - now).milliseconds + 59_999) / 60_000)))
+        case .busy: (heading, part["text"]) = (words.busy, words.busyWhy)
+        case .away: (heading, part["text"]) = (words.away, words.awayWhy)
+        case .unknown: (heading, part["text"]) = (words.unknown, words.unknownWhy)
+        case .refused: (heading, part["text"], part["isEnd"]) = (words.refused, words.refusedWhy, true)
+        case .notFound: (heading, part["text"], part["isEnd"]) = (words.notFound, words.notFoundWhy, true)
+        }
+        values[name] = part
+        return (self.named(heading), isError)
+    }
+
+    /// Adds a time as a person and as a machine reads it, and the name of its zone.
+    private func tell(_ time: Timestamp, withDate: Bool, in language: Language, _ part: inout [String: Any]) {
+        let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+        let locale = Locale(identifier: language == .dutch ? "nl_NL" : "en_GB")
+        let style = Date.FormatStyle(
+            date: withDate ? .long : .omitted,
+            time: .shortened,
+            locale: locale,
+            timeZone: self.zone
+        )
+        let isSummer = self.zone.isDaylightSavingTime(for: date)
+        let zone = self.zone.localizedName(for: isSummer ? .daylightSaving : .standard, locale: locale)
+        part["when"] = date.formatted(style)
+        part["timestamp"] = date.formatted(.iso8601)
+        part["zone"] = zone ?? self.zone.identifier
+    }
+
+    private func named(_ text: String) -> String { text.replacing("{product}", with: self.product) }
+
+    /// The words as the template names them.
+    private func named(_ words: Words) -> [String: Any] {
+        var named: [String: Any] = [:]
+        for (label, value) in Mirror(reflecting: words).children {
+            guard let label else { continue }
+            switch value {
+            case let text as String: named[label] = self.named(text)
+            case let texts as [String]: named[label] = texts.map(self.named)
+            default: break
+            }
+        }
+        return named
+    }
+}

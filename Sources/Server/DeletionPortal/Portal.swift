@@ -1,0 +1,190 @@
+internal import Foundation
+internal import Hummingbird
+internal import Logging
+internal import Transport
+internal import Vocabulary
+
+/// What the portal answers to each request; knows no sockets.
+///
+///     form ──check──▶ question ──delete──▶ done
+///       ▲                │ back       └──▶ form, with the same words for every wrong code
+///       └────────────────┘
+struct Portal: Sendable {
+    /// What a form's button asks for.
+    enum Step: String {
+        /// To be asked whether to delete.
+        case check
+        /// To delete.
+        case delete
+        /// To see the form again.
+        case back
+    }
+
+    /// A request, read.
+    struct Visit: Sendable {
+        var method: HTTPRequest.Method
+        var path: String
+        var host: String?
+        var headers: HTTPFields
+        /// Whom it comes from.
+        var source: PeerSource
+        /// Empty unless it is a POST.
+        var body: String = ""
+    }
+
+    /// The answer: a page, or the few words of a probe.
+    struct Answer: Sendable {
+        var status: HTTPResponse.Status
+        var html: String?
+        var language: Language?
+        /// When to come back.
+        var retryAfter: Duration?
+    }
+
+    private let pages: PageWriter
+    private let limit: WrongCodeLimit
+    private let desk: any RevocationDesk
+    private let clock: any WallClock
+    private let log: Logger
+    private let seal = FormSeal()
+
+    init(
+        pages: PageWriter,
+        limit: WrongCodeLimit = WrongCodeLimit(),
+        desk: any RevocationDesk,
+        clock: any WallClock,
+        log: Logger
+    ) {
+        self.pages = pages
+        self.limit = limit
+        self.desk = desk
+        self.clock = clock
+        self.log = log
+    }
+
+    /// Answers one request.
+    func answer(_ visit: Visit) async -> Answer {
+        let preferred = Language(accepting: visit.headers[.acceptLanguage])
+        if visit.path == "/livez", visit.method != .post { return Answer(status: .ok) }
+        guard visit.path == "/" || Language.allCases.contains(where: { $0.path == visit.path }) else {
+            return self.show(.notFound, .notFound, to: visit, in: preferred)
+        }
+        let language = Language.allCases.first { $0.path == visit.path } ?? preferred
+        guard visit.method == .post else { return self.show(.form(typed: "", problem: nil), to: visit, in: language) }
+        let isForged = CrossSite.isForged(
+            fetchSite: visit.headers.value(of: "sec-fetch-site"),
+            origin: visit.headers[.origin],
+            host: visit.host
+        )
+        guard !isForged else {
+            self.log.info("request of another site refused", metadata: ["source": "\(visit.source)"])
+            return self.show(.refused, .forbidden, to: visit, in: language)
+        }
+        guard visit.headers[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == FormFields.mediaType else {
+            return self.show(.refused, .unsupportedMediaType, to: visit, in: language)
+        }
+        guard let fields = FormFields(visit.body), let step = Step(rawValue: fields["step"]) else {
+            return self.show(.refused, .badRequest, to: visit, in: language)
+        }
+        return await self.answer(step, TypedCode(fields["code"]), seal: fields["seal"], to: visit, in: language)
+    }
+
+    /// The answer to a body that is longer than any form of ours.
+    func answerToLongBody(_ visit: Visit) -> Answer {
+        self.show(.refused, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
+    }
+
+    private func answer(
+        _ step: Step,
+        _ typed: TypedCode,
+        seal: String,
+        to visit: Visit,
+        in language: Language
+    ) async -> Answer {
+        let now = self.clock.now()
+        let isSealed =
+            switch step {
+            case .back: true
+            case .check: self.seal.isGood(seal, .check, for: visit.source, at: now)
+            case .delete: self.seal.isGood(seal, .delete, code: typed.shown, for: visit.source, at: now)
+            }
+        guard isSealed else {
+            self.log.info("form out of date", metadata: ["source": "\(visit.source)"])
+            return self.show(.form(typed: typed.shown, problem: .stale), .forbidden, to: visit, in: language)
+        }
+        guard step != .back else {
+            return self.show(.form(typed: typed.shown, problem: nil), to: visit, in: language)
+        }
+        guard !typed.isEmpty else {
+            return self.show(.form(typed: "", problem: .missing), .unprocessableContent, to: visit, in: language)
+        }
+        guard step == .delete else {
+            if let until = self.limit.refusal(of: visit.source, at: now) {
+                return self.limited(until: until, at: now, to: visit, in: language)
+            }
+            return self.show(.question(typed: typed.shown), to: visit, in: language)
+        }
+        return await self.delete(typed, to: visit, in: language)
+    }
+
+    private func delete(_ typed: TypedCode, to visit: Visit, in language: Language) async -> Answer {
+        let begun = self.clock.now()
+        if let until = self.limit.begin(visit.source, at: begun) {
+            return self.limited(until: until, at: begun, to: visit, in: language)
+        }
+        let (desk, source, asked) = (self.desk, visit.source, typed.asked)
+        // A task of its own: a person who hangs up does not keep the answer from being counted.
+        let answer = await Task { await desk.revoke(asked, for: source) }.value
+        self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
+        let whom: Logger.Metadata = ["source": "\(visit.source)"]
+        let again = typed.shown
+        switch answer {
+        case .revoked(let at):
+            self.log.notice("wallet deleted", metadata: whom)
+            return self.show(.done(typed: again, at: at), to: visit, in: language)
+        case .wrong:
+            // The last try of a source is worth a look; what it sends after that must not fill the log.
+            let isLast = self.limit.refusal(of: visit.source, at: self.clock.now()) != nil
+            self.log.log(
+                level: isLast ? .notice : .info,
+                isLast ? "too many wrong codes" : "wrong code",
+                metadata: whom
+            )
+            let page = Page.form(typed: again, problem: .wrong)
+            return self.show(page, .unprocessableContent, to: visit, in: language)
+        case .wait(let wait):
+            return self.show(.busy(typed: again), .tooManyRequests, retryAfter: wait, to: visit, in: language)
+        case .away(let wait):
+            self.log.warning("the server is away; nothing was done", metadata: whom)
+            return self.show(.away(typed: again), .serviceUnavailable, retryAfter: wait, to: visit, in: language)
+        case .unknown:
+            self.log.warning("the server gave no answer; whether it was done is not known", metadata: whom)
+            return self.show(.unknown(typed: again), .badGateway, to: visit, in: language)
+        }
+    }
+
+    private func limited(until: Timestamp, at now: Timestamp, to visit: Visit, in language: Language) -> Answer {
+        self.log.debug("too many wrong codes", metadata: ["source": "\(visit.source)"])
+        return self.show(.limited(until: until), .tooManyRequests, retryAfter: until - now, to: visit, in: language)
+    }
+
+    private func show(
+        _ page: Page,
+        _ status: HTTPResponse.Status = .ok,
+        retryAfter: Duration? = nil,
+        to visit: Visit,
+        in language: Language
+    ) -> Answer {
+        let now = self.clock.now()
+        let seals = PageWriter.Seals(
+            check: self.seal.seal(.check, for: visit.source, at: now),
+            delete: self.seal.seal(.delete, code: page.typed ?? "", for: visit.source, at: now)
+        )
+        return Answer(
+            status: status,
+            html: self.pages.html(page, in: language, seals: seals, now: now),
+            language: language,
+            retryAfter: retryAfter
+        )
+    }
+}

@@ -1,0 +1,114 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Transport
+internal import Vocabulary
+
+/// Reads requests for the ``Portal`` and writes its answers, each with the headers that every page has.
+struct PortalResponder: HTTPResponder {
+    /// What is known of a request's connection.
+    struct Context: InitializableFromSource, Sendable {
+        let channel: any Channel
+
+        init(source: ApplicationRequestContextSource) {
+            self.channel = source.channel
+        }
+    }
+
+    let portal: Portal
+    let sources: ClientSource
+    /// How long a request's body may take.
+    ///
+    /// Idleness does not tell: a byte every few seconds is none.
+    let bodyLimit: TimeAmount
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        let forwarded = request.headers.values(of: "x-forwarded-for")
+        guard
+            let source = self.sources.source(peer: context.channel.remoteAddress?.ipAddress, forwardedFor: forwarded)
+        else { return Response(status: .badRequest) }
+        var visit = Portal.Visit(
+            method: request.method,
+            path: request.uri.path,
+            host: request.head.authority,
+            headers: request.headers,
+            source: source
+        )
+        guard [.get, .head, .post].contains(request.method) else {
+            return Response(status: .methodNotAllowed, headers: [.allow: "GET, HEAD, POST"])
+        }
+        // Every body is read, also one that nobody asked for: what is left of it would be waited for without a limit.
+        guard let body = try await self.body(of: request, on: context.channel) else {
+            return self.response(to: visit, self.portal.answerToLongBody(visit))
+        }
+        visit.body = body
+        return self.response(to: visit, await self.portal.answer(visit))
+    }
+
+    /// The request's body; nil where it is longer than a form of ours.
+    ///
+    /// The connection of one that does not arrive in time, or does not end, is closed.
+    private func body(of request: Request, on channel: any Channel) async throws -> String? {
+        let timer = channel.eventLoop.scheduleTask(in: self.bodyLimit) { channel.close(promise: nil) }
+        var bytes: [UInt8] = []
+        for try await buffer in request.body {
+            // The timer runs on, so that the rest is not waited for.
+            guard bytes.count + buffer.readableBytes <= FormFields.longestByteCount else { return nil }
+            bytes += Array(buffer: buffer)
+        }
+        timer.cancel()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func response(to visit: Portal.Visit, _ answer: Portal.Answer) -> Response {
+        var response = Response(status: answer.status, headers: Self.headers)
+        if let html = answer.html {
+            response.headers[.contentType] = "text/html; charset=utf-8"
+            response.body = ResponseBody(byteBuffer: ByteBuffer(string: html))
+        } else {
+            response.headers[.contentType] = "text/plain; charset=utf-8"
+            response.body = ResponseBody(byteBuffer: ByteBuffer(string: "ok\n"))
+        }
+        if let language = answer.language { response.headers[.contentLanguage] = language.rawValue }
+        if let wait = answer.retryAfter {
+            response.headers[.retryAfter] = "\(max(1, (wait.milliseconds + 999) / 1000))"
+        }
+        return visit.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// Nothing is loaded, nothing is run, nothing is kept, and no other page frames or learns anything of this one.
+    private static let headers: HTTPFields = {
+        var headers: HTTPFields = [
+            .cacheControl: "no-store",
+            .contentSecurityPolicy:
+                "default-src 'none'; style-src \(Style.source); form-action 'self'; base-uri 'none'; "
+                + "frame-ancestors 'none'",
+            .xContentTypeOptions: "nosniff",
+            .vary: "Accept-Language",
+        ]
+        headers.set("Referrer-Policy", to: "no-referrer")
+        headers.set("X-Frame-Options", to: "DENY")
+        headers.set("Cross-Origin-Opener-Policy", to: "same-origin")
+        headers.set("Cross-Origin-Resource-Policy", to: "same-origin")
+        headers.set("Permissions-Policy", to: "camera=(), geolocation=(), microphone=()")
+        return headers
+    }()
+}
+
+extension HTTPFields {
+    /// The values of a field that has no constant, in the order in which they came.
+    func values(of name: String) -> [String] {
+        self.filter { $0.name.canonicalName == name }.map(\.value)
+    }
+
+    /// The same as one value; nil where the field is not there.
+    func value(of name: String) -> String? {
+        let values = self.values(of: name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    fileprivate mutating func set(_ name: String, to value: String) {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is a field's name") }
+        self[name] = value
+    }
+}

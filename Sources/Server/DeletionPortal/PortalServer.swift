@@ -1,0 +1,129 @@
+internal import Foundation
+internal import Hummingbird
+internal import HummingbirdCore
+public import Logging
+internal import NIOCore
+public import ServerSettings
+internal import ServiceLifecycle
+internal import Synchronization
+internal import UnixSignals
+public import Vocabulary
+
+/// The deletion portal: one page over plain HTTP, for a proxy that speaks TLS in front of it.
+public struct PortalServer: Sendable {
+    /// How long peers may take and how many there may be.
+    struct Limits: Sendable {
+        /// A connection on which nothing happens; a request's first lines, too.
+        var idle: Duration = .seconds(15)
+        /// A request's body.
+        var body: Duration = .seconds(10)
+        /// Connections at a time; further ones wait to be accepted.
+        var connections = 512
+        /// How long a stop waits for answers.
+        var farewell: Duration = .seconds(25)
+    }
+
+    private let address: ListenAddress
+    private let responder: PortalResponder
+    private let limits: Limits
+    private let log: Logger
+
+    /// - Parameters:
+    ///   - settings: those of the sections `portal` and `log`; `portal.socket` must be set.
+    /// - Throws: ``PortalStartError`` for what cannot be used.
+    public init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
+        guard let socket = settings[SettingTable.portalSocket] else { throw PortalStartError.noSocket }
+        try self.init(settings, desk: ServerDesk(path: socket), clock: clock, log: log)
+    }
+
+    init(
+        _ settings: ServerSettings,
+        desk: any RevocationDesk,
+        clock: any WallClock,
+        log: Logger,
+        limits: Limits = Limits()
+    ) throws {
+        guard let zone = TimeZone(identifier: settings[SettingTable.portalTimeZone]) else {
+            throw PortalStartError.timeZone
+        }
+        let pages = try PageWriter(
+            product: settings[SettingTable.portalProduct],
+            zone: zone,
+            helpLink: settings[SettingTable.portalHelpLink]
+        )
+        self.address = settings[SettingTable.portalListen]
+        self.responder = PortalResponder(
+            portal: Portal(pages: pages, desk: desk, clock: clock, log: log),
+            sources: ClientSource(trusting: settings[SettingTable.portalTrustedProxies]),
+            bodyLimit: TimeAmount(limits.body)
+        )
+        self.limits = limits
+        self.log = log
+    }
+
+    /// The application, for a service group or a test.
+    func application(
+        onServerRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+    ) -> Application<PortalResponder> {
+        var quiet = Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }
+        quiet.logLevel = .critical
+        return Application(
+            responder: self.responder,
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    idleTimeout: TimeAmount(self.limits.idle),
+                    httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+                        maxHeaderFieldSize: 8 * 1024,
+                        maxHeaderListSize: 16 * 1024,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(self.address.host, port: self.address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(self.limits.connections)
+            ),
+            onServerRunning: onServerRunning,
+            logger: quiet
+        )
+    }
+
+    /// Serves until SIGTERM or SIGINT; what is being answered then is still answered.
+    ///
+    /// - Parameter ready: called with the address once people can connect.
+    public func run(ready: @escaping @Sendable (ListenAddress) -> Void) async throws {
+        let (address, isReady) = (self.address, Ready())
+        let application = self.application { channel in
+            isReady.set()
+            ready(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+        }
+        var configuration = ServiceGroupConfiguration(
+            services: [application],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.maximumGracefulShutdownDuration = self.limits.farewell
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as IOError where !isReady.value {
+            throw PortalStartError.listening(address, errno: error.errnoCode)
+        }
+    }
+
+    /// Whether it ever listened.
+    private final class Ready: Sendable {
+        private let state = Mutex(false)
+        var value: Bool { self.state.withLock { $0 } }
+        func set() { self.state.withLock { $0 = true } }
+    }
+}
+
+/// Why the portal did not start; mend the configuration.
+public enum PortalStartError: Error, Hashable, Sendable {
+    /// No `portal.socket` is set.
+    case noSocket
+    /// The machine does not know `portal.time-zone`.
+    case timeZone
+    /// `portal.listen` cannot be listened on.
+    case listening(ListenAddress, errno: Int32)
+}

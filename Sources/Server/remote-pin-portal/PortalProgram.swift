@@ -1,0 +1,158 @@
+internal import ArgumentParser
+internal import DeletionPortal
+internal import Foundation
+internal import HostSystem
+internal import Lab
+internal import LogLines
+internal import Logging
+internal import ServerSettings
+
+/// The deletion portal's program.
+@main
+struct Program {
+    static func main() async {
+        StandardStreams.ignoreBrokenPipes()
+        await PortalProgram.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
+    }
+}
+
+/// Serves the page until it is told to stop.
+struct PortalProgram: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remote-pin-portal",
+        abstract: "Serve the page on which people delete their wallet with their deletion code.",
+        discussion: """
+            It is a process of its own, with no access to the server's data: it passes codes to a running server over the \
+            socket that `portal.socket` names there. It speaks plain HTTP and belongs behind a proxy that speaks TLS.
+
+            With the server's own configuration, or a lab:
+
+              remote-pin-portal /srv/remote-pin
+              remote-pin-portal --config /etc/remote-pin/server.yaml
+              remote-pin-portal /tmp/lab
+
+            Without, as a user that cannot read it (the server's `portal.group` names one of that user's groups):
+
+              remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock --portal.listen 127.0.0.1:7480
+
+            Of a configuration only the settings below are used. The log goes to standard error: `log.file` is the server's. \
+            Writes one line that begins with `ready` to \
+            standard output once people can connect. SIGTERM and SIGINT stop it after the answers under way.
+
+            The settings, also as REMOTE_PIN_PORTAL_LISTEN and so on in the environment:
+
+            \(ConfigurationFile.help(where: Self.isUsed))
+            """
+    )
+
+    private static let sections: Set<String> = ["portal", "log"]
+
+    /// Not the log's file: two programs that write to one would overwrite each other's lines.
+    private static func isUsed(_ setting: any SettingDeclaration) -> Bool {
+        self.sections.contains(setting.group) && setting.name != SettingTable.logFile.name
+    }
+
+    @Argument(
+        help: ArgumentHelp("A server's folder, with server.yaml in it, or a lab's.", valueName: "dir"),
+        completion: .directory
+    )
+    var folder: String?
+
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"), completion: .file(extensions: ["yaml"]))
+    var config: String?
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("Sets one setting; the same as --NAME VALUE.", valueName: "name=value"),
+        completion: .list(
+            SettingTable.all.filter(Self.isUsed).map { "\($0.name)=" }
+        )
+    )
+    var assignments: [String] = []
+
+    func run() async throws {
+        do {
+            let settings = try self.settings()
+            let output = try LogOutput(path: nil)
+            let handler = output.handler(
+                settings[SettingTable.logFormat],
+                level: Logger.Level(settings[SettingTable.logLevel])
+            )
+            let log = Logger(label: "remote-pin-portal") { _ in handler }
+            let portal = try PortalServer(settings, clock: SystemClock(), log: log)
+            try await portal.run { address in
+                log.notice("ready", metadata: ["address": "\(address)"])
+                StandardStreams.writeOutput("ready on http://\(address)\n")
+            }
+            log.notice("stopped")
+        } catch let error as PortalStartError {
+            throw Self.end(error)
+        } catch let error as SettingsError {
+            throw Self.end(78, "the configuration is not used:\n\(error)")
+        } catch let error as FileError {
+            throw Self.end(74, "\(error)")
+        }
+    }
+
+    private func settings() throws -> ServerSettings {
+        let path = try self.path()
+        let file = try path.map { path in
+            ServerSettings.File(
+                path: path,
+                folder: URL(fileURLWithPath: path).deletingLastPathComponent().path,
+                text: String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+            )
+        }
+        let flags = try self.assignments.map { assignment in
+            guard let equals = assignment.firstIndex(of: "=") else {
+                throw ValidationError("--set takes NAME=VALUE, not `\(assignment)`.")
+            }
+            return (name: String(assignment[..<equals]), value: String(assignment[assignment.index(after: equals)...]))
+        }
+        return try ServerSettings(
+            file: file,
+            environment: ProcessInfo.processInfo.environment,
+            flags: flags,
+            currentFolder: FileManager.default.currentDirectoryPath,
+            sections: Self.sections
+        )
+    }
+
+    /// The configuration that is meant; nil where none was named.
+    private func path() throws -> String? {
+        guard self.folder == nil || self.config == nil else {
+            throw ValidationError("Name a folder or a file with --config, not both.")
+        }
+        if let config { return URL(fileURLWithPath: config).standardizedFileURL.path }
+        guard let folder else { return nil }
+        let path = URL(fileURLWithPath: folder).standardizedFileURL.path
+        return LabFolder(path).isLab ? LabFolder(path).configurationFile : "\(path)/server.yaml"
+    }
+
+    /// Says what is wrong, with the way out; exit statuses as those of `remote-pin-server`.
+    private static func end(_ error: PortalStartError) -> ExitCode {
+        switch error {
+        case .noSocket:
+            return self.end(
+                78,
+                "no `portal.socket`: set it in the server's configuration and start the server again, then name that "
+                    + "configuration here, or the socket with --portal.socket PATH"
+            )
+        case .timeZone: return self.end(78, "`portal.time-zone`: this machine does not know it; try UTC")
+        case .listening(let address, let errno):
+            let reason =
+                switch errno {
+                case EADDRINUSE: "another process listens there; name another port with --portal.listen"
+                case EACCES: "this user may not; take a port above 1023 and let the proxy have 443"
+                case EADDRNOTAVAIL: "this machine has no such address"
+                default: "errno \(errno)"
+                }
+            return self.end(69, "`portal.listen`: cannot listen on \(address): \(reason)")
+        }
+    }
+
+    private static func end(_ status: Int32, _ text: String) -> ExitCode {
+        StandardStreams.writeError("remote-pin-portal: \(text)\n")
+        return ExitCode(status)
+    }
+}

@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// IP addresses as people and headers write them.
+public enum IPAddressText {
+    /// The 4 or 16 bytes of an address without a port; nil for anything else.
+    ///
+    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), gives its 4: sockets for both families have
+    /// their IPv4 peers so.
+    public static func bytes(of text: String) -> [UInt8]? {
+        if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
+        guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }
+        let isMapped = bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
+        return isMapped ? Array(bytes.suffix(4)) : bytes
+    }
+
+    private static func bytes(of text: String, family: Int32, count: Int) -> [UInt8]? {
+        // inet_pton(3) reads up to a zero byte.
+        guard !text.utf8.contains(0) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        return unsafe inet_pton(family, text, &bytes) == 1 ? bytes : nil
+    }
+}

@@ -1,0 +1,45 @@
+internal import NIOCore
+internal import NIOPosix
+public import Wire
+
+/// The deletion portal's connection to the server that runs on this machine.
+public final class PortalConnection: Sendable {
+    private let calls: PendingCalls<PortalResult>
+
+    private init(_ calls: PendingCalls<PortalResult>) {
+        self.calls = calls
+    }
+
+    /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
+    public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
+        do {
+            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(TimeAmount(timeout))
+                .channelOption(.autoRead, value: false)
+                .connect(unixDomainSocketPath: path) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try PendingCalls(on: channel, isSecure: false) { frame throws(WireError) in
+                            let response = try PortalResponse(decoding: frame)
+                            return (response.id, response.result)
+                        }
+                    }
+                }
+            _ = try await calls.open()
+            return PortalConnection(calls)
+        } catch {
+            throw ConnectError(error)
+        }
+    }
+
+    /// Has the wallet of a deletion code revoked for somebody at `source`.
+    public func revoke(code: String, source: String, timeout: Duration) async throws(CallError) -> PortalResult {
+        try await self.calls.call(timeout: timeout) { id in
+            PortalRequest(id: id, code: code, source: source).encoded()
+        }
+    }
+
+    /// Ends the connection in an orderly way.
+    public func close() {
+        self.calls.close()
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+
+/// A client that sends what it likes over a connection of its own, and keeps what it gets.
+final class RawVisitor: Sendable {
+    private let channel: any Channel
+    private let (received, source) = AsyncStream<[UInt8]>.makeStream()
+
+    init(port: Int) async throws {
+        let source = self.source
+        self.channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Collector(source))
+                    return channel
+                }
+            }
+    }
+
+    /// Sends text as it is; whether it arrives does not matter.
+    func send(_ text: String) async {
+        try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()
+    }
+
+    /// Everything that came until `word`, or until the connection ended.
+    func receive(until word: String?) async -> String {
+        var bytes: [UInt8] = []
+        for await part in self.received {
+            bytes += part
+            if let word, String(decoding: bytes, as: UTF8.self).contains(word) { break }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns when the connection has ended.
+    func closed() async { try? await self.channel.closeFuture.get() }
+
+    /// The first lines of a form's request.
+    static func head(byteCount: Int) -> String {
+        "POST /en HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            + "Content-Length: \(byteCount)\r\n\r\n"
+    }
+
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let source: AsyncStream<[UInt8]>.Continuation
+
+        init(_ source: AsyncStream<[UInt8]>.Continuation) {
+            self.source = source
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.source.yield(Array(buffer: self.unwrapInboundIn(data)))
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            self.source.finish()
+            context.fireChannelInactive()
+        }
+    }
+}

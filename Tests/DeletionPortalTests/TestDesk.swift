@@ -1,0 +1,76 @@
+import Synchronization
+import TestSupport
+import Transport
+import Vocabulary
+
+@testable import DeletionPortal
+
+/// A desk that knows one code, and counts what it is asked.
+final class TestDesk: RevocationDesk {
+    static let code = "4K7W-9Q2M-XH3T-0B8R-1Z"
+    static let revokedAt = Timestamp(milliseconds: 1_795_000_000_000)
+
+    private struct State {
+        var asked: [String] = []
+        var sources: [PeerSource] = []
+        var answer: RevocationAnswer?
+    }
+
+    private let state = Mutex(State())
+    private let gate: Gate?
+
+    /// - Parameter gate: what every answer waits for.
+    init(gate: Gate? = nil) {
+        self.gate = gate
+    }
+
+    /// Every code that came, in order.
+    var asked: [String] { self.state.withLock { $0.asked } }
+    /// For whom they came.
+    var sources: [PeerSource] { self.state.withLock { $0.sources } }
+
+    /// Has every further code answered so.
+    func answer(_ answer: RevocationAnswer?) {
+        self.state.withLock { $0.answer = answer }
+    }
+
+    func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer {
+        let answer = self.state.withLock { state in
+            state.asked.append(code)
+            state.sources.append(source)
+            return state.answer
+        }
+        await self.gate?.isOpen()
+        if let answer { return answer }
+        return DeletionCode(code) == DeletionCode(Self.code) ? .revoked(at: Self.revokedAt) : .wrong
+    }
+}
+
+/// Holds whoever waits until it is opened.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func isOpen() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = self.state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiting = self.state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

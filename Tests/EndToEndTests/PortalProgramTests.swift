@@ -1,0 +1,138 @@
+import Foundation
+import HostSystem
+import Lab
+import NIOCore
+import NIOPosix
+import TestSupport
+import Testing
+
+@Suite("The deletion portal, with the real programs")
+struct PortalProgramTests {
+    private let lab: LabUnderTest
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+    }
+
+    @Test("a person types the code of a lost phone; its app then shows that the wallet was deleted")
+    func deletion() async throws {
+        let server = try await self.lab.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
+        let phone = TestPhone(in: self.lab)
+        let setup = try await phone.run("setup", pins: ["135790"])
+        let code = try #require(setup.output.firstMatch(of: /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}/)).output.0
+        #expect(try await phone.run("unlock", "--code-written-down", pins: ["135790"]).exitCode == 0)
+
+        // By the server's program, which becomes the portal's.
+        let portal = try await ServerProcess.start(["portal", self.lab.lab.path, "--log.level", "debug"])
+        let page = try PageOverHTTP(portal.output)
+        let question = try await page.post("code=\(code.lowercased())&step=check&seal=\(try await page.seal())")
+        #expect(question.contains("Do you want to delete this wallet?"))
+        #expect(try await phone.run("unlock", pins: ["135790"]).exitCode == 0, "asked is not done")
+        let seal = PageOverHTTP.seal(of: question)
+        let form = "code=\(code)&step=delete&seal=\(seal)"
+        #expect(try await page.post(form).contains("Your NL Wallet was deleted"))
+        #expect(try await page.post(form).contains("Your NL Wallet was deleted"))
+        let after = try await phone.run("unlock", pins: ["135790"])
+        #expect(after.exitCode == 13 && after.output.contains("\"UC1.2/4.1\""), "\(after.output)")
+
+        #expect(await server.terminate() == 0)
+        let away = try await page.post(form)
+        #expect(away.contains("503 Service Unavailable") && away.contains("Nothing was deleted."))
+        #expect(await portal.terminate() == 0)
+        let log = try String(contentsOfFile: self.lab.lab.logFile, encoding: .utf8)
+        for text in [log, server.output, portal.output] {
+            #expect(!text.contains(code) && !text.contains(code.filter { $0 != "-" }))
+        }
+        #expect(portal.output.contains("wallet deleted") && portal.output.contains("127.0.0.1"))
+    }
+
+    @Test(
+        "what keeps the portal from starting is said with the way out",
+        arguments: [
+            ([], 78, "--portal.socket PATH"),
+            (["--portal.socket", "s", "--portal.listen", "nowhere"], 78, "HOST:PORT"),
+            (["--portal.socket", "s", "--portal.time-zone", "Mars/Olympus"], 78, "Europe/Amsterdam or UTC"),
+            (["--portal.socket", "s", "--portal.trusted-proxies", "10.0.0.1/8"], 78, "10.0.0.0/8"),
+            (["--portal.socket", "s", "--portal.listn", "x"], 78, "did you mean `portal.listen`"),
+            (["--portal.socket", "s", "--portal.listen", "192.0.2.1:80"], 69, "no such address"),
+            (["--config", "/nowhere.yaml"], 74, "/nowhere.yaml: no such file"),
+            (["/tmp", "--config", "x"], 64, "not both"),
+        ] as [([String], Int32, String)]
+    )
+    func refused(arguments: [String], exitCode: Int32, wayOut: String) async throws {
+        let run = try await ServerProcess.run("remote-pin-portal", arguments)
+        #expect(run.exitCode == exitCode && run.output.contains(wayOut), "\(run.output)")
+    }
+
+    @Test("a group that does not exist, and a socket that is the operator's, keep the server from starting")
+    func socket() async throws {
+        await #expect(throws: ServerProcess.NotReady.self) {
+            try await self.lab.start(["REMOTE_PIN_PORTAL_GROUP": "no-such-group"])
+        }
+        let settings = try String(contentsOfFile: self.lab.lab.configurationFile, encoding: .utf8)
+        let admin = try #require(settings.firstMatch(of: /'([^']*admin.sock)'/)).output.1
+        await #expect(throws: ServerProcess.NotReady.self) {
+            try await self.lab.start(["REMOTE_PIN_PORTAL_SOCKET": String(admin)])
+        }
+        let none = try await self.lab.start(["REMOTE_PIN_PORTAL_SOCKET": "none"])
+        #expect(!FileManager.default.fileExists(atPath: "\(self.lab.lab.serverFolder)/portal.sock"))
+        #expect(await none.terminate() == 0)
+        let group = "\(getgid())"
+        let shared = try await self.lab.start(["REMOTE_PIN_PORTAL_GROUP": group])
+        let path = admin.replacing("admin.sock", with: "portal.sock")
+        #expect(try DurableFile.mode(of: String(path)) == 0o660)
+        #expect(await shared.terminate() == 0)
+        #expect(!FileManager.default.fileExists(atPath: String(path)))
+    }
+
+    @Test("the portal explains itself with examples, also as a word of the server's program")
+    func help() async throws {
+        for arguments in [("remote-pin-portal", ["--help"]), ("remote-pin-server", ["portal", "--help"])] {
+            let help = try await ServerProcess.run(arguments.0, arguments.1)
+            #expect(help.exitCode == 0 && help.output.contains("remote-pin-portal --portal.socket"), "\(help.output)")
+            #expect(help.output.contains("--portal.trusted-proxies") && !help.output.contains("--pin.rounds"))
+        }
+    }
+}
+
+/// The page over a connection of its own for each request.
+private struct PageOverHTTP {
+    let port: Int
+
+    init(_ output: String) throws {
+        let ready = try #require(output.firstMatch(of: /ready on http:\/\/127\.0\.0\.1:([0-9]+)/))
+        self.port = try Int(ready.output.1).orThrow()
+    }
+
+    func seal() async throws -> String { Self.seal(of: try await self.send("GET /en", "")) }
+
+    func post(_ form: String) async throws -> String {
+        try await self.send("POST /en", form)
+    }
+
+    /// The seal of the page's own form, as a form sends it.
+    static func seal(of page: String) -> String {
+        let main = page.components(separatedBy: "<main>").last ?? ""
+        let field = main.components(separatedBy: "name=\"seal\" value=\"").last ?? ""
+        let seal = field.components(separatedBy: "\"")[0]
+        return seal.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    private func send(_ line: String, _ body: String) async throws -> String {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: self.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        let head =
+            "\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n"
+            + "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: head + body))
+            var bytes: [UInt8] = []
+            for try await part in inbound { bytes += Array(buffer: part) }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import AuditLog
+import RemotePINServer
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("What the deletion portal can have the server do")
+struct PortalCallsTests {
+    private func request(_ code: String, from source: String = "192.0.2.1") -> PortalRequest {
+        PortalRequest(id: 1, code: code, source: source)
+    }
+
+    @Test("a code revokes its wallet and ends its sessions; again it says the same time, and nothing else is possible")
+    func revoke() async throws {
+        try await InProcessServer.run { server in
+            let calls = PortalCalls(of: server.server)
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let code = try wallet.deletionCode.orThrow()
+            let done = await calls.carryOut(self.request(code.grouped.lowercased()))
+            #expect(done == .revoked(at: server.clock.now()))
+            #expect(await happens { await session.connection.closed() })
+            server.clock.advance(by: .seconds(60))
+            #expect(await calls.carryOut(self.request(code.characters, from: "2001:db8::1")) == done)
+            let record = try await server.record().suffix(2)
+            #expect(record.allSatisfy { $0.actor == .portal && $0.subject.wallets == [wallet.walletID] })
+            #expect(record.first?.phase == .begun, "on record before it was committed, and once")
+            let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+            guard case .revoked(byUser) = try await wallet.openSession().opening else {
+                Issue.record("not revoked")
+                return
+            }
+            let log = server.log.lines.joined()
+            #expect(!log.contains(code.characters) && !log.contains(code.grouped))
+        }
+    }
+
+    @Test("what is no code, a code that nobody has and a short text are told alike; a source that is none is refused")
+    func wrong() async throws {
+        try await InProcessServer.run { server in
+            let calls = PortalCalls(of: server.server)
+            for code in ["0123456789ABCDEFGH", "UUUUUUUUUUUUUUUUUU", "x", "-"] {
+                #expect(await calls.carryOut(self.request(code)) == .notRecognised)
+            }
+            for source in ["localhost", "192.0.2.1:80", "::/64", "1.2.3"] {
+                #expect(await calls.carryOut(self.request("x", from: source)) == .malformed)
+            }
+        }
+    }
+
+    @Test("the server's own limit is the source's that the portal names, and nobody else's")
+    func limited() async throws {
+        try await InProcessServer.run { server in
+            let calls = PortalCalls(of: server.server)
+            var results: [PortalResult] = []
+            for number in 0..<25 {
+                results.append(await calls.carryOut(self.request("x", from: "2001:db8:0:1:\(number)::1")))
+            }
+            #expect(results.count { $0 == .notRecognised } == 20)
+            #expect(results.last == .rateLimited(retryAfter: .seconds(1)))
+            #expect(await calls.carryOut(self.request("x")) == .notRecognised)
+        }
+    }
+
+    @Test("a store that does not take it is unavailable, which is no word on the code")
+    func unavailable() async throws {
+        try await InProcessServer.run { server in
+            let calls = PortalCalls(of: server.server)
+            await server.store.close()
+            #expect(await calls.carryOut(self.request("x")) == .unavailable(retryAfter: .seconds(2)))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("The deletion portal's socket")
+struct PortalSocketTests {
+    private let folder = TemporaryFolder()
+    private var path: String { self.folder.file("portal") }
+
+    @Test("codes are answered over a socket that only its owner can open, and an operator's command is not one")
+    func answers() async throws {
+        let listener = try await PortalListener.bind(path: self.path)
+        let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await listener.serve { request in
+                    request.source == "192.0.2.1" ? .revoked(at: Timestamp(milliseconds: 61)) : .notRecognised
+                }
+            }
+            defer { listener.stop() }
+            let patience: Duration = .seconds(20)
+            let connection = try await PortalConnection.connect(path: self.path, timeout: patience)
+            let known = try await connection.revoke(code: "A", source: "192.0.2.1", timeout: patience)
+            #expect(known == .revoked(at: Timestamp(milliseconds: 61)))
+            #expect(try await connection.revoke(code: "A", source: "192.0.2.2", timeout: patience) == .notRecognised)
+            #expect(try await connection.revoke(code: "", source: "192.0.2.2", timeout: patience) == .malformed)
+            connection.close()
+            let operatorsOwn = try await AdminConnection.connect(path: self.path, timeout: patience)
+            await #expect(throws: CallError.self) { try await operatorsOwn.call(.revokeSolution, timeout: patience) }
+            operatorsOwn.close()
+        }
+        #expect(!FileManager.default.fileExists(atPath: self.path))
+        await #expect(throws: ConnectError.refused) {
+            try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
+        }
+    }
+
+    @Test(
+        "a source passes through its address and comes out the same",
+        arguments: ["192.0.2.1", "2001:db8:1:2:3:4:5:6", "::1", "::ffff:192.0.2.1", "::"]
+    )
+    func sources(address: String) throws {
+        let source = try #require(PeerSource(address: address))
+        #expect(PeerSource(address: try source.address.orThrow()) == source)
+    }
+}
