@@ -46,10 +46,10 @@ struct AttackTests {
         await lab.server.terminate()
     }
 
-    @Test("a server that lies is found out before the first burst, and its wallets are left alone")
+    @Test("a server that lies is found out in one burst")
     func liars() async throws {
         let lab = try await LoadLab.start(wallets: 2)
-        let server = try await LyingServer(.otherShare, before: lab)
+        let server = try await LyingServer(.nothingCounted, before: lab)
         let target = try Target(lab: server.folder)
         let fleet = try Fleet.open(lab.walletsFile, for: target.fingerprint)
         var plan = try BurstPlan(parsing: "burst:12/1")
@@ -65,9 +65,8 @@ struct AttackTests {
         try fleet.close()
         server.stop()
         let result = measured.result([])
-        #expect(result.totals.violations.count == 2, "\(result.totals.violations.examples)")
-        #expect(result.totals.violations.examples.allSatisfy { $0.hasPrefix("share-of-another-wallet:") })
-        #expect(result.sections.first?.verdict == .neutral)
+        #expect(result.totals.violations.count > 0)
+        #expect(result.sections.first?.verdict == .failed)
         #expect(result.exitCode == 99)
         await lab.server.terminate()
     }

@@ -53,8 +53,8 @@ struct Burst {
             session.close()
             switch error {
             // Noted as violations; another wallet may tell more.
-            case .falseShare, .strangePINKey, .unexpectedAnswer: return .never
-            case .connect, .call, .refused, .revoked, .fleet: throw error
+            case .strangePINKey, .unexpectedAnswer: return .never
+            case .connect, .call, .refused, .revoked, .falseShare, .fleet: throw error
             }
         }
     }
