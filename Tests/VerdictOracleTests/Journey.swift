@@ -10,6 +10,8 @@ struct Journey {
         var losses = 0
         var crashes = 0
         var changes = true
+        /// Of a thousand messages, those that change the PIN.
+        var changeShare = 60
         var retries = true
         /// Of a thousand messages, those with the right PIN.
         var rightOnes = 300
@@ -40,7 +42,10 @@ struct Journey {
     private var nextID = 1
     private var nextGeneration = 1
     /// The generation that the wallet holds for the current one.
-    private var generation = 0
+    private var generation = 0 {
+        didSet { if oldValue != self.generation { self.lastGeneration = oldValue } }
+    }
+    private var lastGeneration = 0
     private var lastLost: (id: Int, message: Message)?
     private(set) var violations: [Violation] = []
     var timesWrong: Int { self.server.timesWrong }
@@ -129,7 +134,11 @@ struct Journey {
     private mutating func newMessage() -> Message {
         if self.chance(80, &self.random) { return .opening }
         let isRight = self.chance(self.kind.rightOnes, &self.random)
-        guard self.kind.changes, self.chance(60, &self.random) else {
+        if self.generation > 0, self.chance(40, &self.random) {
+            // A session that has not heard of the new PIN yet.
+            return .check(isRight: isRight, generation: self.lastGeneration)
+        }
+        guard self.kind.changes, self.chance(self.kind.changeShare, &self.random) else {
             return .check(isRight: isRight, generation: self.generation)
         }
         self.nextGeneration += 1

@@ -11,7 +11,6 @@ internal import Wire
 struct Burst {
     let run: RunContext
     let plan: BurstPlan
-    /// Guesses in flight that the server allows on one connection.
     let clock: RunClock
     let wallet: JudgedWallet
 
@@ -52,7 +51,11 @@ struct Burst {
             // That is a violation by now; whether such a server counts is worth knowing all the more.
             if case .falseShare = error { return .ready(session) }
             session.close()
-            throw error
+            switch error {
+            // Noted as violations; another wallet may tell more.
+            case .strangePINKey, .unexpectedAnswer: return .never
+            case .connect, .call, .refused, .revoked, .falseShare, .fleet: throw error
+            }
         }
     }
 
