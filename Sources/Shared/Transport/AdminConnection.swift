@@ -1,5 +1,3 @@
-internal import NIOCore
-internal import NIOPosix
 public import Wire
 
 /// An operator's connection to the server that runs on this machine.
@@ -12,23 +10,11 @@ public final class AdminConnection: Sendable {
 
     /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
     public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
-        do {
-            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .connectTimeout(TimeAmount(timeout))
-                .channelOption(.autoRead, value: false)
-                .connect(unixDomainSocketPath: path) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try PendingCalls(on: channel, isSecure: false) { frame throws(WireError) in
-                            let response = try AdminResponse(decoding: frame)
-                            return (response.id, response.result)
-                        }
-                    }
-                }
-            _ = try await calls.open()
-            return AdminConnection(calls)
-        } catch {
-            throw ConnectError(error)
+        let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
+            let response = try AdminResponse(decoding: frame)
+            return (response.id, response.result)
         }
+        return AdminConnection(calls)
     }
 
     /// Gives a command and waits until it is done.

@@ -1,5 +1,3 @@
-internal import NIOCore
-internal import NIOPosix
 internal import Vocabulary
 public import Wire
 
@@ -23,15 +21,7 @@ public final class AdminListener: Sendable {
         group: UInt32? = nil,
         limits: TransportLimits = TransportLimits()
     ) async throws(ListenError) -> AdminListener {
-        let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
-        let socket = try UnixSocket(boundTo: path, group: group)
-        do {
-            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
-            return AdminListener(listener)
-        } catch {
-            throw ListenError(error, address: path)
-        }
+        AdminListener(try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits))
     }
 
     /// Carries out commands, one after the other on each connection, until ``stop()`` or cancellation.

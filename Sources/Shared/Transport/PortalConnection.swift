@@ -1,5 +1,3 @@
-internal import NIOCore
-internal import NIOPosix
 public import Wire
 
 /// The deletion portal's connection to the server that runs on this machine.
@@ -12,23 +10,11 @@ public final class PortalConnection: Sendable {
 
     /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
     public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
-        do {
-            let calls = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .connectTimeout(TimeAmount(timeout))
-                .channelOption(.autoRead, value: false)
-                .connect(unixDomainSocketPath: path) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try PendingCalls(on: channel, isSecure: false) { frame throws(WireError) in
-                            let response = try PortalResponse(decoding: frame)
-                            return (response.id, response.result)
-                        }
-                    }
-                }
-            _ = try await calls.open()
-            return PortalConnection(calls)
-        } catch {
-            throw ConnectError(error)
+        let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
+            let response = try PortalResponse(decoding: frame)
+            return (response.id, response.result)
         }
+        return PortalConnection(calls)
     }
 
     /// Has the wallet of a deletion code revoked for somebody at `source`.

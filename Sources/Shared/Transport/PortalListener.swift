@@ -1,5 +1,3 @@
-internal import NIOCore
-internal import NIOPosix
 internal import Vocabulary
 public import Wire
 
@@ -27,15 +25,7 @@ public final class PortalListener: Sendable {
         var limits = limits
         // They all come from the portal, which has a limit for each of its own peers.
         limits.connectionsPerSource = 0
-        let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
-        let socket = try UnixSocket(boundTo: path, group: group)
-        do {
-            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
-            return PortalListener(listener)
-        } catch {
-            throw ListenError(error, address: path)
-        }
+        return PortalListener(try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits))
     }
 
     /// Answers requests, one after the other on each connection, until ``stop()`` or cancellation.
