@@ -270,7 +270,7 @@ struct AuditLogTests {
         try await AuditLog.create(parts)
         let opened = try await AuditLog.open(parts)
         let subject = AuditSubject(wallets: LogUnderTest.wallets)
-        try disk.fill()
+        disk.fill()
         var accepted: UInt64 = 1
         // The page that is there already takes a few.
         while (try? await opened.append(.wipe, by: .wallet, on: subject, .begun)) != nil { accepted += 1 }
@@ -283,7 +283,7 @@ struct AuditLogTests {
         }
         let before = try await AuditReader(parts.path, vault: log.vault).verify()
         #expect(before.problem == nil && before.newest?.number == accepted)
-        try disk.empty()
+        try disk.clear()
         #expect(try await opened.append(.wipe, by: .wallet, .begun).number == accepted + 1)
         #expect(try await AuditReader(parts.path, vault: log.vault).verify().problem == nil)
     }

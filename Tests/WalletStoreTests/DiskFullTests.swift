@@ -52,7 +52,7 @@ struct DiskFullTests {
         } catch StoreError.unavailable {
             isAnswered = false
         }
-        try disk.empty()
+        try disk.clear()
         if !right {
             let left = isAnswered ? 2 : 3
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))

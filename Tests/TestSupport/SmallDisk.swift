@@ -1,32 +1,42 @@
 import Foundation
 import HostSystem
-import TestSupport
 
 /// A small file system of its own at a folder, which can be filled to its last page; gone with the test.
 ///
 /// Only who may mount can make one, which is root with the privileges of a machine or of a container that has them.
-final class SmallDisk: Sendable {
-    private let folder: String
-    private var ballast: String { "\(self.folder)/ballast" }
+public final class SmallDisk: Sendable {
+    /// Where it is mounted.
+    public let path: String
+    private let isOwnFolder: Bool
+    private var ballast: String { "\(self.path)/ballast" }
 
     /// What is on it besides the ballast must fit: a store of some wallets with its log.
     private static let size = "2m"
     private static let page = 4096
 
     /// Whether small file systems can be made here.
-    static let isPermitted: Bool = {
+    public static let isPermitted = (try? SmallDisk()) != nil
+
+    /// Mounts over a new folder, which goes with it.
+    public convenience init() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("remote-pin-\(UUID())").path
-        try? DurableFile.makeFolder(folder)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        guard SmallDisk.command("mount", "-t", "tmpfs", "-o", "size=\(SmallDisk.size)", "tmpfs", folder) else {
-            return false
+        try DurableFile.makeFolder(folder)
+        do {
+            try self.init(at: folder, isOwnFolder: true)
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
         }
-        return SmallDisk.command("umount", "--lazy", folder)
-    }()
+    }
 
     /// Mounts over a folder; what lies in it is copied.
-    init(at folder: String) throws {
-        self.folder = folder
+    public convenience init(at folder: String) throws {
+        try self.init(at: folder, isOwnFolder: false)
+    }
+
+    private init(at folder: String, isOwnFolder: Bool) throws {
+        self.path = folder
+        self.isOwnFolder = isOwnFolder
         let files = try DurableFile.names(in: folder).map { name in
             (name, try DurableFile.read("\(folder)/\(name)", atMost: 1 << 24))
         }
@@ -37,25 +47,33 @@ final class SmallDisk: Sendable {
     }
 
     /// The system did not mount.
-    struct NotMounted: Error {}
+    public struct NotMounted: Error {}
 
     deinit {
-        _ = Self.command("umount", "--lazy", self.folder)
+        _ = Self.command("umount", "--lazy", self.path)
+        if self.isOwnFolder { try? FileManager.default.removeItem(atPath: self.path) }
     }
 
     /// Takes what room is left, page by page.
-    func fill() {
+    public func fill() {
         while self.takePage() {}
+    }
+
+    /// Takes all but so many pages.
+    public func fill(leaving pages: Int) throws {
+        let attributes = try FileManager.default.attributesOfFileSystem(forPath: self.path)
+        let free = try (attributes[.systemFreeSize] as? NSNumber).orThrow().intValue
+        try Data(repeating: 0xBA, count: free - pages * Self.page).write(to: URL(fileURLWithPath: self.ballast))
     }
 
     /// Takes one page; false when there was none.
     @discardableResult
-    func takePage() -> Bool {
+    public func takePage() -> Bool {
         (try? DurableFile.append(Array(repeating: 0xBA, count: Self.page), to: self.ballast)) != nil
     }
 
     /// Gives all the room back.
-    func clear() throws {
+    public func clear() throws {
         try DurableFile.remove(self.ballast)
     }
 
