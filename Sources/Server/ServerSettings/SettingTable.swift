@@ -38,7 +38,7 @@ public enum SettingTable {
     ]
 
     static let network: [any SettingDeclaration] = [
-        Self.listenAddress, Self.tlsCertificate, Self.tlsKey,
+        Self.listenAddress, Self.listenThreads, Self.tlsCertificate, Self.tlsKey,
     ]
     static let storage: [any SettingDeclaration] = [
         Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.auditFile,
@@ -62,6 +62,12 @@ extension SettingTable {
         .one("address", "HOST:PORT, as 0.0.0.0:7400 or [::]:7400", read: { ListenAddress($0) }, show: { "\($0)" }),
         standard: ListenAddress(host: "127.0.0.1", port: 7400),
         "Address and port that wallets connect to. Port 0 takes a free one."
+    )
+    public static let listenThreads = Setting(
+        "listen.threads",
+        .number(0...256),
+        standard: 0,
+        "Threads that serve connections, 0 for as many as this machine has processors. One checks thousands of PINs a second."
     )
     public static let tlsCertificate = Setting(
         "tls.certificate",

@@ -23,6 +23,8 @@ enum RunningServer {
     static func run(_ loaded: LoadedSettings) async throws {
         let files = try ServerFiles(loaded)
         let settings = loaded.settings
+        let threads = settings[SettingTable.listenThreads]
+        if threads > 0 { EventLoops.use(threads: threads) }
         let output = try Self.output(settings)
         let handler = output.handler(
             settings[SettingTable.logFormat],
