@@ -1,4 +1,5 @@
 internal import Logging
+internal import Metrics
 internal import Secrets
 internal import Statements
 internal import Transport
@@ -28,7 +29,7 @@ struct Conversation {
     /// Nil before Hello.
     var app: ClaimedApp?
     var use = UsefulCalls()
-    var log: Logger
+    var log: CallLog
 
     /// Serves until either side ends the connection; returns once it is closed.
     mutating func run() async {
@@ -37,18 +38,22 @@ struct Conversation {
             switch await self.connection.next() {
             case .request(let request):
                 self.turn.begin()
+                self.log.begin(call: request.id)
                 let (result, endsConnection) = await self.answer(request.call)
                 let isUse = self.use.counts(request.call, result)
                 let response = Response(id: request.id, result: result)
                 guard await self.connection.send(response, isUse: isUse), !endsConnection else { break serving }
                 self.turn.end()
             case .violation(let violation, let id):
+                self.log.begin(call: id)
+                self.services.meters.note(.unknown, .violation(violation))
                 let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
                 guard await self.connection.send(response), !violation.endsConnection else { break serving }
             case .closed:
                 break serving
             }
         }
+        self.log.begin(call: 0)
         self.connection.close()
         await self.connection.closed()
         self.services.registry.leave(self.live.id)
@@ -60,8 +65,10 @@ struct Conversation {
         do throws(CallFailure) {
             let result = try await self.carryOut(call)
             self.services.pinOutcomes.note(result)
+            self.services.meters.note(CallKind(call), .done)
             return (result, false)
         } catch {
+            self.services.meters.note(CallKind(call), error)
             return (.refused(self.logged(error)), error.endsConnection)
         }
     }
@@ -83,13 +90,8 @@ struct Conversation {
 
     /// Writes the line that an operator finds by the correlation id which the peer gets.
     func logged(_ failure: CallFailure) -> Refusal {
-        let correlationID = CorrelationID.random()
-        self.log.log(
-            level: failure.logLevel,
-            "refused",
-            metadata: ["reason": "\(failure.logged)", "correlation": "\(correlationID)"]
-        )
-        return Refusal(failure.refusal, correlationID: correlationID)
+        self.log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+        return Refusal(failure.refusal, correlationID: "\(self.log.correlationID)")
     }
 
     /// Lets the machine say whether a call is for the connection's state.
@@ -101,14 +103,6 @@ struct Conversation {
         } catch {
             throw .order(error)
         }
-    }
-}
-
-/// Ids that lead from an answer to the line in the log; sixteen hexadecimal digits.
-enum CorrelationID {
-    static func random() -> String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 
