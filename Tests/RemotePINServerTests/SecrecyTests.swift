@@ -86,13 +86,14 @@ struct SecrecyTests {
     func secrets(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(platform, pin: Self.pins[0])
-            // As real as the one that it registered with, which the phone does not keep.
+            // As real as the one that the wallet registered with, which its phone does not keep.
+            let phone = try server.device(DeviceProfile(platform))
             let connection = try await server.endpoint.greet(platform)
             let began = try await connection.call(.beginEnrollment, timeout: TestWallet.patience)
             guard case .beginEnrollment(let enrollment) = began else { throw UnexpectedAnswer(began) }
-            let evidence = try await wallet.device.createKey(challenge: .of(enrollment.token))
+            let evidence = try await phone.createKey(challenge: .of(enrollment.token))
             let register = try await TestWallet.registration(
-                of: wallet.device,
+                of: phone,
                 enrollment,
                 pair: TestWallet.PINPair(),
                 pin: Self.pins[0],

@@ -46,7 +46,8 @@ public struct SecretScanner: Sendable {
         let digits = word.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
         self.known.append(Known(name: name, form: "numbers", bytes: Array("\(Array(word.utf8))".utf8)))
-        self.words[Data(word.utf8).base64EncodedString()] = name
+        let text = Data(word.utf8).base64EncodedString()
+        self.words[String(text.prefix { $0 != "=" })] = name
     }
 
     /// What stays the same in base64 wherever the bytes stand in something longer.
@@ -63,8 +64,10 @@ public struct SecretScanner: Sendable {
     public func findings(in text: String) -> [String] {
         let data = Data(text.utf8)
         var findings = self.known.filter { data.range(of: Data($0.bytes)) != nil }.map { "\($0.name) as \($0.form)" }
-        let isPart: (Character) -> Bool = { $0.isLetter || $0.isNumber || "+/=.".contains($0) }
-        for word in text.split(whereSeparator: { !isPart($0) }) {
+        // A point belongs to a number, unless it ends a sentence.
+        let isPart: (Character) -> Bool = { $0.isLetter || $0.isNumber || $0 == "." }
+        for part in text.split(whereSeparator: { !isPart($0) }) {
+            let word = part.drop { $0 == "." }.reversed().drop { $0 == "." }.reversed()
             if let name = self.words[String(word)] { findings.append("\(name) as a word") }
         }
         return findings
