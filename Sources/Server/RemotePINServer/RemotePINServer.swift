@@ -91,7 +91,7 @@ public final class RemotePINServer: Sendable {
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
         let turn = Turn()
-        var conversation = Conversation(
+        let start = Conversation(
             services: self.services,
             connection: connection,
             live: LiveConnection(
@@ -108,6 +108,7 @@ public final class RemotePINServer: Sendable {
         )
         self.services.meters.handshakes.increment()
         self.services.openConnections.add(1, ordering: .relaxed)
+        var conversation = await start.opened()
         await conversation.run()
         self.services.openConnections.subtract(1, ordering: .relaxed)
     }
