@@ -24,6 +24,7 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
@@ -113,7 +114,8 @@ let server: [Target] = [
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
+            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, metrics, nioCore,
+            nioPosix,
         ],
         path: "Sources/Server/RemotePINServer"
     ),
@@ -232,10 +234,11 @@ let client: [Target] = [
         ],
         path: "Sources/Client/LoadRun"
     ),
+    .target(name: "LoadFlood", dependencies: [nioCore, nioPosix], path: "Sources/Client/LoadFlood"),
     .executableTarget(
         name: "pin-load",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
+            "HostSystem", "Lab", "LoadFleet", "LoadFlood", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
             "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
         ],
         path: "Sources/Client/pin-load"
@@ -343,6 +346,12 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
+        name: "LoadFloodTests",
+        dependencies: [
+            "Lab", "LoadFlood", "TestSupport", "Transport", "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+        ]
+    ),
+    .testTarget(
         name: "LoadRunTests",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "TestSupport", "Transport",
@@ -387,6 +396,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),

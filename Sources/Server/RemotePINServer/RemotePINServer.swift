@@ -85,6 +85,8 @@ public final class RemotePINServer: Sendable {
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
         let turn = Turn()
+        let account = self.services.sources.connect(connection.source)
+        defer { self.services.sources.disconnect(connection.source, at: self.services.clock.now()) }
         var conversation = Conversation(
             services: self.services,
             connection: connection,
@@ -97,7 +99,8 @@ public final class RemotePINServer: Sendable {
             ),
             turn: turn,
             channelBinding: connection.channelBinding,
-            source: connection.source,
+            account: account,
+            calledAt: self.services.clock.now(),
             log: log
         )
         self.services.openConnections.add(1, ordering: .relaxed)

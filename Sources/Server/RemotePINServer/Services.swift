@@ -17,7 +17,8 @@ final class Services: Sendable {
     let proofs: DeviceProofs
     let decoy: Decoy
     let registry = ConnectionRegistry()
-    let limiter = SourceLimiter()
+    let sources: SourceTable
+    let limitMetrics = LimitMetrics()
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog
@@ -47,6 +48,7 @@ final class Services: Sendable {
         self.decoy = decoy
         self.controls = controls
         self.audit = audit
+        self.sources = SourceTable(rules.sources)
     }
 
     /// What the server offers before it knows which wallet is asking.

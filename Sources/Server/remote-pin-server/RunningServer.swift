@@ -56,7 +56,7 @@ enum RunningServer {
     ) async throws {
         let clock = try Self.clock(of: files.lab)
         let server = try await Self.server(of: files, clock: clock, store: store, audit: audit, log: log)
-        let listener = try await Self.listen(files, log: log)
+        let listener = try await Self.listen(files, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
         let reload: @Sendable () async -> [ReloadedPart] = {
@@ -174,7 +174,19 @@ enum RunningServer {
             sessionLifetime: settings[SettingTable.sessionLifetime],
             tokenLifetime: settings[SettingTable.tokenLifetime],
             unopenedLifetime: settings[SettingTable.unopenedLifetime],
-            maxInFlight: TransportLimits().maxInFlight
+            maxInFlight: TransportLimits().maxInFlight,
+            sources: SourceLimits(
+                calls: Allowance(
+                    settings[SettingTable.framesPerSource],
+                    each: .seconds(1),
+                    burst: settings[SettingTable.frameBurstPerSource]
+                ),
+                enrollments: Allowance(
+                    settings[SettingTable.enrollmentsPerSource],
+                    each: .seconds(60),
+                    burst: settings[SettingTable.enrollmentBurstPerSource]
+                )
+            )
         )
     }
 }

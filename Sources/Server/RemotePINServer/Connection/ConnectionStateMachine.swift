@@ -30,6 +30,12 @@ struct ConnectionStateMachine {
 
     private var state = State.awaitingHello
 
+    /// Whether a wallet has proved itself on this connection, and its session is not found over yet.
+    var isInSession: Bool {
+        if case .inSession = self.state { return true }
+        return false
+    }
+
     /// The first call said which version is speaking; `servesVersion` is the update policy's word on it.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {

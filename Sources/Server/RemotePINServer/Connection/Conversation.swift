@@ -20,8 +20,11 @@ struct Conversation {
     let live: LiveConnection
     let turn: Turn
     let channelBinding: ChannelBinding
-    /// Under which the peer's tries of deletion codes are counted.
-    let source: PeerSource
+    /// What the peer's source has had of all that is limited.
+    let account: SourceAccount
+    var source: PeerSource { self.account.source }
+    /// When the present call came.
+    var calledAt: Timestamp
     var machine = ConnectionStateMachine()
     /// The key that the last instruction was signed with, decoded.
     var lastCandidate: VerifyingKey?
@@ -42,9 +45,12 @@ struct Conversation {
                 let response = Response(id: request.id, result: result)
                 guard await self.connection.send(response, isUse: isUse), !endsConnection else { break serving }
                 self.turn.end()
+                await self.rest(after: result)
             case .violation(let violation, let id):
-                let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
+                let result = self.answer(violation)
+                let response = Response(id: id, result: result)
                 guard await self.connection.send(response), !violation.endsConnection else { break serving }
+                await self.rest(after: result)
             case .closed:
                 break serving
             }
@@ -57,13 +63,22 @@ struct Conversation {
 
     /// The call's result, or why there is none, and whether the connection ends with it.
     private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
+        self.calledAt = self.services.clock.now()
         do throws(CallFailure) {
+            try self.requireAllowance(for: call)
             let result = try await self.carryOut(call)
             self.services.pinOutcomes.note(result)
             return (result, false)
         } catch {
             return (.refused(self.logged(error)), error.endsConnection)
         }
+    }
+
+    /// What is said to a frame that is no call, which costs its source as much as one.
+    private mutating func answer(_ violation: Violation) -> CallResult {
+        self.calledAt = self.services.clock.now()
+        let limited = violation.endsConnection ? nil : self.takeCall()
+        return .refused(self.logged(limited ?? .violation(violation)))
     }
 
     private mutating func carryOut(_ call: Call) async throws(CallFailure) -> CallResult {
@@ -83,6 +98,9 @@ struct Conversation {
 
     /// Writes the line that an operator finds by the correlation id which the peer gets.
     func logged(_ failure: CallFailure) -> Refusal {
+        if case .rateLimited(let limit, _) = failure, limit != .codes {
+            self.services.limitMetrics.note(limit, of: self.source, log: self.log)
+        }
         let correlationID = CorrelationID.random()
         self.log.log(
             level: failure.logLevel,
