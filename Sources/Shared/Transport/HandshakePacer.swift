@@ -4,16 +4,22 @@ internal import NIOPosix
 /// Handshakes of one event loop, one after the other and with rests between them, in which open connections are served.
 ///
 /// A client hello costs the server a key agreement and a signature; a flood of them, or a whole country's phones after an
-/// outage, would otherwise be worked off in a row while every PIN check waits. So that never more than a share of the
-/// loop's time goes into handshakes, each is followed by a rest of as long as it took. Those that wait are handshakes in
-/// progress, of which there are at most ``TransportLimits/handshakes``.
+/// outage, would otherwise be worked off in a row while every PIN check waits. So that never more than half of the loop's
+/// time goes into handshakes, each turn of theirs is followed by a rest of as long as it took. A turn is short, and longer
+/// where the loop had much else to do since the last one: a third of its time is left to newcomers however busy it
+/// is. Those that wait are handshakes in progress, of which there are at most ``TransportLimits/handshakes``.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline
     private var waiting = CircularBuffer<() -> Void>()
+    private var lastEnd: NIODeadline
     private var restsUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
+    /// What a turn may take at least: some handshakes, and less than a commit of the store.
+    private static let shortTurn = TimeAmount.milliseconds(2)
+    /// What it may take at most, one handshake more or less.
+    private static let longTurn = TimeAmount.milliseconds(50)
     /// No rest is longer, whatever a machine that was asleep says.
     private static let longestRest = TimeAmount.milliseconds(5)
     /// Each thread has its loop's.
@@ -30,6 +36,7 @@ final class HandshakePacer {
     init(on eventLoop: any EventLoop, now: @escaping () -> NIODeadline = { .now() }) {
         self.eventLoop = eventLoop
         self.now = now
+        self.lastEnd = now()
     }
 
     /// The event loop's own; called on it.
@@ -43,18 +50,28 @@ final class HandshakePacer {
     /// Does it now, or when those before it are done and the loop has rested.
     func run(_ work: @escaping () -> Void) {
         if self.waiting.isEmpty, self.now() >= self.restsUntil {
-            self.perform(work)
+            let start = self.now()
+            work()
+            self.rest(since: start)
         } else {
             self.waiting.append(work)
             self.schedule()
         }
     }
 
-    private func perform(_ work: () -> Void) {
+    private func takeTurn() {
         let start = self.now()
-        work()
-        let end = self.now()
-        self.restsUntil = end + min(end - start, Self.longestRest)
+        let sinceLast = TimeAmount.nanoseconds((start - self.lastEnd).nanoseconds / 2)
+        let end = start + min(max(Self.shortTurn, sinceLast), Self.longTurn)
+        repeat {
+            self.waiting.popFirst()?()
+        } while !self.waiting.isEmpty && self.now() < end
+        self.rest(since: start)
+    }
+
+    private func rest(since start: NIODeadline) {
+        self.lastEnd = self.now()
+        self.restsUntil = self.lastEnd + min(self.lastEnd - start, Self.longestRest)
     }
 
     private func schedule() {
@@ -62,7 +79,7 @@ final class HandshakePacer {
         self.isScheduled = true
         self.eventLoop.assumeIsolated().scheduleTask(deadline: self.restsUntil) {
             self.isScheduled = false
-            if let work = self.waiting.popFirst() { self.perform(work) }
+            self.takeTurn()
             self.schedule()
         }
     }
