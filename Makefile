@@ -92,7 +92,7 @@ bench: packages-run ## PIN checks, unlocks, verifications of signatures and of e
 SECONDS := 60
 
 .PHONY: fuzz
-fuzz: packages-test ## mutate evidence against its parsers, guided by coverage, for SECONDS=60
+fuzz: packages-test ## mutate evidence, and balancers' headers, against their parsers, guided by coverage, for SECONDS=60
 	Tests/Fuzz/run.sh $(SECONDS)
 
 .PHONY: interop

@@ -242,10 +242,11 @@ let client: [Target] = [
         ],
         path: "Sources/Client/LoadRun"
     ),
+    .target(name: "LoadFlood", dependencies: [nioCore, nioPosix], path: "Sources/Client/LoadFlood"),
     .executableTarget(
         name: "pin-load",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
+            "HostSystem", "Lab", "LoadFleet", "LoadFlood", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
             "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
         ],
         path: "Sources/Client/pin-load"
@@ -355,6 +356,12 @@ let tests: [Target] = [
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
             "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+        ]
+    ),
+    .testTarget(
+        name: "LoadFloodTests",
+        dependencies: [
+            "Lab", "LoadFlood", "TestSupport", "Transport", "Vocabulary", "Wire", "pin-load", "remote-pin-server",
         ]
     ),
     .testTarget(

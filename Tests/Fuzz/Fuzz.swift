@@ -4,9 +4,10 @@ import Vocabulary
 
 // What libFuzzer calls with each input. The first byte says which parser gets the rest, so that one corpus serves all.
 
-/// The parsers of evidence that a stranger sends, and the verifiers over them.
+/// The parsers of evidence that a stranger sends, the verifiers over them, and what comes before TLS.
 private enum Target: UInt8, CaseIterable {
     case cbor, attestationObject, assertion, authenticatorData, certificate, keyDescription, chain, appleVerifier, pem
+    case proxyHeader
 }
 
 private let verifier = EvidenceVerifier(
@@ -53,9 +54,30 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
             verification: &verification
         )
         precondition(verification.signatureChecks <= EvidenceLimits.signatureChecks, "within the budget")
+    case .proxyHeader: readHeader(bytes)
     case .pem: _ = PEM.certificates(in: String(decoding: bytes, as: UTF8.self))
     }
     return 0
+}
+
+/// A balancer's header is known when its last byte is there, and what was found once stays true whatever follows.
+private func readHeader(_ bytes: [UInt8]) {
+    do throws(ProxyHeaderFault) {
+        guard let header = try ProxyHeader(of: bytes) else { return }
+        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "no longer than what there is")
+        let (alone, shorter) = (
+            try ProxyHeader(of: bytes.prefix(header.byteCount)), try ProxyHeader(of: bytes.prefix(header.byteCount - 1))
+        )
+        precondition(alone == header, "nothing behind it counts")
+        precondition(shorter == nil, "every byte of it counts")
+    } catch {
+        do throws(ProxyHeaderFault) {
+            _ = try ProxyHeader(of: bytes + [0])
+            preconditionFailure("what was refused stays refused")
+        } catch let later {
+            precondition(later == error, "for the same reason")
+        }
+    }
 }
 
 /// Certificates behind one another, each behind its length in two bytes.

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-CBOR, OBJECT, ASSERTION, AUTH_DATA, CERTIFICATE, DESCRIPTION, CHAIN, APPLE, PEM = range(9)
+CBOR, OBJECT, ASSERTION, AUTH_DATA, CERTIFICATE, DESCRIPTION, CHAIN, APPLE, PEM, PROXY = range(10)
 EXTENSION = bytes.fromhex("060a2b06010401d679020111")  # 1.3.6.1.4.1.11129.2.1.17
 
 
@@ -31,6 +31,10 @@ def main(folder, vectors):
     for text in ["3000", "3080", "30847fffffff", "30030201ff", "3003020100"]:
         for target in [CERTIFICATE, DESCRIPTION]:
             keep(target, bytes.fromhex(text))
+    signature = bytes.fromhex("0d0a0d0a000d0a515549540a")
+    for text in ["2111000c c0000207c63364011f9001bb", "21210024" + "20" * 32 + "1f9001bb", "20000000", "21000003ea0000", "2111ffff"]:
+        keep(PROXY, signature + bytes.fromhex(text))
+    keep(PROXY, b"PROXY TCP4 192.0.2.7 198.51.100.1 8080 443\r\n")
     keep(AUTH_DATA, bytes(37))
     keep(PEM, b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
 

@@ -35,7 +35,8 @@ final class InProcessServer: Sendable {
 
     /// What a test makes different.
     struct Options {
-        var rules = ServiceRules()
+        /// Who is refused for its source's sake is not kept waiting: tests have no time for it.
+        var rules = ServiceRules(sources: SourceLimits(pause: .zero))
         var android: (inout AndroidPolicy) -> Void = { _ in }
         /// Whether the lab's list of revoked certificates is consulted.
         var usesStatusList = false

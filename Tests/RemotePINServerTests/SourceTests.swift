@@ -1,4 +1,5 @@
 import Secrets
+import TestSupport
 import Testing
 import Transport
 import Vocabulary
@@ -6,48 +7,166 @@ import Wire
 
 @testable import RemotePINServer
 
-private let start = Timestamp(milliseconds: 1_000_000)
+private let start = Timestamp(milliseconds: 1_795_000_000_000)
 
 private func source(_ address: String) throws -> PeerSource {
     try #require(PeerSource(address: address))
 }
 
-@Suite("The limit of deletion codes per source")
-struct SourceLimiterTests {
-    @Test("a source waits once its tries are used up, and no other source does")
-    func limited() throws {
-        let limiter = SourceLimiter(burst: 2, refill: .seconds(1))
-        let (a, b) = (try source("192.0.2.1"), try source("192.0.2.2"))
-        #expect(limiter.take(from: a, at: start) == nil)
-        #expect(limiter.take(from: a, at: start) == nil)
-        #expect(limiter.take(from: a, at: start) == .seconds(1))
-        #expect(limiter.take(from: b, at: start) == nil)
-        #expect(limiter.take(from: a, at: start + .seconds(1)) == nil)
-        #expect(limiter.take(from: a, at: start + .seconds(1)) == .seconds(1))
+@Suite("An allowance of one source")
+struct BucketTests {
+    private let two = Allowance(burst: 2, oneMoreEach: .seconds(1))
+
+    @Test("once it is used up a source waits, and has one more after each stretch of time")
+    func limited() {
+        let bucket = Bucket()
+        #expect(bucket.take(self.two, at: start) == nil)
+        #expect(bucket.take(self.two, at: start) == nil)
+        #expect(bucket.take(self.two, at: start) == .seconds(1))
+        #expect(bucket.take(self.two, at: start + .milliseconds(400)) == .milliseconds(600))
+        #expect(bucket.take(self.two, at: start + .seconds(1)) == nil)
+        #expect(bucket.take(self.two, at: start + .seconds(1)) == .seconds(1))
     }
 
-    @Test("whoever has an IPv6 network does not try again from each of its addresses")
-    func network() throws {
-        let limiter = SourceLimiter(burst: 1, refill: .seconds(1))
-        #expect(limiter.take(from: try source("2001:db8:1:2::1"), at: start) == nil)
-        #expect(limiter.take(from: try source("2001:db8:1:2:ffff::9"), at: start) == .seconds(1))
-        #expect(limiter.take(from: try source("2001:db8:1:3::1"), at: start) == nil)
+    @Test("a long silence gives back a whole burst and no more")
+    func silence() {
+        let bucket = Bucket()
+        for _ in 0..<3 { _ = bucket.take(self.two, at: start) }
+        let later = start + .seconds(1_000_000)
+        #expect((0..<4).map { _ in bucket.take(self.two, at: later) == nil } == [true, true, false, false])
     }
 
-    @Test("a clock set back limits nobody for longer")
-    func clockSetBack() throws {
-        let limiter = SourceLimiter(burst: 1, refill: .seconds(1))
-        let a = try source("192.0.2.1")
-        #expect(limiter.take(from: a, at: start + .seconds(1000)) == nil)
-        #expect(limiter.take(from: a, at: start) == .seconds(1))
+    @Test("a clock set back limits nobody for longer than one does who has used up all")
+    func clockSetBack() {
+        let bucket = Bucket()
+        #expect(bucket.take(self.two, at: start + .seconds(1_000_000)) == nil)
+        #expect(bucket.take(self.two, at: start) == .seconds(1))
+        #expect(bucket.take(self.two, at: start + .seconds(1)) == nil || bucket.debt(self.two, at: start) <= 2_000_000)
     }
 
-    @Test("memory is bounded, and who is forgotten may only do more")
-    func bounded() throws {
-        let limiter = SourceLimiter(burst: 1, capacity: 100)
-        for number in 0..<10_000 {
-            #expect(limiter.take(from: try source("10.0.\(number / 250).\(number % 250)"), at: start) == nil)
+    @Test(
+        "at the ends of time it neither overflows nor lets everything through",
+        arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max]
+    )
+    func ends(milliseconds: Int64) {
+        let time = Timestamp(milliseconds: milliseconds)
+        for allowance in [
+            self.two, Allowance(burst: .max, oneMoreEach: .seconds(1000)),
+            Allowance(burst: 1, oneMoreEach: .microseconds(1)),
+        ] {
+            let bucket = Bucket()
+            _ = bucket.take(allowance, at: time)
+            _ = bucket.take(allowance, at: start)
+            #expect(bucket.debt(allowance, at: start) >= 0)
         }
+        let bucket = Bucket()
+        #expect((0..<10).filter { _ in bucket.take(self.two, at: time) == nil }.count == 2)
+    }
+
+    @Test("without an allowance nothing is limited; 0 stands for none")
+    func none() {
+        #expect(Allowance(0, each: .seconds(1), burst: 7) == nil)
+        let bucket = Bucket()
+        #expect((0..<10_000).allSatisfy { _ in bucket.take(nil, at: start) == nil })
+    }
+
+    @Test("many at the same moment get no more together than one after the other")
+    func parallel() async {
+        let account = SourceAccount(PeerSource(address: "192.0.2.1").unsafelyKnown)
+        let allowance = Allowance(burst: 500, oneMoreEach: .seconds(1))
+        let given = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask { (0..<1_000).filter { _ in account.calls.take(allowance, at: start) == nil }.count }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(given == 500)
+    }
+}
+
+extension PeerSource? {
+    /// A source that is written correctly.
+    fileprivate var unsafelyKnown: PeerSource {
+        guard let self else { preconditionFailure("an address of the test's own") }
+        return self
+    }
+}
+
+@Suite("The accounts of all sources")
+struct SourceTableTests {
+    private let limits = SourceLimits(
+        calls: Allowance(burst: 10, oneMoreEach: .seconds(1)),
+        enrollments: nil,
+        pause: .zero,
+        remembered: 100
+    )
+
+    /// Uses up what a source has, over a connection that is then closed.
+    private func useUp(_ table: SourceTable, _ source: PeerSource, _ count: Int = 10, at now: Timestamp) -> Int {
+        let account = table.connect(source)
+        defer { table.disconnect(source, at: now) }
+        return (0..<count).filter { _ in account.calls.take(self.limits.calls, at: now) == nil }.count
+    }
+
+    @Test("a new connection does not begin anew, and whoever has an IPv6 network has one account")
+    func reconnecting() throws {
+        let table = SourceTable(self.limits)
+        #expect(self.useUp(table, try source("192.0.2.1"), at: start) == 10)
+        #expect(self.useUp(table, try source("192.0.2.1"), at: start) == 0)
+        #expect(self.useUp(table, try source("192.0.2.2"), at: start) == 10)
+        #expect(self.useUp(table, try source("2001:db8:1:2::1"), at: start) == 10)
+        #expect(self.useUp(table, try source("2001:db8:1:2:ffff::9"), at: start) == 0)
+        #expect(self.useUp(table, try source("2001:db8:1:3::1"), at: start) == 10)
+    }
+
+    @Test("nobody frees himself with many other sources, each of which does a little")
+    func eviction() throws {
+        let table = SourceTable(self.limits)
+        let attacker = try source("192.0.2.1")
+        #expect(self.useUp(table, attacker, at: start) == 10)
+        for number in 0..<20_000 {
+            let other = try source("10.\(number / 62_500).\(number / 250 % 250).\(number % 250)")
+            _ = self.useUp(table, other, 1, at: start)
+        }
+        #expect(table.count <= 100)
+        #expect(self.useUp(table, attacker, at: start) == 0, "it owes most of all, so it is forgotten last")
+    }
+
+    @Test("a source with a connection is never forgotten")
+    func connected() throws {
+        let table = SourceTable(self.limits)
+        let account = table.connect(try source("192.0.2.1"))
+        for _ in 0..<10 { _ = account.calls.take(self.limits.calls, at: start) }
+        for number in 0..<5_000 { _ = self.useUp(table, try source("10.1.\(number / 250).\(number % 250)"), at: start) }
+        #expect(table.connect(try source("192.0.2.1")) === account)
+        #expect(table.count <= 101)
+    }
+
+    @Test("memory is bounded, also for those whom the portal names, and what owes nothing goes first")
+    func bounded() throws {
+        let table = SourceTable(self.limits)
+        let debtor = try source("192.0.2.1")
+        let codes = self.limits.codes
+        for _ in 0..<codes.burst { #expect(table.account(of: debtor, at: start).codes.take(codes, at: start) == nil) }
+        for number in 0..<10_000 {
+            _ = table.account(of: try source("10.0.\(number / 250).\(number % 250)"), at: start)
+        }
+        #expect(table.count <= 100)
+        #expect(table.account(of: debtor, at: start).codes.take(codes, at: start) != nil)
+    }
+
+    @Test("connections of one source that end in any order leave its account as it is")
+    func several() throws {
+        let table = SourceTable(self.limits)
+        let one = try source("192.0.2.1")
+        let account = table.connect(one)
+        #expect(table.connect(one) === account)
+        table.disconnect(one, at: start)
+        #expect(table.account(of: one, at: start) === account)
+        table.disconnect(one, at: start)
+        // One too many changes nothing.
+        table.disconnect(try source("192.0.2.9"), at: start)
+        #expect(table.connect(one) === account || table.count == 1)
     }
 }
 

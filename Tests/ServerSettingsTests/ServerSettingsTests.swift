@@ -89,6 +89,10 @@ struct ServerSettingsTests {
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),
             ("portal: {socket: admin.sock}", "over which nobody commands the server"),
             ("portal: {trusted-proxies: [10.0.0.1/8]}", "10.0.0.0/8"),
+            ("proxy-protocol: {from: [10.0.0.1/8]}", "10.0.0.0/8"),
+            ("proxy-protocol: {from: 10.0.0.0/8}", "`proxy-protocol.from` takes a list in brackets"),
+            ("limits: {handshakes: 0}", "10 … 1000000"), ("limits: {frames-per-source: -1}", "0 … 1000000"),
+            ("limits: {enrollment-burst-per-source: 1}", "2 … 1000000"),
             ("portal: {product: ''}", "1 to 60 characters"), ("portal: {help-link: 'http://x'}", "an https address"),
             ("android: {boot-states: []}", "must not be empty"),
         ]
@@ -123,6 +127,17 @@ struct ServerSettingsTests {
         #expect(settings[SettingTable.portalSocket] == "/etc/pin/portal.sock")
         #expect(settings[SettingTable.portalTrustedProxies].map(\.description) == ["127.0.0.1", "::1"])
         #expect(problems { () throws(SettingsError) in try read("pin: {rounds: 99}") }.count == 1)
+    }
+
+    @Test("balancers are none unless they are named, as addresses or networks of both families")
+    func balancers() throws {
+        #expect(try settings("")[SettingTable.balancers].isEmpty)
+        let named = try settings("proxy-protocol: {from: [10.0.0.0/24, 'fd00:5::/64', 192.0.2.1]}")
+        let ranges = named[SettingTable.balancers]
+        #expect(ranges.map(\.description) == ["10.0.0.0/24", "fd00:5::/64", "192.0.2.1"])
+        func isBalancer(_ address: String) -> Bool { ranges.contains { $0.contains(address) } }
+        #expect(["10.0.0.9", "fd00:5::1", "192.0.2.1", "::ffff:10.0.0.9"].allSatisfy(isBalancer))
+        #expect(!["10.0.1.9", "fd00:6::1", "192.0.2.2", "127.0.0.1"].contains(where: isBalancer))
     }
 
     @Test("all problems of all sources are said at once, missing settings too")

@@ -114,7 +114,7 @@ struct BadPeerTests {
         let failures = Failures()
         try await self.attack(limits: shortLimits, failures: failures) { port, _ in
             let peer = try await RawPeer.connect(port)
-            #expect(await failures.next() == .timedOut)
+            #expect(await failures.next() == .tls(.timedOut))
             _ = try await peer.ended()
         }
     }
@@ -143,7 +143,7 @@ struct BadPeerTests {
             let peer = try await RawPeer.connect(port, tls: tls)
             // The head of a record of application data of 64 bytes, and one byte of it.
             try await peer.sendBeneathTLS([23, 3, 3, 0, 64, 1])
-            #expect(await failures.next() == .timedOut)
+            #expect(await failures.next() == .tls(.timedOut))
             #expect(try await peer.ended().isEmpty)
         }
     }
@@ -154,7 +154,7 @@ struct BadPeerTests {
         try await self.attack(failures: failures) { port, tls in
             let peer = try await RawPeer.connect(port, tls: tls)
             try await peer.sendBeneathTLS([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
-            #expect(await failures.next() == .broken("decryption failed or bad record mac"))
+            #expect(await failures.next() == .tls(.broken("decryption failed or bad record mac")))
             #expect(try await peer.ended().isEmpty)
         }
     }

@@ -49,17 +49,24 @@ final class TestCertificates: Sendable {
 
 /// What a server told its log, for a test to wait for.
 final class Failures: Sendable {
-    private let stream: AsyncStream<TLSFailure>
-    private let source: AsyncStream<TLSFailure>.Continuation
+    private let stream: AsyncStream<ConnectionFailure>
+    private let source: AsyncStream<ConnectionFailure>.Continuation
 
     init() {
         (self.stream, self.source) = AsyncStream.makeStream()
     }
 
-    func add(_ failure: TLSFailure) { self.source.yield(failure) }
+    func add(_ failure: ConnectionFailure) { self.source.yield(failure) }
+
+    /// What tells a listener's failures to this log.
+    var observer: ListenerObserver {
+        var observer = ListenerObserver()
+        observer.failure = { _, failure in self.add(failure) }
+        return observer
+    }
 
     /// The next one, waiting for it.
-    func next() async -> TLSFailure? {
+    func next() async -> ConnectionFailure? {
         for await failure in self.stream { return failure }
         return nil
     }
@@ -71,6 +78,7 @@ func withServer<Result: Sendable>(
     _ certificates: TestCertificates,
     limits: TransportLimits = TransportLimits(),
     failures: Failures = Failures(),
+    isBalancer: @escaping @Sendable (String) -> Bool = { _ in false },
     serve: @escaping @Sendable (ServerConnection) async -> Void = echo,
     _ body: @escaping @Sendable (_ port: Int, _ tls: TLSServerContext, _ listener: RPCListener) async throws -> Result
 ) async throws -> Result {
@@ -80,7 +88,8 @@ func withServer<Result: Sendable>(
         port: 0,
         tls: tls,
         limits: limits,
-        onFailure: { _, failure in failures.add(failure) }
+        isBalancer: isBalancer,
+        observer: failures.observer
     )
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await listener.serve(serve) }

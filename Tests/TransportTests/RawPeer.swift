@@ -15,14 +15,22 @@ final class RawPeer: Sendable {
         self.collector = collector
     }
 
-    /// - Parameter reads: false for a client that never reads.
-    static func connect(_ port: Int, tls: TLSClientContext? = nil, reads: Bool = true) async throws -> RawPeer {
+    /// - Parameters:
+    ///   - prefix: sent before anything else, TLS included.
+    ///   - reads: false for a client that never reads.
+    static func connect(
+        _ port: Int,
+        prefix: [UInt8] = [],
+        tls: TLSClientContext? = nil,
+        reads: Bool = true
+    ) async throws -> RawPeer {
         let collector = Collector()
         let opened = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelOption(.socketOption(.so_rcvbuf), value: 16_384)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let opened = channel.eventLoop.makePromise(of: Void.self)
+                    if !prefix.isEmpty { try channel.pipeline.syncOperations.addHandler(Prefix(prefix)) }
                     if let tls {
                         let handler = TLSHandler(tls.makeConnection(), deadline: .distantFuture, recordLimit: .hours(1))
                         try channel.pipeline.syncOperations.addHandler(handler)
@@ -86,6 +94,22 @@ final class RawPeer: Sendable {
 
     func close() {
         self.channel.close(promise: nil)
+    }
+}
+
+/// Says something as soon as it can, before those behind it do.
+private final class Prefix: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(NIOAny(ByteBuffer(bytes: self.bytes)), promise: nil)
+        context.fireChannelActive()
     }
 }
 

@@ -19,12 +19,17 @@ struct PinLoadProgram: AsyncParsableCommand {
               Half a minute of PIN checks over 100 connections, every answer judged (more: pin-load help run):
                 pin-load run --lab lab --wallets wallets --connections 100 --duration 30s --out result
 
+            What becomes of them while somebody floods the server (more: pin-load help flood):
+                pin-load flood --lab lab --kinds half-open,slow,garbage --rate 1000
+
             EXIT CODES
 
               0 done · 1 usage · 69 the server cannot be reached or refuses · 70 a file failed · 75 the wallets are in \
               use by another process · 99 a threshold or a promise was broken · 130 interrupted, with a report
             """,
-        subcommands: [ProvisionCommand.self, RunCommand.self, ReportCommand.self, CompareCommand.self]
+        subcommands: [
+            ProvisionCommand.self, RunCommand.self, FloodCommand.self, ReportCommand.self, CompareCommand.self,
+        ]
     )
 
     /// As the parser's own, but that usage errors end with 1, as testers know it of load tools.

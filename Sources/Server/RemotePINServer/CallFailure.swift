@@ -24,7 +24,8 @@ enum CallFailure: Error {
     case notAllowed(StateFault)
     case revoked(Revocation)
     case pinKeyChanged(current: PINKeyID)
-    case rateLimited(retryAfter: Duration)
+    /// The source has had what it may; nothing of the call was looked at.
+    case rateLimited(SourceLimit, retryAfter: Duration)
     case store(StoreError)
     case vault(VaultError)
     /// The wallet changed each time that it was looked at; nothing was judged.

@@ -25,7 +25,7 @@ extension CallFailure {
         case .attestation(let reason): .attestationRejected(reason)
         case .revoked(let revocation): .revoked(revocation)
         case .pinKeyChanged(let current): .pinKeyChanged(current: current)
-        case .rateLimited(let retryAfter): .rateLimited(retryAfter: retryAfter)
+        case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
         case .store(.unavailable), .vault(.unreachable), .contended: .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .vault(.notOurs): .internal
         }
@@ -61,7 +61,7 @@ extension CallFailure {
         case .notAllowed(let fault): "not allowed: \(fault.rawValue)"
         case .revoked(let revocation): "revoked: \(revocation.reason.rawValue)"
         case .pinKeyChanged: "another PIN key is current"
-        case .rateLimited: "rate limited"
+        case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
         case .store(.unavailable): "the store is unavailable"
         case .store(.corrupt): "the store holds what it did not write"
         case .vault(.unreachable): "the vault is unreachable"
@@ -76,8 +76,10 @@ extension CallFailure {
         case .store(.corrupt), .vault(.notOurs): .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
-        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged, .rateLimited:
+        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
+        // As many as somebody likes to send; counted, and told together.
+        case .rateLimited: .debug
         }
     }
 }

@@ -16,6 +16,7 @@ extension RemotePINServer {
         self.services.attestations.refresh(at: now, log: self.log)
         let ended = self.services.registry.endSessions(dueAt: now)
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
+        self.services.limitMetrics.note(sources: self.services.sources.count)
         await self.keepLastSessions()
         await self.refreshControls()
         let limit = now + (.zero - self.services.rules.unopenedLifetime)

@@ -91,6 +91,8 @@ public final class RemotePINServer: Sendable {
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
         let turn = Turn()
+        let account = self.services.sources.connect(connection.source)
+        defer { self.services.sources.disconnect(connection.source, at: self.services.clock.now()) }
         let start = Conversation(
             services: self.services,
             connection: connection,
@@ -103,7 +105,8 @@ public final class RemotePINServer: Sendable {
             ),
             turn: turn,
             channelBinding: connection.channelBinding,
-            source: connection.source,
+            account: account,
+            calledAt: self.services.clock.now(),
             log: CallLog(log)
         )
         self.services.meters.handshakes.increment()

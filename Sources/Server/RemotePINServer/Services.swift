@@ -18,7 +18,8 @@ final class Services: Sendable {
     let proofs: DeviceProofs
     let decoy: Decoy
     let registry = ConnectionRegistry()
-    let limiter = SourceLimiter()
+    let sources: SourceTable
+    let limitMetrics: LimitMetrics
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog
@@ -51,6 +52,8 @@ final class Services: Sendable {
         self.controls = controls
         self.audit = audit
         self.meters = CallMeters(metrics)
+        self.limitMetrics = LimitMetrics(metrics)
+        self.sources = SourceTable(rules.sources)
     }
 
     /// What the server offers before it knows which wallet is asking.

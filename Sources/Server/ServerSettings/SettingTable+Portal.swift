@@ -30,15 +30,7 @@ extension SettingTable {
     )
     public static let portalTrustedProxies = Setting(
         "portal.trusted-proxies",
-        .list(
-            of: .one(
-                "network",
-                "an address or network, as 127.0.0.1, 10.0.0.0/8 or 'fd00::/8'",
-                // In a list YAML wants quotes around what begins with a colon.
-                read: { AddressRange($0.replacing("'", with: "")) },
-                show: { $0.description.contains(":") ? "'\($0)'" : $0.description }
-            )
-        ),
+        .list(of: .network),
         standard: [AddressRange.loopback4, AddressRange.loopback6],
         "Whose word on a person's address is believed: the portal takes the last address in X-Forwarded-For that is not one "
             + "of these, and where the connection itself is not from one, the connection's."

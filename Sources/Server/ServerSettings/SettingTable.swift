@@ -11,13 +11,14 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.observation
-        + Self.operation
+        Self.network + Self.proxyProtocol + Self.storage + Self.portal + Self.limits + Self.pin + Self.android
+        + Self.iOS + Self.observation + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
         ("listen", "Where wallets connect. TLS ends here: a load balancer must pass it through (layer 4)."),
         ("tls", "The server's certificate. Wallets pin its authority or its key."),
+        ("proxy-protocol", "Balancers in front of the server that pass their clients' addresses on."),
         ("data", "Where wallets are kept."),
         ("vault", "The keys under which everything in the store is sealed."),
         ("admin", "How operators speak to a running server."),
@@ -26,7 +27,10 @@ public enum SettingTable {
             "portal",
             "The page on which people type their deletion code; its program reads this section, `log.level` and `log.format`."
         ),
-        ("limits", "How long a peer may take, in real time, and how many connections there may be."),
+        (
+            "limits",
+            "How long a peer may take, in real time, how many connections there may be, and what one source may ask."
+        ),
         ("session", "What happens between OpenSession and the connection's end."),
         ("enrollment", "From BeginEnrollment to the first session."),
         ("pin", "How many wrong PINs are allowed and what follows them."),
@@ -47,7 +51,9 @@ public enum SettingTable {
     ]
     static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.connections,
-        Self.connectionsPerSource, Self.sessionLifetime, Self.tokenLifetime, Self.unopenedLifetime,
+        Self.connectionsPerSource, Self.handshakes, Self.framesPerSource, Self.frameBurstPerSource,
+        Self.enrollmentsPerSource, Self.enrollmentBurstPerSource, Self.sessionLifetime, Self.tokenLifetime,
+        Self.unopenedLifetime,
     ]
     static let pin: [any SettingDeclaration] = [
         Self.rounds, Self.attemptsPerRound, Self.blocks, Self.deletionCode,
@@ -148,7 +154,8 @@ extension SettingTable {
         .number(0...1_000_000),
         standard: 2_500,
         "The same for one IPv4 address or one IPv6 network of 64 bits, 0 for no such limit. A mobile operator's phones share "
-            + "addresses; behind a load balancer all connections come from its few: set 0 there and limit sources in front of it."
+            + "addresses. Behind a load balancer all connections come from its few: have it say their sources (proxy-protocol), "
+            + "or set 0 and limit sources in front of it."
     )
     public static let sessionLifetime = Setting(
         "session.lifetime",

@@ -1,16 +1,15 @@
 internal import Foundation
 internal import Lab
+internal import LogLines
 internal import Logging
 internal import RemotePINServer
-internal import ServerObservation
 internal import ServerSettings
 internal import HostSystem
 internal import Transport
 
 extension RunningServer {
     /// Listens for wallets; a lab that was served before gets its port again.
-    static func listen(_ files: ServerFiles, metrics: MetricRegistry, log: Logger) async throws -> RPCListener {
-        let failures = HandshakeFailures(metrics)
+    static func listen(_ files: ServerFiles, for server: RemotePINServer, log: Logger) async throws -> RPCListener {
         let settings = files.settings
         var address = settings[SettingTable.listenAddress]
         if address.port == 0, let lab = files.lab { address.port = try Self.file(of: lab).port }
@@ -21,29 +20,46 @@ extension RunningServer {
         limits.idleWithSession = settings[SettingTable.idleWithSession]
         limits.connections = settings[SettingTable.connections]
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
+        limits.handshakes = settings[SettingTable.handshakes]
+        let balancers = settings[SettingTable.balancers]
         do throws(ListenError) {
             return try await RPCListener.bind(
                 host: address.host,
                 port: address.port,
                 tls: files.tls,
                 limits: limits,
-                onFailure: { peer, failure in
-                    failures.note(failure)
-                    log.info("no TLS connection", metadata: ["peer": "\(peer)", "reason": "\(failure)"])
-                },
-                onRefusal: { refused in
-                    log.warning(
-                        "too many connections",
-                        metadata: [
-                            "limit": "\(refused.reason.rawValue)", "source": "\(refused.source)",
-                            "refused": "\(refused.count)",
-                        ]
-                    )
-                }
+                isBalancer: { address in balancers.contains { $0.contains(address) } },
+                observer: Self.observer(events: server.listenerEvents, log: log)
             )
         } catch {
             throw StartFailure(.unavailable, "`listen.address`: " + Self.text(of: error))
         }
+    }
+
+    /// Tells the log of connections that came to nothing; what it leaves out is still counted.
+    private static func observer(
+        events: @escaping @Sendable (ListenerEvent) -> Void,
+        log: Logger
+    ) -> ListenerObserver {
+        let lines = LineAllowance(burst: 20, each: .seconds(10))
+        var observer = ListenerObserver()
+        observer.event = events
+        observer.failure = { peer, failure in
+            guard let unwritten = lines.take() else { return }
+            var metadata: Logger.Metadata = ["peer": "\(peer)", "reason": "\(failure)"]
+            if unwritten > 0 { metadata["unwritten"] = "\(unwritten)" }
+            log.info("no TLS connection", metadata: metadata)
+        }
+        observer.refusal = { refused in
+            log.warning(
+                "too many connections",
+                metadata: [
+                    "limit": "\(refused.reason.rawValue)", "source": "\(refused.source)",
+                    "refused": "\(refused.count)",
+                ]
+            )
+        }
+        return observer
     }
 
     /// Listens for the operator.

@@ -83,7 +83,7 @@ enum RunningServer {
             log: log
         )
         watch.watch(server, tls: files.tls)
-        let listener = try await Self.listen(files, metrics: watch.registry, log: log)
+        let listener = try await Self.listen(files, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
         let reload: @Sendable () async -> [ReloadedPart] = {
@@ -215,7 +215,19 @@ enum RunningServer {
             sessionLifetime: settings[SettingTable.sessionLifetime],
             tokenLifetime: settings[SettingTable.tokenLifetime],
             unopenedLifetime: settings[SettingTable.unopenedLifetime],
-            maxInFlight: TransportLimits().maxInFlight
+            maxInFlight: TransportLimits().maxInFlight,
+            sources: SourceLimits(
+                calls: Allowance(
+                    settings[SettingTable.framesPerSource],
+                    each: .seconds(1),
+                    burst: settings[SettingTable.frameBurstPerSource]
+                ),
+                enrollments: Allowance(
+                    settings[SettingTable.enrollmentsPerSource],
+                    each: .seconds(60),
+                    burst: settings[SettingTable.enrollmentBurstPerSource]
+                )
+            )
         )
     }
 }

@@ -5,7 +5,7 @@ internal import NIOCore
 /// Told at most once in ``TransportLimits/refusalReport``, or who opens connections by the thousand would fill the log.
 public struct RefusedConnections: Hashable, Sendable {
     /// Which limit was reached.
-    public enum Reason: String, Sendable {
+    public enum Reason: String, Sendable, CaseIterable {
         case connections = "limits.connections"
         case connectionsPerSource = "limits.connections-per-source"
     }
@@ -31,18 +31,27 @@ struct Admission {
     }
 
     /// Takes one in; the reason why not where it may not be.
-    mutating func admit(_ source: PeerSource) -> RefusedConnections.Reason? {
+    ///
+    /// - Parameter source: nil where a balancer has yet to say it; ``attribute(to:)`` follows.
+    mutating func admit(_ source: PeerSource?) -> RefusedConnections.Reason? {
         guard self.count < self.limits.connections else { return .connections }
+        if let source, let reason = self.attribute(to: source) { return reason }
+        self.count += 1
+        return nil
+    }
+
+    /// Counts one that was admitted without a source under the one that it has; the reason why not where it may not be.
+    mutating func attribute(to source: PeerSource) -> RefusedConnections.Reason? {
         let most = self.limits.connectionsPerSource
         guard most == 0 || self.bySource[source, default: 0] < most else { return .connectionsPerSource }
-        self.count += 1
         self.bySource[source, default: 0] += 1
         return nil
     }
 
-    /// One that was admitted has ended.
-    mutating func release(_ source: PeerSource) {
+    /// One that was admitted has ended; its source, if it was counted under one.
+    mutating func release(_ source: PeerSource?) {
         self.count -= 1
+        guard let source else { return }
         let left = self.bySource[source, default: 1] - 1
         self.bySource[source] = left > 0 ? left : nil
     }

@@ -13,40 +13,53 @@ final class ConnectionListener: Sendable {
         let tls: TLSOpened?
     }
 
-    private struct State {
-        var connections: [ObjectIdentifier: FrameChannel] = [:]
+    /// One that was let in.
+    struct Connection {
+        let channel: any Channel
+        /// Nil until it has said something that is for TLS.
+        var frames: FrameChannel?
+        /// Under which it is counted; nil until a balancer has said it.
+        var source: PeerSource?
+        /// It had to make room, which has been told.
+        var isDisplaced = false
+    }
+
+    struct State {
+        var connections: [UInt64: Connection] = [:]
+        var lastID: UInt64 = 0
         var admission: Admission
+        var handshakes: Handshakes
         var channel: (any Channel)?
         /// The Unix socket's file, until it is removed.
         var path: String?
         var isStopped = false
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
+    let limits: TransportLimits
     private let opened: AsyncStream<Opened>
     private let source: AsyncStream<Opened>.Continuation
-    private let limits: TransportLimits
 
     init(limits: TransportLimits) {
         self.limits = limits
-        self.state = Mutex(State(admission: Admission(limits: limits)))
+        self.state = Mutex(
+            State(admission: Admission(limits: limits), handshakes: Handshakes(room: limits.handshakes))
+        )
         (self.opened, self.source) = AsyncStream.makeStream(of: Opened.self)
     }
 
     /// The settings of the listening socket and of those accepted from it.
     ///
-    /// - Parameters:
-    ///   - addTLS: adds the TLS handler; nil where there is none.
-    ///   - onFailure: called with the client's address when TLS failed.
-    ///   - onRefusal: called when connections were closed because there are too many, not for each of them.
-    func bootstrap(
-        addTLS: (@Sendable (any Channel) throws -> Void)?,
-        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void,
-        onRefusal: @escaping @Sendable (RefusedConnections) -> Void
-    ) -> ServerBootstrap {
+    /// - Parameter entrance: what clients pass before their first frame; nil where they come from this machine.
+    func bootstrap(_ entrance: Entrance?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if entrance != nil { try channel.pipeline.syncOperations.addHandler(AcceptPacer()) }
+                }
+            }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
             // Each channel keeps the buffer that it read into last; calls are short, and a registration makes it grow.
@@ -56,45 +69,57 @@ final class ConnectionListener: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    // Before anything is made for the connection; what throws here closes it.
-                    try self.admit(channel, onRefusal: onRefusal)
-                    try addTLS?(channel)
-                    let peer = channel.remoteAddress?.logText ?? "unknown"
-                    let frames = try FrameChannel(
-                        on: channel,
-                        limits: self.limits,
-                        isSecure: addTLS != nil,
-                        onOpen: { frames, tls in
-                            let result = self.source.yield(Opened(frames: frames, tls: tls))
-                            if case .terminated = result { frames.close() }
-                        },
-                        onFailure: { onFailure(peer, $0) }
-                    )
-                    try self.keep(frames, until: channel.closeFuture)
+                    if let entrance {
+                        try self.begin(channel, at: entrance)
+                    } else {
+                        try self.beginLocal(channel)
+                    }
                 }
             }
     }
 
-    private func admit(_ channel: any Channel, onRefusal: (RefusedConnections) -> Void) throws {
-        let source = PeerSource(channel.remoteAddress)
-        let (isAdmitted, refusal) = self.state.withLock { state in
-            guard let reason = state.admission.admit(source) else { return (true, RefusedConnections?.none) }
-            return (false, state.admission.refused(source, for: reason, at: .now()))
-        }
-        if let refusal { onRefusal(refusal) }
-        guard isAdmitted else { throw ChannelError.ioOnClosedChannel }
-        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.admission.release(source) } }
+    /// A connection of this machine, which needs no TLS.
+    private func beginLocal(_ channel: any Channel) throws {
+        let peer = channel.remoteAddress
+        let (id, _) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
+        guard let id else { throw ChannelError.ioOnClosedChannel }
+        channel.closeFuture.whenComplete { _ in self.forget(id) }
+        let frames = try FrameChannel(
+            on: channel,
+            peer: peer,
+            limits: self.limits,
+            isSecure: false,
+            onOpen: { frames, tls in self.yield(frames, tls) },
+            onFailure: { _ in }
+        )
+        try self.keep(frames, of: id)
     }
 
-    private func keep(_ frames: FrameChannel, until end: EventLoopFuture<Void>) throws {
+    /// Gives a connection to the task that serves it.
+    func yield(_ frames: FrameChannel, _ tls: TLSOpened?) {
+        let result = self.source.yield(Opened(frames: frames, tls: tls))
+        if case .terminated = result { frames.close() }
+    }
+
+    /// A connection has got as far as frames.
+    func keep(_ frames: FrameChannel, of id: UInt64) throws {
         let isKept = self.state.withLock { state in
             guard !state.isStopped else { return false }
-            state.connections[ObjectIdentifier(frames)] = frames
+            state.connections[id]?.frames = frames
             return true
         }
         guard isKept else { throw ChannelError.ioOnClosedChannel }
-        end.whenComplete { _ in
-            self.state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(frames)) }
+    }
+
+    /// A connection has ended; how many handshakes are in progress now.
+    @discardableResult
+    func forget(_ id: UInt64) -> Int {
+        self.state.withLock { state in
+            state.handshakes.end(id)
+            if let connection = state.connections.removeValue(forKey: id) {
+                state.admission.release(connection.source)
+            }
+            return state.handshakes.count
         }
     }
 
@@ -138,15 +163,43 @@ final class ConnectionListener: Sendable {
         self.source.finish()
         if let path { UnixSocket.remove(path) }
         channel?.close(promise: nil)
-        for connection in connections { connection.stop() }
+        for connection in connections {
+            if let frames = connection.frames { frames.stop() } else { connection.channel.close(promise: nil) }
+        }
     }
 
     /// Closes the connections that no task was started for, and waits for the ends of all and of the listening socket.
     private func closeAll() async {
         let (channel, connections) = self.state.withLock { ($0.channel, Array($0.connections.values)) }
-        for connection in connections { connection.close() }
-        for connection in connections { await connection.closed() }
-        // The future never fails: NIO succeeds it whatever closed the channel.
+        for connection in connections {
+            if let frames = connection.frames { frames.close() } else { connection.channel.close(promise: nil) }
+        }
+        // These futures never fail: NIO succeeds them whatever closed the channel.
+        for connection in connections { try? await connection.channel.closeFuture.get() }
         try? await channel?.closeFuture.get()
+    }
+}
+
+extension ConnectionListener.State {
+    /// Lets a connection in under a number of its own; nil where it may not be, and why.
+    mutating func admit(
+        _ channel: any Channel,
+        from source: PeerSource?,
+        at now: NIODeadline
+    ) -> (id: UInt64?, refusal: Refusal?) {
+        guard !self.isStopped else { return (nil, nil) }
+        if let reason = self.admission.admit(source) {
+            let report = self.admission.refused(source ?? PeerSource(nil), for: reason, at: now)
+            return (nil, Refusal(reason: reason, report: report))
+        }
+        self.lastID += 1
+        self.connections[self.lastID] = ConnectionListener.Connection(channel: channel, source: source)
+        return (self.lastID, nil)
+    }
+
+    /// Why a connection was not let in, and what is to be told of it.
+    struct Refusal {
+        let reason: RefusedConnections.Reason
+        let report: RefusedConnections?
     }
 }

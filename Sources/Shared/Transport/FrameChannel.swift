@@ -31,10 +31,12 @@ final class FrameChannel: FrameReceiver {
     /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
     ///
     /// - Parameters:
+    ///   - peer: its address where that is not the socket's other end.
     ///   - onOpen: called once, on the event loop, when calls can come.
     ///   - onFailure: called at most once, when TLS failed.
     init(
         on channel: any Channel,
+        peer: SocketAddress?,
         limits: TransportLimits,
         isSecure: Bool,
         onOpen: @escaping @Sendable (FrameChannel, TLSOpened?) -> Void,
@@ -47,8 +49,8 @@ final class FrameChannel: FrameReceiver {
         self.limits = limits
         self.onOpen = onOpen
         self.onFailure = onFailure
-        self.peer = channel.remoteAddress.map(\.logText) ?? "unknown"
-        self.source = PeerSource(channel.remoteAddress)
+        self.peer = peer.map(\.logText) ?? "unknown"
+        self.source = PeerSource(peer)
         handler.receiver = self
         try channel.pipeline.syncOperations.addHandler(handler)
     }

@@ -6,42 +6,52 @@ internal import NIOCore
 /// Whoever has one IPv6 address has the 2⁶⁴ of its network, so that a limit for each address would be none. Peers whose
 /// address is not known are one source together.
 public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
-    /// Four, eight or no bytes.
-    private let bytes: [UInt8]
+    private enum Family: UInt8 {
+        case unknown, ipv4, ipv6
+    }
+
+    // Numbers and not bytes in an array: sources are looked up whenever a connection is accepted.
+    private let family: Family
+    /// The IPv4 address, or the first half of the IPv6 one.
+    private let number: UInt64
 
     init(_ address: SocketAddress?) {
-        self = address?.ipAddress.flatMap { PeerSource(address: $0) } ?? PeerSource(bytes: [])
+        self = address?.ipAddress.flatMap { PeerSource(address: $0) } ?? PeerSource(family: .unknown, number: 0)
     }
 
     /// The source of an IP address as text, without a port; nil where it is none.
     public init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
-        self.init(bytes: bytes.count == 4 ? bytes : Array(bytes.prefix(8)))
+        let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        self.init(family: bytes.count == 4 ? .ipv4 : .ipv6, number: number)
     }
 
-    private init(bytes: [UInt8]) {
-        self.bytes = bytes
+    private init(family: Family, number: UInt64) {
+        self.family = family
+        self.number = number
     }
 
     /// An address that stands for the source where the next program counts: the IPv4 address itself, or the first one of
     /// the IPv6 network; nil where it is not known.
     public var address: String? {
-        switch self.bytes.count {
-        case 4: self.description
-        case 8: String(self.description.dropLast("/64".count))
-        default: nil
+        switch self.family {
+        case .ipv4: self.description
+        case .ipv6: String(self.description.dropLast("/64".count))
+        case .unknown: nil
         }
     }
 
     public var description: String {
-        switch self.bytes.count {
-        case 4: return self.bytes.map(String.init).joined(separator: ".")
-        case 8:
-            let groups = stride(from: 0, to: 8, by: 2).map { index in
-                String(UInt16(self.bytes[index]) << 8 | UInt16(self.bytes[index + 1]), radix: 16)
+        switch self.family {
+        case .ipv4:
+            return stride(from: 24, through: 0, by: -8).map { "\(self.number >> UInt64($0) & 0xFF)" }
+                .joined(separator: ".")
+        case .ipv6:
+            let groups = stride(from: 48, through: 0, by: -16).map { shift in
+                String(self.number >> UInt64(shift) & 0xFFFF, radix: 16)
             }
             return groups.joined(separator: ":") + "::/64"
-        default: return "unknown"
+        case .unknown: return "unknown"
         }
     }
 }

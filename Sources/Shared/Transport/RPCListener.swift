@@ -21,30 +21,20 @@ public final class RPCListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: 0 for one that is free.
-    ///   - onFailure: told of every connection that TLS ended, with the client's address, for the log.
-    ///   - onRefusal: told when connections were closed because there are too many, for the log.
+    ///   - isBalancer: whether an address without a port is one that must begin with a PROXY protocol header; from all
+    ///     others a header is no TLS and ends the connection.
+    ///   - observer: who is told of connections that come and fail.
     public static func bind(
         host: String,
         port: Int,
         tls: TLSServerContext,
         limits: TransportLimits = TransportLimits(),
-        onFailure: @escaping @Sendable (_ peer: String, _ failure: TLSFailure) -> Void = { _, _ in },
-        onRefusal: @escaping @Sendable (RefusedConnections) -> Void = { _ in }
+        isBalancer: @escaping @Sendable (_ address: String) -> Bool = { _ in false },
+        observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> RPCListener {
         let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(
-            addTLS: { channel in
-                let handler = TLSHandler(
-                    tls.makeConnection(),
-                    deadline: channel.eventLoop.now + TimeAmount(limits.handshake),
-                    recordLimit: TimeAmount(limits.frame)
-                )
-                try channel.pipeline.syncOperations.addHandler(handler)
-            },
-            onFailure: onFailure,
-            onRefusal: onRefusal
-        )
-        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        let entrance = Entrance(tls: tls, isBalancer: isBalancer, observer: observer)
+        let bootstrap = listener.bootstrap(entrance).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
             let channel = try await bootstrap.bind(host: host, port: port).get()
             listener.listen(on: channel)

@@ -1,6 +1,6 @@
 /// How long and how much a peer may take; real time, whatever a lab's clock says.
 public struct TransportLimits: Hashable, Sendable {
-    /// From the connection's first byte to the end of the TLS handshake.
+    /// From the connection's acceptance to the end of the TLS handshake, a balancer's header included.
     public var handshake: Duration = .seconds(10)
     /// From a frame's or a TLS record's first byte to its last, and for a peer that does not read what it is sent.
     public var frame: Duration = .seconds(10)
@@ -16,6 +16,8 @@ public struct TransportLimits: Hashable, Sendable {
     public var connections = 10_000
     /// Connections at a time from one ``PeerSource``; 0 for as many as there may be in all.
     public var connectionsPerSource = 2_500
+    /// Connections at a time that are not open yet; when there are more, one of the oldest is closed.
+    public var handshakes = 1_000
     /// The least time between two reports of connections that were closed for want of room.
     public var refusalReport: Duration = .seconds(10)
 

@@ -15,7 +15,7 @@ extension ConnectionListener {
         limits: TransportLimits
     ) async throws(ListenError) -> ConnectionListener {
         let listener = ConnectionListener(limits: limits)
-        let bootstrap = listener.bootstrap(addTLS: nil, onFailure: { _, _ in }, onRefusal: { _ in })
+        let bootstrap = listener.bootstrap(nil)
         let socket = try UnixSocket(boundTo: path, group: group)
         do {
             listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)

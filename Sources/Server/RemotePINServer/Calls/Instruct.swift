@@ -12,7 +12,7 @@ extension Conversation {
     /// All that can be found without the PIN on file is found before the store is touched: session, counter, body and
     /// signatures. What remains is a comparison inside the step that counts the attempt (G3, G4).
     mutating func instruct(_ call: Instruct) async throws(CallFailure) -> CallResult {
-        let now = self.services.clock.now()
+        let now = self.calledAt
         let session = try self.inOrder { machine throws(OrderViolation) in
             try machine.receiveInstruct(counter: call.counter, at: now)
         }

@@ -38,7 +38,11 @@ extension Services {
         log: Logger
     ) async throws(CallFailure) -> CodeRevocation {
         let now = self.clock.now()
-        if let wait = self.limiter.take(from: source, at: now) { throw .rateLimited(retryAfter: wait) }
+        let account = self.sources.account(of: source, at: now)
+        if let wait = account.codes.take(self.rules.sources.codes, at: now) {
+            self.limitMetrics.note(.codes, of: source, log: log)
+            throw .rateLimited(.codes, retryAfter: wait)
+        }
         // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
         let digest = DeletionCode(text).map { self.lookup($0) } ?? self.lookup(unreadable: text)
         // The wallet's name first, for the record: a code belongs to one wallet for good.

@@ -21,8 +21,11 @@ struct Conversation {
     let live: LiveConnection
     let turn: Turn
     let channelBinding: ChannelBinding
-    /// Under which the peer's tries of deletion codes are counted.
-    let source: PeerSource
+    /// What the peer's source has had of all that is limited.
+    let account: SourceAccount
+    var source: PeerSource { self.account.source }
+    /// When the present call came.
+    var calledAt: Timestamp
     var machine = ConnectionStateMachine()
     /// The key that the last instruction was signed with, decoded.
     var lastCandidate: VerifyingKey?
@@ -70,13 +73,15 @@ struct Conversation {
             let response = Response(id: request.id, result: result)
             let isSent = await self.connection.send(response, isUse: isUse)
             self.isOver = endsConnection || !isSent
-            if !self.isOver { self.turn.end() }
+            guard !self.isOver else { return }
+            self.turn.end()
+            await self.rest(after: result)
         case .violation(let violation, let id):
             self.log.begin(call: id)
-            self.services.meters.note(.unknown, .violation(violation))
-            let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
-            let isSent = await self.connection.send(response)
+            let result = self.answer(violation)
+            let isSent = await self.connection.send(Response(id: id, result: result))
             self.isOver = violation.endsConnection || !isSent
+            if !self.isOver { await self.rest(after: result) }
         case .closed:
             self.isOver = true
         }
@@ -84,7 +89,9 @@ struct Conversation {
 
     /// The call's result, or why there is none, and whether the connection ends with it.
     private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
+        self.calledAt = self.services.clock.now()
         do throws(CallFailure) {
+            try self.requireAllowance(for: call)
             let result = try await self.carryOut(call)
             self.services.pinOutcomes.note(result)
             self.services.meters.note(CallKind(call), .done)
@@ -93,6 +100,15 @@ struct Conversation {
             self.services.meters.note(CallKind(call), error)
             return (.refused(self.logged(error)), error.endsConnection)
         }
+    }
+
+    /// What is said to a frame that is no call, which costs its source as much as one.
+    private mutating func answer(_ violation: Violation) -> CallResult {
+        self.calledAt = self.services.clock.now()
+        let limited = violation.endsConnection ? nil : self.takeCall()
+        let failure = limited ?? .violation(violation)
+        self.services.meters.note(.unknown, failure)
+        return .refused(self.logged(failure))
     }
 
     private mutating func carryOut(_ call: Call) async throws(CallFailure) -> CallResult {
@@ -112,6 +128,9 @@ struct Conversation {
 
     /// Writes the line that an operator finds by the correlation id which the peer gets.
     func logged(_ failure: CallFailure) -> Refusal {
+        if case .rateLimited(let limit, _) = failure, limit != .codes {
+            self.services.limitMetrics.note(limit, of: self.source, log: self.log.ofCall)
+        }
         self.log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
         return Refusal(failure.refusal, correlationID: "\(self.log.correlationID)")
     }

@@ -13,6 +13,8 @@ public struct ServiceRules: Sendable {
     public var unopenedLifetime: Duration
     /// Calls in flight on one connection, as the transport limits them.
     public var maxInFlight: Int
+    /// What one source may ask for.
+    public var sources: SourceLimits
 
     public init(
         attempts: AttemptPolicy = .standard,
@@ -21,7 +23,8 @@ public struct ServiceRules: Sendable {
         sessionLifetime: Duration = .seconds(900),
         tokenLifetime: Duration = .seconds(300),
         unopenedLifetime: Duration = .seconds(86_400),
-        maxInFlight: Int = 16
+        maxInFlight: Int = 16,
+        sources: SourceLimits = SourceLimits()
     ) {
         self.attempts = attempts
         self.offersDeletionCode = offersDeletionCode
@@ -30,5 +33,6 @@ public struct ServiceRules: Sendable {
         self.tokenLifetime = tokenLifetime
         self.unopenedLifetime = unopenedLifetime
         self.maxInFlight = maxInFlight
+        self.sources = sources
     }
 }

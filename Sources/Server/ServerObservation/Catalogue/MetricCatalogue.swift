@@ -63,17 +63,31 @@ public enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_handshake_failures_total",
             .counter,
-            "Connections that TLS ended, in the handshake or after it, by reason.",
+            "Connections that ended in the handshake, or that TLS ended after it, by reason.",
             labels: [
                 MetricDefinition.Label(
                     "reason",
                     .listed([
                         "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out",
-                        "broken",
+                        "broken", "proxy_header", "displaced",
                     ])
                 )
             ]
         ),
+        MetricDefinition("remote_pin_handshakes_in_progress", .gauge, "TLS handshakes that have begun and not ended."),
+        MetricDefinition(
+            "remote_pin_connections_refused_total",
+            .counter,
+            "Connections closed as soon as they were accepted, by the limit that was reached.",
+            labels: [MetricDefinition.Label("limit", .listed(["connections", "connections_per_source"]))]
+        ),
+        MetricDefinition(
+            "remote_pin_calls_limited_total",
+            .counter,
+            "Calls that had to wait for their source's sake, by limit.",
+            labels: [MetricDefinition.Label("limit", .listed(["calls", "session_calls", "enrollments", "codes"]))]
+        ),
+        MetricDefinition("remote_pin_sources", .gauge, "Sources that limits are counted for."),
     ]
 
     /// From a tenth of a millisecond, which a sync takes on a good disk, to where callers have gone.

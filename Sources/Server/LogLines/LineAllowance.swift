@@ -1,0 +1,40 @@
+internal import Synchronization
+
+/// How often one kind of line is written, where whoever connects decides how often there is reason to.
+///
+/// What is left out is told with the next line, so that a flood fills no disk and still shows in the log.
+public final class LineAllowance: Sendable {
+    private struct State {
+        var end: ContinuousClock.Instant
+        var written = 0
+        var unwritten = 0
+    }
+
+    private let burst: Int
+    private let time: Duration
+    private let state: Mutex<State>
+
+    /// So many lines in each stretch of time; from its first line to its end.
+    public init(burst: Int, each time: Duration) {
+        self.burst = burst
+        self.time = time
+        self.state = Mutex(State(end: .now))
+    }
+
+    /// Takes a line: how many were left out before it; nil where this one is left out as well.
+    public func take(at now: ContinuousClock.Instant = .now) -> Int? {
+        self.state.withLock { state in
+            if now >= state.end {
+                state.end = now + self.time
+                state.written = 0
+            }
+            guard state.written < self.burst else {
+                state.unwritten += 1
+                return nil
+            }
+            state.written += 1
+            defer { state.unwritten = 0 }
+            return state.unwritten
+        }
+    }
+}

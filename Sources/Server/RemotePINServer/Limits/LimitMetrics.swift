@@ -1,0 +1,124 @@
+internal import Logging
+internal import Metrics
+internal import Synchronization
+public import Transport
+internal import Vocabulary
+
+/// Counts what is refused for want of room or for a source's sake, and says so in the log now and then.
+///
+/// Every counter is made once. A line for each refusal would let whoever is refused fill the disk.
+final class LimitMetrics: Sendable {
+    private struct Untold {
+        var count = 0
+        var nextLine = ContinuousClock.now
+    }
+
+    /// Between two lines.
+    private static let silence: Duration = .seconds(10)
+
+    private let limited: [SourceLimit: Counter]
+    private let refused: [RefusedConnections.Reason: Counter]
+    private let failed: [String: Counter]
+    private let handshakes: Gauge
+    private let sources: Gauge
+    private let untold = Mutex(Untold())
+
+    init(_ factory: any MetricsFactory) {
+        func counters<Key: Hashable>(
+            _ label: String,
+            _ dimension: String,
+            _ keys: [Key],
+            _ name: (Key) -> String
+        ) -> [Key: Counter] {
+            keys.reduce(into: [:]) { counters, key in
+                counters[key] = Counter(label: label, dimensions: [(dimension, name(key))], factory: factory)
+            }
+        }
+        self.limited = counters("remote_pin_calls_limited_total", "limit", SourceLimit.allCases, \.rawValue)
+        self.refused = counters(
+            "remote_pin_connections_refused_total",
+            "limit",
+            RefusedConnections.Reason.allCases,
+            \.metricName
+        )
+        self.failed = counters(
+            "remote_pin_handshake_failures_total",
+            "reason",
+            ConnectionFailure.metricNames,
+            { $0 }
+        )
+        self.handshakes = Gauge(label: "remote_pin_handshakes_in_progress", factory: factory)
+        self.sources = Gauge(label: "remote_pin_sources", factory: factory)
+    }
+
+    /// A call had to wait.
+    func note(_ limit: SourceLimit, of source: PeerSource, log: Logger) {
+        self.limited[limit]?.increment()
+        let count: Int? = self.untold.withLock { untold in
+            untold.count += 1
+            guard ContinuousClock.now >= untold.nextLine else { return nil }
+            defer { untold.count = 0 }
+            untold.nextLine = .now + Self.silence
+            return untold.count
+        }
+        guard let count else { return }
+        log.warning(
+            "calls are rate-limited",
+            metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(count)"]
+        )
+    }
+
+    /// So many sources are known.
+    func note(sources count: Int) { self.sources.record(count) }
+
+    /// Something happened on the listening socket.
+    func note(_ event: ListenerEvent) {
+        switch event {
+        case .refused(let reason): self.refused[reason]?.increment()
+        case .failed(let failure): self.failed[failure.metricName]?.increment()
+        case .handshakes(let count): self.handshakes.record(count)
+        }
+    }
+}
+
+extension RefusedConnections.Reason {
+    /// The label's value.
+    fileprivate var metricName: String {
+        switch self {
+        case .connections: "connections"
+        case .connectionsPerSource: "connections_per_source"
+        }
+    }
+}
+
+extension ConnectionFailure {
+    /// Every value of the label.
+    static let metricNames = [
+        "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out", "broken",
+        "proxy_header",
+        "displaced",
+    ]
+
+    /// The label's value.
+    var metricName: String {
+        switch self {
+        case .tls(.untrusted): "untrusted"
+        case .tls(.wrongName): "wrong_name"
+        case .tls(.noCommonProtocol): "no_common_protocol"
+        case .tls(.refusedByPeer): "refused_by_peer"
+        case .tls(.endedEarly): "ended_early"
+        case .tls(.timedOut): "timed_out"
+        case .tls(.broken): "broken"
+        case .proxyHeader: "proxy_header"
+        case .displaced: "displaced"
+        }
+    }
+}
+
+extension RemotePINServer {
+    /// Counts what happens on a listener of this server's; for ``ListenerObserver/event``.
+    public var listenerEvents: @Sendable (ListenerEvent) -> Void {
+        let metrics = self.services.limitMetrics
+        return { metrics.note($0) }
+    }
+}

@@ -1,0 +1,142 @@
+internal import NIOCore
+internal import Synchronization
+internal import Vocabulary
+
+// The way of a client in the network: let in, a balancer's word, the first record, the handshake, frames.
+extension ConnectionListener {
+    /// Lets a connection in and waits for what it says; what throws here closes it.
+    ///
+    /// Nothing is made for it but its place among those that are let in.
+    func begin(_ channel: any Channel, at entrance: Entrance) throws {
+        let address = channel.remoteAddress
+        let isBalanced = address?.ipAddress.map(entrance.isBalancer) ?? false
+        let start = NIODeadline.now()
+        let id = try self.admit(channel, from: isBalanced ? nil : PeerSource(address), at: entrance, start)
+        var peer = address
+        let opening = OpeningHandler(
+            demandsHeader: isBalanced,
+            deadline: channel.eventLoop.now + TimeAmount(self.limits.handshake),
+            pacer: .of(channel.eventLoop),
+            steps: OpeningHandler.Steps(
+                takeOrigin: { origin in
+                    if let told = SocketAddress(origin) { peer = told }
+                    return self.attribute(id, to: PeerSource(peer), at: entrance)
+                },
+                open: { try self.open(channel, as: id, from: peer, since: start, at: entrance) },
+                fail: { self.failed(id, peer, $0, at: entrance) }
+            )
+        )
+        try channel.pipeline.syncOperations.addHandler(opening)
+    }
+
+    private func admit(
+        _ channel: any Channel,
+        from source: PeerSource?,
+        at entrance: Entrance,
+        _ now: NIODeadline
+    ) throws -> UInt64 {
+        let (id, refusal, displaced, count) = self.state.withLock { state in
+            let (id, refusal) = state.admit(channel, from: source, at: now)
+            let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel) }
+            if let displaced { state.connections[displaced.id]?.isDisplaced = true }
+            return (id, refusal, displaced?.channel, state.handshakes.count)
+        }
+        guard let id else {
+            self.refused(refusal, at: entrance)
+            throw ChannelError.ioOnClosedChannel
+        }
+        entrance.observer.event(.handshakes(inProgress: count))
+        if let displaced {
+            entrance.observer.event(.failed(.displaced))
+            entrance.observer.failure(displaced.remoteAddress?.logText ?? "unknown", .displaced)
+            displaced.close(promise: nil)
+        }
+        channel.closeFuture.whenComplete { _ in
+            entrance.observer.event(.handshakes(inProgress: self.forget(id)))
+        }
+        return id
+    }
+
+    /// The source is known now, and counted; false where it has too many connections.
+    private func attribute(_ id: UInt64, to source: PeerSource, at entrance: Entrance) -> Bool {
+        let refusal: State.Refusal? = self.state.withLock { state in
+            if let reason = state.admission.attribute(to: source) {
+                return State.Refusal(
+                    reason: reason,
+                    report: state.admission.refused(source, for: reason, at: .now())
+                )
+            }
+            state.connections[id]?.source = source
+            state.handshakes.attribute(id, to: source)
+            return nil
+        }
+        guard let refusal else { return true }
+        self.refused(refusal, at: entrance)
+        return false
+    }
+
+    private func refused(_ refusal: State.Refusal?, at entrance: Entrance) {
+        guard let refusal else { return }
+        entrance.observer.event(.refused(refusal.reason))
+        if let report = refusal.report { entrance.observer.refusal(report) }
+    }
+
+    /// Puts TLS and frames where the opening was.
+    private func open(
+        _ channel: any Channel,
+        as id: UInt64,
+        from peer: SocketAddress?,
+        since start: NIODeadline,
+        at entrance: Entrance
+    ) throws {
+        let tls = TLSHandler(
+            entrance.tls.makeConnection(),
+            deadline: start + TimeAmount(self.limits.handshake),
+            recordLimit: TimeAmount(self.limits.frame)
+        )
+        try channel.pipeline.syncOperations.addHandler(tls)
+        let frames = try FrameChannel(
+            on: channel,
+            peer: peer,
+            limits: self.limits,
+            isSecure: true,
+            onOpen: { frames, tls in self.opened(frames, tls, as: id, at: entrance) },
+            onFailure: { self.failed(id, peer, .tls($0), at: entrance) }
+        )
+        try self.keep(frames, of: id)
+    }
+
+    private func opened(
+        _ frames: FrameChannel,
+        _ tls: TLSOpened?,
+        as id: UInt64,
+        at entrance: Entrance
+    ) {
+        let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
+        // It had to make room in this moment, and is being closed.
+        guard isIn else { return frames.close() }
+        entrance.observer.event(.handshakes(inProgress: count))
+        self.yield(frames, tls)
+    }
+
+    private func failed(
+        _ id: UInt64,
+        _ peer: SocketAddress?,
+        _ failure: ConnectionFailure,
+        at entrance: Entrance
+    ) {
+        guard self.state.withLock({ $0.connections[id]?.isDisplaced == false }) else { return }
+        entrance.observer.event(.failed(failure))
+        entrance.observer.failure(peer?.logText ?? "unknown", failure)
+    }
+}
+
+extension SocketAddress {
+    /// What a balancer said; nil where it named nobody.
+    fileprivate init?(_ origin: ProxyHeader.Origin) {
+        guard case .address(let bytes, let port) = origin,
+            let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))
+        else { return nil }
+        self = address
+    }
+}

@@ -1,0 +1,30 @@
+/// What happens on a listening socket, for who counts it; called on event loops, so it must not wait.
+public enum ListenerEvent: Sendable {
+    /// A connection was closed for want of room.
+    case refused(RefusedConnections.Reason)
+    /// A connection did not open, or broke the rules of TLS later.
+    case failed(ConnectionFailure)
+    /// So many handshakes are in progress now.
+    case handshakes(inProgress: Int)
+}
+
+/// Who is told what happens on a listening socket.
+public struct ListenerObserver: Sendable {
+    /// Each event.
+    public var event: @Sendable (ListenerEvent) -> Void = { _ in }
+    /// Every connection that failed, with the client's address, for the log.
+    public var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
+    /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReport``, for the log.
+    public var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
+
+    /// Nobody.
+    public init() {}
+}
+
+/// What stands before the frames of a listening socket in the network.
+struct Entrance: Sendable {
+    let tls: TLSServerContext
+    /// Whether an address is a balancer's, which must say for whom it comes.
+    let isBalancer: @Sendable (_ address: String) -> Bool
+    let observer: ListenerObserver
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Measures what a flood of bad connections costs warm sessions: p99 of PIN checks, quiet and flooded.
+#
+#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server and pin-load, as .build/release
+#
+# The server runs on core 0, the flood and the load on core 1. Ends with 1 where p99 is more than LIMIT (3) times as long.
+# KINDS, RATE, HELD, DURATION, CHECKS (a second), CONNECTIONS, WALLETS and OUT (a folder for the results) change it.
+set -euo pipefail
+bin=$(cd "${1:?usage: Tests/Load/flood.sh BIN}" && pwd)
+kinds=${KINDS:-half-open,slow,garbage}
+rate=${RATE:-1000}
+held=${HELD:-5000}
+duration=${DURATION:-20s}
+checks=${CHECKS:-500}
+connections=${CONNECTIONS:-32}
+wallets=${WALLETS:-200}
+limit=${LIMIT:-3}
+work=$(mktemp -d)
+out=${OUT:-$work/out}
+mkdir -p "$out"
+
+server=
+flood=
+end() {
+    [ -n "$flood" ] && kill "$flood" 2>/dev/null && wait "$flood" 2>/dev/null
+    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    rm -rf "$work"
+}
+trap end EXIT
+
+ulimit -n "$(ulimit -Hn)"
+taskset -c 0 "$bin/remote-pin-server" lab up "$work/lab" >"$work/server.out" 2>&1 &
+server=$!
+for _ in $(seq 100); do
+    grep -q '^ready' "$work/server.out" && break
+    kill -0 "$server" 2>/dev/null || { cat "$work/server.out" >&2; exit 1; }
+    sleep 0.2
+done
+
+load() { taskset -c 1 "$bin/pin-load" "$@"; }
+run() { # NAME
+    load run --lab "$work/lab" --wallets "$work/wallets" --connections "$connections" --rate "$checks" --duration "$duration" \
+        --warmup 2s --mix right=1 --checks-per-wallet 1M --out "$out/$1.json" 2>"$out/$1.log"
+}
+load provision --lab "$work/lab" --wallets "$wallets" --out "$work/wallets" 2>/dev/null
+
+echo "== quiet =="
+run quiet
+echo "== flooded: $kinds, $rate/s =="
+taskset -c 1 "$bin/pin-load" flood --lab "$work/lab" --kinds "$kinds" --rate "$rate" --held "$held" --duration 1h >"$out/flood.log" 2>&1 &
+flood=$!
+run flooded
+kill -INT "$flood"
+wait "$flood" || true
+flood=
+tail -1 "$out/flood.log"
+
+echo "== compared =="
+load compare "$out/quiet.json" "$out/flooded.json" || true
+p99() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["totals"]["operations"]["check"]["latencyMicros"]["p99"])' "$1"; }
+python3 - "$(p99 "$out/quiet.json")" "$(p99 "$out/flooded.json")" "$limit" <<'END'
+import sys
+quiet, flooded, limit = map(float, sys.argv[1:])
+print(f"p99 of warm checks: quiet {quiet/1000:.2f} ms, flooded {flooded/1000:.2f} ms: {flooded/quiet:.2f} times (limit {limit:g})")
+sys.exit(flooded > limit * quiet)
+END

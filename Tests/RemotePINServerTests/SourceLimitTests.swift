@@ -1,0 +1,156 @@
+import Devices
+import Secrets
+import Statements
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@testable import RemotePINServer
+
+private let right = "135790"
+private let wrong = "000000"
+private let untouched = PINState.open(attemptsLeft: 4, finalRound: false)
+private let limited = Answer.refused(.rateLimited(retryAfter: .seconds(1)))
+
+/// A server whose sources may do little.
+private func options(
+    calls: Int? = nil,
+    enrollments: Int? = nil
+) -> InProcessServer.Options {
+    var options = InProcessServer.Options()
+    options.rules.sources = SourceLimits(
+        calls: calls.map { Allowance(burst: $0, oneMoreEach: .seconds(1)) },
+        enrollments: enrollments.map { Allowance(burst: $0, oneMoreEach: .seconds(1)) },
+        pause: .zero
+    )
+    return options
+}
+
+@Suite("What one source may ask for")
+struct SourceLimitTests {
+    @Test("a PIN that has to wait is not judged, not counted, and told alike whether it is right or wrong")
+    func limitedPIN() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            for _ in 0..<20 { #expect(try await session.check(right) == wallet.unlockShare.asValid) }
+            for pin in [wrong, right, wrong, wrong, wrong, wrong, right] {
+                #expect(try await session.check(pin) == limited)
+            }
+            // The clock is the server's: each second brings one more call.
+            server.clock.advance(by: .seconds(1))
+            #expect(try await session.check(right) == wallet.unlockShare.asValid)
+            #expect(try await session.check(wrong) == limited)
+            server.clock.advance(by: .seconds(60))
+            #expect(try await server.pinState(wallet) == untouched)
+        }
+    }
+
+    @Test("an instruction that had to wait has consumed its counter, and no other has")
+    func counter() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            for _ in 0..<20 { _ = try await session.check(right) }
+            let early = try session.instructCall(pin: right, counter: 30)
+            #expect(await session.connection.answer(.instruct(early)) == .refused(.outOfOrder))
+            // The session's own counter goes on by one.
+            #expect(try await session.check(right) == limited)
+            server.clock.advance(by: .seconds(1))
+            #expect(try await session.check(right) == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("whoever floods without a wallet takes nothing from sessions of the same source")
+    func sessionsGoOn() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let flooder = try await server.endpoint.connect()
+            var answers: [Answer] = []
+            for _ in 0..<60 { answers.append(await flooder.answer(.reportWipe)) }
+            #expect(answers.suffix(30).allSatisfy { $0 == limited })
+            #expect(try await session.check(right) == wallet.unlockShare.asValid)
+            // Newcomers of that source wait with it.
+            await #expect(throws: (any Error).self) { try await server.endpoint.greet() }
+        }
+    }
+
+    @Test("connections beside one another and one after the other have one allowance")
+    func manyConnections() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            var taken = 0
+            for _ in 0..<30 {
+                let connection = try await server.endpoint.connect()
+                if await connection.answer(.reportWipe) != limited { taken += 1 }
+                connection.close()
+            }
+            #expect(taken == 20)
+        }
+    }
+
+    @Test("a lost phone's wallet is ended from a source whose calls are used up")
+    func revocation() async throws {
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let code = try #require(wallet.deletionCode)
+            let connection = try await server.endpoint.connect()
+            for _ in 0..<30 { _ = await connection.answer(.reportWipe) }
+            #expect(await connection.answer(.reportWipe) == limited)
+            let answer = try await connection.call(.revokeWithCode(code.characters), timeout: TestWallet.patience)
+            guard case .revokeWithCode(.revoked) = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+        }
+    }
+
+    @Test("enrollments have an allowance of their own; PINs are checked while it is used up")
+    func enrollments() async throws {
+        try await InProcessServer.run(options(enrollments: 5)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let connection = try await server.endpoint.greet()
+            for _ in 0..<3 { #expect(await connection.answer(.beginEnrollment) != limited) }
+            #expect(await connection.answer(.beginEnrollment) == limited)
+            await #expect(throws: UnexpectedAnswer.self) { try await server.wallet() }
+            #expect(try await session.check(right) == wallet.unlockShare.asValid)
+            server.clock.advance(by: .seconds(2))
+            _ = try await server.wallet()
+        }
+    }
+
+    @Test("a token that has to wait is as good afterwards: nothing of it was looked at")
+    func tokenStaysGood() async throws {
+        try await InProcessServer.run(options(enrollments: 1)) { server in
+            let device = try server.device(.init(.android))
+            let connection = try await server.endpoint.greet()
+            let began = try await connection.call(.beginEnrollment, timeout: TestWallet.patience)
+            guard case .beginEnrollment(let enrollment) = began else { throw UnexpectedAnswer(began) }
+            let call = try await TestWallet.registration(
+                of: device,
+                enrollment,
+                pair: TestWallet.PINPair(),
+                pin: right,
+                on: connection
+            )
+            #expect(await connection.answer(.register(call)) == limited)
+            server.clock.advance(by: .seconds(1))
+            let result = try await connection.call(.register(call), timeout: TestWallet.patience)
+            guard case .register = result else { throw UnexpectedAnswer(result) }
+        }
+    }
+
+    @Test("what has to wait is told in the log once in a while, not each time, and never with what was sent")
+    func log() async throws {
+        try await InProcessServer.run(options(calls: 1)) { server in
+            let connection = try await server.endpoint.connect()
+            for _ in 0..<50 { _ = await connection.answer(.reportWipe) }
+            let lines = server.log.lines.filter { $0.hasPrefix("warning calls are rate-limited") }
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains("limit=calls") == true && lines.first?.contains("source=127.0.0.1") == true)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Transport
+
+@Suite("Handshakes in progress")
+struct HandshakesTests {
+    private let channel = EmbeddedChannel()
+    private let sources: [PeerSource]
+
+    init() throws {
+        self.sources = try (1...30).map { try #require(PeerSource(address: "192.0.2.\($0)")) }
+    }
+
+    @Test("a newcomer is always let in; the oldest goes when there is no room")
+    func oldestGoes() {
+        var handshakes = Handshakes(room: 3)
+        for id in UInt64(1)...3 {
+            #expect(handshakes.begin(id, from: self.sources[Int(id)], on: self.channel) == nil)
+        }
+        #expect(handshakes.begin(4, from: self.sources[4], on: self.channel)?.id == 1)
+        handshakes.end(2)
+        #expect(handshakes.begin(5, from: self.sources[5], on: self.channel) == nil)
+        #expect(handshakes.begin(6, from: self.sources[6], on: self.channel)?.id == 3)
+        #expect(handshakes.count == 3)
+        #expect(handshakes.end(1) == nil, "it was displaced before")
+    }
+
+    @Test("a flood from one source displaces itself, and not others that came before it")
+    func floodDisplacesItself() {
+        var handshakes = Handshakes(room: 20)
+        for id in UInt64(1)...5 { _ = handshakes.begin(id, from: self.sources[Int(id)], on: self.channel) }
+        var displaced: [UInt64] = []
+        for id in UInt64(6)...500 {
+            if let gone = handshakes.begin(id, from: self.sources[0], on: self.channel) { displaced.append(gone.id) }
+        }
+        #expect(displaced.count == 500 - 20)
+        #expect(displaced.allSatisfy { $0 > 5 })
+        for id in UInt64(1)...5 { #expect(handshakes.end(id) != nil) }
+    }
+
+    @Test("behind a balancer a source counts from when it is named")
+    func attributed() {
+        var handshakes = Handshakes(room: 4)
+        _ = handshakes.begin(1, from: nil, on: self.channel)
+        _ = handshakes.begin(2, from: nil, on: self.channel)
+        _ = handshakes.begin(3, from: nil, on: self.channel)
+        handshakes.attribute(2, to: self.sources[0])
+        handshakes.attribute(3, to: self.sources[0])
+        _ = handshakes.begin(4, from: nil, on: self.channel)
+        #expect(handshakes.begin(5, from: nil, on: self.channel)?.id == 2)
+        handshakes.attribute(99, to: self.sources[1])
+        #expect(handshakes.count == 4)
+    }
+
+    @Test("those that have ended take no room, however many there were behind one that stays")
+    func tidy() {
+        var handshakes = Handshakes(room: 1_000)
+        _ = handshakes.begin(1, from: self.sources[0], on: self.channel)
+        for id in UInt64(2)...50_000 {
+            #expect(handshakes.begin(id, from: self.sources[Int(id % 30)], on: self.channel) == nil)
+            #expect(handshakes.end(id) != nil)
+        }
+        #expect(handshakes.waitingByteCount < 4_096)
+        #expect(handshakes.end(1) != nil)
+        #expect(handshakes.count == 0)
+    }
+}

@@ -1,0 +1,68 @@
+import Devices
+import Presence
+import Secrets
+import Testing
+import Vocabulary
+import WalletFlows
+import Wire
+
+@testable import WalletCore
+
+private let limited = CallResult.refused(Refusal(.rateLimited(retryAfter: .seconds(1))))
+
+@Suite("A server that tells a wallet to wait")
+struct RateLimitedTests {
+    @Test(
+        "an unlock that had to wait is shown as not counted, changes nothing, and succeeds at Retry",
+        arguments: ["hello", "openSession", "instruct"]
+    )
+    func unlock(call: String) async throws {
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        phone.power.arm(nil)
+        let before = try LocalStore(phone.disk).state.registration
+        let wallet = try phone.wallet()
+        phone.server.withState { state in
+            state.forge = { result in
+                switch (call, result) {
+                case ("hello", .hello), ("openSession", .openSession), ("instruct", .instruct): limited
+                case _: result
+                }
+            }
+        }
+        _ = await wallet.launch()
+        let scene = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        #expect(await wallet.obstacle == .serverUnreachable)
+        #expect(scene.message.contains("No attempt was counted"), "\(scene.message)")
+        #expect(scene.actions.contains { $0.id == .retry })
+        #expect(await wallet.isLocked)
+        #expect(try LocalStore(phone.disk).state.registration == before)
+        phone.server.withState { $0.forge = nil }
+        _ = try await wallet.perform(.retry)
+        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+    }
+
+    @Test(
+        "a setup that had to wait goes on at Retry, with another token or the same",
+        arguments: ["beginEnrollment", "register"]
+    )
+    func setup(call: String) async throws {
+        let phone = TestPhone()
+        phone.server.withState { state in
+            state.forge = { result in
+                switch (call, result) {
+                case ("beginEnrollment", .beginEnrollment), ("register", .register): limited
+                case _: result
+                }
+            }
+        }
+        let wallet = try phone.wallet()
+        _ = try await phone.choose(TestPhone.oldPIN, in: wallet)
+        #expect(await wallet.obstacle == .serverUnreachable)
+        phone.server.withState { $0.forge = nil }
+        _ = try await wallet.perform(.retry)
+        _ = try await wallet.perform(.next)
+        _ = try await wallet.perform(.writtenDown)
+        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+    }
+}
