@@ -129,6 +129,10 @@ extension GatedStore {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
     }
 
+    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.store.wallets(linkedTo: mac)
+    }
+
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
     }

@@ -92,8 +92,7 @@ public final class KeyFileVault: Vault {
     public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
-        case .recoveryCodeIndex: self.keys.indexMAC(message)
-        case .auditLog: self.keys.auditMAC(message)
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup: self.keys.lastingMAC(message, for: use)
         }
     }
 
@@ -104,10 +103,8 @@ public final class KeyFileVault: Vault {
             let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
             let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
             return byActive || byPrevious
-        case .recoveryCodeIndex:
-            return constantTimeEqual(keys.indexMAC(message), mac)
-        case .auditLog:
-            return constantTimeEqual(keys.auditMAC(message), mac)
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup:
+            return constantTimeEqual(keys.lastingMAC(message, for: use), mac)
         }
     }
 

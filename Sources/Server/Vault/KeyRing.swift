@@ -46,8 +46,10 @@ final class KeyRing: Sendable {
     let active: KeyVersion
     private let indexRoot: SecretBytes
     private let index: SecretBytes
-    /// From the same root, since neither is ever rotated.
+    /// From the same root, since none of them is ever rotated.
     private let audit: SecretBytes
+    private let epoch: SecretBytes
+    private let backup: SecretBytes
 
     /// Nil where a length is wrong, the numbers do not ascend or the active one is missing.
     init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
@@ -58,6 +60,8 @@ final class KeyRing: Sendable {
         self.active = activeVersion
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
+        self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
+        self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.indexRoot = index
     }
 
@@ -66,9 +70,16 @@ final class KeyRing: Sendable {
     /// The version before the active one; its tokens are still taken, until they expire.
     var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
 
-    func indexMAC(_ message: [UInt8]) -> [UInt8] { self.index.hmacSHA256(message) }
-
-    func auditMAC(_ message: [UInt8]) -> [UInt8] { self.audit.hmacSHA256(message) }
+    /// The MAC of a use whose key is never rotated.
+    func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
+        switch use {
+        case .recoveryCodeIndex: self.index.hmacSHA256(message)
+        case .auditLog: self.audit.hmacSHA256(message)
+        case .storeEpoch: self.epoch.hmacSHA256(message)
+        case .backup: self.backup.hmacSHA256(message)
+        case .enrollmentToken: preconditionFailure("tokens' keys have versions")
+        }
+    }
 
     /// The index key as text, for the key file alone.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }

@@ -12,7 +12,7 @@ internal import Wire
 
 extension RunningServer {
     /// Opens the audit log, and makes it where there is none yet; its newest entry goes to the log stream.
-    static func openAudit(_ files: ServerFiles, log: Logger) async throws -> AuditLog {
+    static func openAudit(_ files: ServerFiles, epoch: Int, log: Logger) async throws -> AuditLog {
         let path = files.settings[SettingTable.auditFile]
         // Written whatever the level is: without it a cut of the log is not found.
         var stream = log
@@ -22,6 +22,7 @@ extension RunningServer {
             path: path,
             vault: files.vault,
             clock: try Self.clock(of: files.lab),
+            epoch: epoch,
             onNewest: { newest in
                 marks.notice("audit log", metadata: ["newest": "\(newest)"])
             },
@@ -39,20 +40,14 @@ extension RunningServer {
             }
             return try await AuditLog.open(parts)
         } catch {
-            let kind: StartFailure.Kind =
-                switch error {
-                case .inUse: .unavailable
-                case .damaged: .damaged
-                case .vault: .configuration
-                case .file, .closed: .files
-                }
-            throw StartFailure(kind, "`audit.file`: \(error)")
+            throw StartFailure(error)
         }
     }
 
     /// What the process lends its operators.
     static func operations(
         _ files: ServerFiles,
+        _ upkeep: Upkeep,
         output: LogOutput,
         log: Logger,
         reload: @escaping @Sendable () async -> [ReloadedPart]
@@ -69,7 +64,8 @@ extension RunningServer {
                 return .logLevel(wanted ?? before, changed: wanted.map { $0 != before } ?? false)
             },
             certificateExpiry: { files.tls.certificateExpiry },
-            keyVersions: { (files.vault.versions, files.vault.activeVersion) }
+            keyVersions: { (files.vault.versions, files.vault.activeVersion) },
+            upkeep: upkeep
         )
     }
 

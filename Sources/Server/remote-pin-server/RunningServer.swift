@@ -31,9 +31,10 @@ enum RunningServer {
         let log = Logger(label: "remote-pin-server") { _ in handler }
         let store = try Self.openStore(settings, log: log)
         do {
-            let audit = try await Self.openAudit(files, log: log)
+            let epoch = try await Self.epoch(of: store, vault: files.vault)
+            let audit = try await Self.openAudit(files, epoch: epoch, log: log)
             do {
-                try await Self.serve(files, from: store, audit: audit, output: output, log: log)
+                try await Self.serve(files, from: store, epoch: epoch, audit: audit, output: output, log: log)
             } catch {
                 await audit.close()
                 throw error
@@ -50,6 +51,7 @@ enum RunningServer {
     private static func serve(
         _ files: ServerFiles,
         from store: SQLiteWalletStore,
+        epoch: Int,
         audit: AuditLog,
         output: LogOutput,
         log: Logger
@@ -62,16 +64,20 @@ enum RunningServer {
         let reload: @Sendable () async -> [ReloadedPart] = {
             await Self.reload(files, of: server, output: output, log: log)
         }
+        let upkeep = Upkeep(
+            Upkeep.Parts(store: store, vault: files.vault, clock: clock, audit: audit, epoch: epoch, log: log)
+        )
         let commands = AdminCommands(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
-            operations: Self.operations(files, output: output, log: log, reload: reload)
+            operations: Self.operations(files, upkeep, output: output, log: log, reload: reload)
         )
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // The group stops them in reverse order: connections first, so that their last answers still leave.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
+            Running { await upkeep.run() },
             Running { await commands.serve(admin) },
         ]
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
@@ -125,18 +131,32 @@ enum RunningServer {
     }
 
     private static func openStore(_ settings: ServerSettings, log: Logger) throws -> SQLiteWalletStore {
-        let folder = settings[SettingTable.dataFolder]
+        try Self.openStore(in: settings[SettingTable.dataFolder]) { reason in
+            // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
+            log.critical("stopping at once", metadata: ["reason": "\(reason)"])
+            exit(70)
+        }
+    }
+
+    /// Opens the store of a server that does not run.
+    static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
+        try Self.openStore(in: server.dataFolder) { reason in
+            StandardStreams.writeError("remote-pin-server: \(reason)\n")
+            exit(70)
+        }
+    }
+
+    private static func openStore(
+        in folder: String,
+        onFatal: @escaping @Sendable (String) -> Never
+    ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder) { reason in
-                // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
-                log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-                exit(70)
-            }
+            return try SQLiteWalletStore.open(folder: folder, onFatal: onFatal)
         } catch {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .newerVersion, .missing, .notAStore, .diskFull, .files: kind = .files
+            case .newerVersion, .missing, .notAStore, .backup, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")
         }

@@ -19,6 +19,10 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.revoke(recoveryCode: mac, at: now) }
     }
 
+    public func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.queue.perform { try $0.linked(to: mac) }
+    }
+
     public func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
     }

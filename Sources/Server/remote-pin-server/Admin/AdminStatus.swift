@@ -102,6 +102,8 @@ private struct StatusJSON: Encodable {
     let pins: [String: Int]
     let commits: Commits
     let vaultKeys: Keys
+    /// Of the store; each restore opens one.
+    let epoch: Int
     let certificateExpiresAt: String?
     let statusList: StatusList?
     let audit: Audit
@@ -147,6 +149,7 @@ private struct StatusJSON: Encodable {
             p99Us: report.commits.p99.wholeMicroseconds
         )
         self.vaultKeys = Keys(versions: report.keyVersions, active: report.activeKeyVersion)
+        self.epoch = report.epoch
         self.certificateExpiresAt = report.certificateExpiresAt?.text
         self.statusList = report.statusListFetchedAt.map {
             StatusList(
