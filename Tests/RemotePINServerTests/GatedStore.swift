@@ -167,6 +167,10 @@ extension GatedStore {
         try await self.store.wallet(ofDeletionCode: digest)
     }
 
+    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.store.purged(deletionCode: digest)
+    }
+
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
         try await self.store.listing(after: after, limit: limit)
     }

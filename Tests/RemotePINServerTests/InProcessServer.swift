@@ -65,6 +65,7 @@ final class InProcessServer: Sendable {
                 clock: self.clock,
                 audit: self.audit,
                 epoch: 1,
+                purgeAfter: .seconds(365 * 86_400),
                 log: Logger(label: "test") { _ in handler }
             )
         )

@@ -11,7 +11,7 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
+        Self.network + Self.storage + Self.upkeep + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -19,6 +19,7 @@ public enum SettingTable {
         ("tls", "The server's certificate. Wallets pin its authority or its key."),
         ("data", "Where wallets are kept."),
         ("vault", "The keys under which everything in the store is sealed."),
+        ("purge", "When wallets that have ended are removed."),
         ("admin", "How operators speak to a running server."),
         ("audit", "What operators did and which wallets were revoked, so that nobody can take it back."),
         (

@@ -49,6 +49,9 @@ public protocol OperatorStore: Sendable {
     /// Which wallet has the deletion code of this SHA-256; nil where none has, for good.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
 
+    /// When the wallet that had the deletion code of this SHA-256 ended, if it was purged since; nil where none was.
+    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
+
     /// At most `limit` wallets in the order of their registration, from the first one or from the one behind the place
     /// `after` on; fewer only at the end.
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]

@@ -68,6 +68,16 @@ public protocol UpkeepStore: Sendable {
     /// Puts values that were sealed anew in the places of the old ones; wallets that have others by now are passed over.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
+    /// Those of `most` wallets, from the first one or from the one behind the place `after` on, that ended before `limit`.
+    func purgeable(
+        after: UInt64?,
+        lookingAt most: Int,
+        endedBefore limit: Timestamp
+    ) async throws(StoreError) -> Purgeable
+
+    /// Removes those that ended before `limit`, but for what their deletion codes need; says how many.
+    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
+
     /// Begins to copy the store into a file that exists and is empty.
     ///
     /// One copy at a time; ``endCopy()`` must follow.
@@ -78,6 +88,18 @@ public protocol UpkeepStore: Sendable {
 
     /// Lets go of the copy's file; throws where it is not whole.
     func endCopy() async throws(StoreCopyError)
+}
+
+/// Wallets that may be removed.
+public struct Purgeable: Hashable, Sendable {
+    public var wallets: [WalletID]
+    /// The place behind which to go on; nil at the end.
+    public var next: UInt64?
+
+    public init(wallets: [WalletID], next: UInt64?) {
+        self.wallets = wallets
+        self.next = next
+    }
 }
 
 /// What a look at a whole store found.

@@ -65,7 +65,15 @@ enum RunningServer {
             await Self.reload(files, of: server, output: output, log: log)
         }
         let upkeep = Upkeep(
-            Upkeep.Parts(store: store, vault: files.vault, clock: clock, audit: audit, epoch: epoch, log: log)
+            Upkeep.Parts(
+                store: store,
+                vault: files.vault,
+                clock: clock,
+                audit: audit,
+                epoch: epoch,
+                purgeAfter: files.settings[SettingTable.purgeAfter],
+                log: log
+            )
         )
         let commands = AdminCommands(
             of: server,

@@ -102,6 +102,7 @@ public struct AdminCommands: Sendable {
         let now = try advance(duration)
         self.server.log.notice("clock advanced", metadata: ["byMs": "\(duration.milliseconds)"])
         await self.server.runDueTimers()
+        await self.operations.upkeep?.runDuePurge()
         return now
     }
 }

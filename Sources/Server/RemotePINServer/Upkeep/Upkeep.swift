@@ -21,6 +21,8 @@ public final class Upkeep: Sendable {
         public var audit: AuditLog
         /// Of the store.
         public var epoch: Int
+        /// How long after their ends wallets are removed; nil keeps them.
+        public var purgeAfter: Duration?
         public var log: Logger
 
         public init(
@@ -29,6 +31,7 @@ public final class Upkeep: Sendable {
             clock: any WallClock,
             audit: AuditLog,
             epoch: Int,
+            purgeAfter: Duration? = nil,
             log: Logger
         ) {
             self.store = store
@@ -36,6 +39,7 @@ public final class Upkeep: Sendable {
             self.clock = clock
             self.audit = audit
             self.epoch = epoch
+            self.purgeAfter = purgeAfter
             self.log = log
         }
     }
@@ -48,7 +52,11 @@ public final class Upkeep: Sendable {
     struct State {
         var backup: BackupReport?
         var reseal: ResealReport?
+        var lastPurge: Timestamp?
     }
+
+    /// How often it is asked whether something is due, in real time.
+    private static let interval: Duration = .seconds(30)
 
     public init(_ parts: Parts) {
         self.parts = parts
@@ -75,11 +83,23 @@ public final class Upkeep: Sendable {
         self.askedBackups.yield(path)
     }
 
-    /// Makes what is asked for until graceful shutdown or cancellation.
+    /// Makes what is asked for, and does what is due, until graceful shutdown or cancellation.
     public func run() async {
         await cancelWhenGracefulShutdown {
-            for await path in self.backups { await self.makeBackup(at: path) }
+            async let backups: Void = self.makeBackups()
+            async let dueWork: Void = self.doDueWork()
+            _ = await (backups, dueWork)
         }
+    }
+
+    private func makeBackups() async {
+        for await path in self.backups { await self.makeBackup(at: path) }
+    }
+
+    private func doDueWork() async {
+        repeat {
+            await self.runDuePurge()
+        } while (try? await Task.sleep(for: Self.interval)) != nil
     }
 
     private func makeBackup(at path: String) async {

@@ -57,6 +57,10 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
     }
 
+    public func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.purged(deletionCode: digest) }
+    }
+
     public func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
         try await self.queue.perform { try $0.listing(after: after, limit: limit) }
     }

@@ -34,6 +34,18 @@ extension SQLiteWalletStore: UpkeepStore {
         return ending
     }
 
+    public func purgeable(
+        after: UInt64?,
+        lookingAt most: Int,
+        endedBefore limit: Timestamp
+    ) async throws(StoreError) -> Purgeable {
+        try await self.queue.perform { try $0.purgeable(after: after, lookingAt: most, endedBefore: limit) }
+    }
+
+    public func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
+    }
+
     public func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }

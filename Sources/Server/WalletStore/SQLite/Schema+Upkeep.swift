@@ -8,4 +8,10 @@ extension Schema {
             mac BLOB NOT NULL
         ) STRICT;
         """
+
+    /// Version 4: what stays of wallets that were purged.
+    static let purgeTable = """
+        -- SHA-256 of deletion codes, so that each goes on saying done.
+        CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """
 }

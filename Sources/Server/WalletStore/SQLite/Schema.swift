@@ -43,6 +43,7 @@ enum Schema {
         """,
         Schema.operatorTables,
         Schema.epochTable,
+        Schema.purgeTable,
     ]
 
     static var version: Int { Self.migrations.count }

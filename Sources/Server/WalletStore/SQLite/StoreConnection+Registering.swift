@@ -130,7 +130,7 @@ extension StoreConnection {
         return count < most ? nil : last
     }
 
-    private func remove(_ key: WalletKey) throws {
+    func remove(_ key: WalletKey) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
             ("last_sessions", "wallet"),
