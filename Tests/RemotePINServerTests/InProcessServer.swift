@@ -66,6 +66,7 @@ final class InProcessServer: Sendable {
                 audit: self.audit,
                 epoch: 1,
                 purgeAfter: .seconds(365 * 86_400),
+                tokenLifetime: ServiceRules().tokenLifetime,
                 log: Logger(label: "test") { _ in handler }
             )
         )

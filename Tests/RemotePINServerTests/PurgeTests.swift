@@ -3,6 +3,7 @@ import RemotePINServer
 import TestSupport
 import Testing
 import Transport
+import Vault
 import Vocabulary
 import WalletStore
 import Wire

@@ -96,6 +96,13 @@ final class KeyRing: Sendable {
         return KeyRing(versions: self.versions + [version], active: number, index: index)
     }
 
+    /// A ring without some versions; nil where the one that seals is among them.
+    func removing(_ numbers: Set<UInt32>) -> KeyRing? {
+        let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
+        let versions = self.versions.filter { !numbers.contains($0.number) }
+        return KeyRing(versions: versions, active: self.active.number, index: index)
+    }
+
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }
 
     static func check(of root: borrowing SecretBytes) -> [UInt8] {

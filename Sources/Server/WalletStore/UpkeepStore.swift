@@ -78,6 +78,14 @@ public protocol UpkeepStore: Sendable {
     /// Removes those that ended before `limit`, but for what their deletion codes need; says how many.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
+    /// Notes that a version of the vault's keys seals, if that is new; all that are known, ascending.
+    func note(vaultVersion version: UInt32, at now: Timestamp) async throws(StoreError) -> [StoredVaultVersion]
+
+    /// Notes that no value is sealed by an older version any more; nil takes that back.
+    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
+
+    func walletCount() async throws(StoreError) -> Int
+
     /// Begins to copy the store into a file that exists and is empty.
     ///
     /// One copy at a time; ``endCopy()`` must follow.
@@ -99,6 +107,21 @@ public struct Purgeable: Hashable, Sendable {
     public init(wallets: [WalletID], next: UInt64?) {
         self.wallets = wallets
         self.next = next
+    }
+}
+
+/// What a store knows of a version of the vault's keys.
+public struct StoredVaultVersion: Hashable, Sendable {
+    public var version: UInt32
+    /// When it was first seen to seal.
+    public var activeSince: Timestamp
+    /// When a look at every wallet found nothing that an older one sealed; nil until then.
+    public var sealedAnewAt: Timestamp?
+
+    public init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?) {
+        self.version = version
+        self.activeSince = activeSince
+        self.sealedAnewAt = sealedAnewAt
     }
 }
 

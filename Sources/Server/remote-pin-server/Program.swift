@@ -34,7 +34,7 @@ struct ServerCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
             CheckAttestationCommand.self, AdminCommand.self, PortalCommand.self, BackupCommand.self,
-            RestoreCommand.self,
+            RestoreCommand.self, VaultCommand.self,
         ]
     )
 }

@@ -72,6 +72,7 @@ enum RunningServer {
                 audit: audit,
                 epoch: epoch,
                 purgeAfter: files.settings[SettingTable.purgeAfter],
+                tokenLifetime: files.settings[SettingTable.tokenLifetime],
                 log: log
             )
         )

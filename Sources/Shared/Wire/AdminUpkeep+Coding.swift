@@ -141,13 +141,15 @@ extension ResealReport {
 }
 
 extension VaultKeyVersion {
-    private static let most = 1024
+    private static let most = 256
 
     /// The versions as one message in the arena.
     static func placed(
-        _ versions: [VaultKeyVersion],
+        _ all: [VaultKeyVersion],
         in arena: borrowing Arena
     ) -> UnsafeMutablePointer<Remotepin__V1__VaultKeysReport> {
+        // More than a key file has ever had: a rotation a week for five years.
+        let versions = all.suffix(Self.most)
         let message = unsafe arena.place(remotepin__v1__vault_keys_report__init)
         let list = unsafe arena.pieces(
             of: UnsafeMutablePointer<Remotepin__V1__VaultKeyVersion>?.self,

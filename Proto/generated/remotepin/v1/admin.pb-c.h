@@ -1411,7 +1411,7 @@ struct  Remotepin__V1__VaultKeysReport
 {
   ProtobufCMessage base;
   /*
-   * 1 … 1024, ascending
+   * 1 … 256, ascending; the newest of more
    */
   size_t n_versions;
   Remotepin__V1__VaultKeyVersion **versions;

@@ -170,6 +170,7 @@ extension AdminResult {
             parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }.joined(separator: ", ")
         case .logLevel(let level, _): level.rawValue
         case .upkeep: "begun"
+        case .vaultKeys(let versions): "left: \(versions.map { "\($0.version)" }.joined(separator: ", "))"
         default: ""
         }
     }

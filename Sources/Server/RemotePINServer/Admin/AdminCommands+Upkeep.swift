@@ -12,6 +12,13 @@ extension AdminCommands {
             return .upkeep(upkeep.report())
         case .showUpkeep:
             return .upkeep(upkeep.report())
+        case .rotateVault:
+            try await upkeep.rotate()
+            return .upkeep(upkeep.report())
+        case .retireVault:
+            return .vaultKeys(try await upkeep.retire())
+        case .showVaultKeys:
+            return .vaultKeys(try await upkeep.vaultKeys())
         default:
             throw AdminFailure(.unsupported, "This server does not know the command.")
         }

@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import Logging
+internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 internal import Wire

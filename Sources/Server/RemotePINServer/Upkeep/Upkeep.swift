@@ -16,22 +16,25 @@ public final class Upkeep: Sendable {
     /// What it is made of.
     public struct Parts: Sendable {
         public var store: any UpkeepStore
-        public var vault: any Vault
+        public var vault: any RotatingVault
         public var clock: any WallClock
         public var audit: AuditLog
         /// Of the store.
         public var epoch: Int
         /// How long after their ends wallets are removed; nil keeps them.
         public var purgeAfter: Duration?
+        /// How long an enrollment's token is good.
+        public var tokenLifetime: Duration
         public var log: Logger
 
         public init(
             store: any UpkeepStore,
-            vault: any Vault,
+            vault: any RotatingVault,
             clock: any WallClock,
             audit: AuditLog,
             epoch: Int,
             purgeAfter: Duration? = nil,
+            tokenLifetime: Duration,
             log: Logger
         ) {
             self.store = store
@@ -40,6 +43,7 @@ public final class Upkeep: Sendable {
             self.audit = audit
             self.epoch = epoch
             self.purgeAfter = purgeAfter
+            self.tokenLifetime = tokenLifetime
             self.log = log
         }
     }
@@ -48,6 +52,8 @@ public final class Upkeep: Sendable {
     let state = Mutex(State())
     private let backups: AsyncStream<String>
     private let askedBackups: AsyncStream<String>.Continuation
+    private let reseals: AsyncStream<Void>
+    let askedReseals: AsyncStream<Void>.Continuation
 
     struct State {
         var backup: BackupReport?
@@ -61,6 +67,7 @@ public final class Upkeep: Sendable {
     public init(_ parts: Parts) {
         self.parts = parts
         (self.backups, self.askedBackups) = AsyncStream.makeStream()
+        (self.reseals, self.askedReseals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// How far everything is.
@@ -87,8 +94,9 @@ public final class Upkeep: Sendable {
     public func run() async {
         await cancelWhenGracefulShutdown {
             async let backups: Void = self.makeBackups()
+            async let reseals: Void = self.sealAnew()
             async let dueWork: Void = self.doDueWork()
-            _ = await (backups, dueWork)
+            _ = await (backups, reseals, dueWork)
         }
     }
 
@@ -96,8 +104,13 @@ public final class Upkeep: Sendable {
         for await path in self.backups { await self.makeBackup(at: path) }
     }
 
+    private func sealAnew() async {
+        for await _ in self.reseals { await self.resealIfDue() }
+    }
+
     private func doDueWork() async {
         repeat {
+            self.askedReseals.yield()
             await self.runDuePurge()
         } while (try? await Task.sleep(for: Self.interval)) != nil
     }

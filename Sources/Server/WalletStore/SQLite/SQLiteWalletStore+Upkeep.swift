@@ -46,6 +46,21 @@ extension SQLiteWalletStore: UpkeepStore {
         try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
     }
 
+    public func note(
+        vaultVersion version: UInt32,
+        at now: Timestamp
+    ) async throws(StoreError) -> [StoredVaultVersion] {
+        try await self.queue.perform { try $0.note(vaultVersion: version, at: now) }
+    }
+
+    public func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
+        try await self.queue.perform { try $0.noteSealedAnew(vaultVersion: version, at: now) }
+    }
+
+    public func walletCount() async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.walletCount() }
+    }
+
     public func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }

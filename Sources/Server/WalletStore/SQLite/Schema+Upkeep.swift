@@ -14,4 +14,13 @@ extension Schema {
         -- SHA-256 of deletion codes, so that each goes on saying done.
         CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         """
+
+    /// Version 5: since when the vault's key versions seal, and since when nothing older does.
+    static let vaultTable = """
+        CREATE TABLE vault_versions (
+            version INTEGER PRIMARY KEY,
+            active_since INTEGER NOT NULL,
+            sealed_anew_at INTEGER
+        ) STRICT;
+        """
 }

@@ -44,6 +44,7 @@ enum Schema {
         Schema.operatorTables,
         Schema.epochTable,
         Schema.purgeTable,
+        Schema.vaultTable,
     ]
 
     static var version: Int { Self.migrations.count }
