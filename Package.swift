@@ -227,8 +227,8 @@ let client: [Target] = [
     .target(
         name: "LoadRun",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Transport", "VerdictOracle", "Vocabulary",
-            "Wire",
+            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Secrets", "Statements", "Transport",
+            "VerdictOracle", "Vocabulary", "Wire",
         ],
         path: "Sources/Client/LoadRun"
     ),
