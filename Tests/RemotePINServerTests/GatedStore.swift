@@ -129,6 +129,10 @@ extension GatedStore {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
     }
 
+    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.store.wallets(linkedTo: mac)
+    }
+
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
     }
@@ -161,6 +165,10 @@ extension GatedStore {
 
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
         try await self.store.wallet(ofDeletionCode: digest)
+    }
+
+    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.store.purged(deletionCode: digest)
     }
 
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {

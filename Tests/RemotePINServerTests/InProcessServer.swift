@@ -30,6 +30,7 @@ final class InProcessServer: Sendable {
     let metrics = MetricRegistry()
     let audit: AuditLog
     let vault: KeyFileVault
+    let upkeep: Upkeep
     /// How clients reach it.
     let endpoint: TestServer
 
@@ -61,6 +62,18 @@ final class InProcessServer: Sendable {
         try await AuditLog.create(audit)
         self.audit = try await AuditLog.open(audit)
         let handler = self.log.handler
+        self.upkeep = Upkeep(
+            Upkeep.Parts(
+                store: self.store,
+                vault: self.vault,
+                clock: self.clock,
+                audit: self.audit,
+                epoch: 1,
+                purgeAfter: .seconds(365 * 86_400),
+                tokenLifetime: ServiceRules().tokenLifetime,
+                log: Logger(label: "test") { _ in handler }
+            )
+        )
         self.server = try await RemotePINServer(
             RemotePINServer.Parts(
                 rules: options.rules,
@@ -111,6 +124,7 @@ final class InProcessServer: Sendable {
     /// Runs a server for the length of `body`.
     static func run(_ options: Options = Options(), _ body: (InProcessServer) async throws -> Void) async throws {
         let server = try await InProcessServer(options)
+        async let _: Void = server.upkeep.run()
         try await withThrowingTaskGroup { group in
             let listeners = [server.listener, server.impatient]
             for listener in listeners { group.addTask { await server.server.serve(listener) } }
@@ -148,7 +162,8 @@ final class InProcessServer: Sendable {
             reload: { await self.server.reload() },
             logLevel: { .logLevel($0 ?? .info, changed: $0 != nil) },
             certificateExpiry: { Timestamp(milliseconds: 9_000_000_000_000) },
-            keyVersions: { (self.vault.versions, self.vault.activeVersion) }
+            keyVersions: { (self.vault.versions, self.vault.activeVersion) },
+            upkeep: self.upkeep
         )
     }
 

@@ -20,6 +20,7 @@ extension AdminMessageTests {
         (status.certificateExpiresAt, status.statusListFetchedAt, status.isStatusListStale) = (time, time, true)
         (status.auditNumber, status.auditMAC) = (.max, String(repeating: "0", count: 80))
         (status.isSolutionRevoked, status.logLevel) = (true, .debug)
+        (status.epoch, status.reseal) = (Int(UInt32.max), ResealReport(version: 2))
         let wallets = self.ids(AdminCommand.mostListed).enumerated().map { index, wallet in
             ListedWallet(
                 walletID: wallet,
@@ -51,6 +52,30 @@ extension AdminMessageTests {
             .sessionPage(SessionPage(sessions: sessions, hasMore: true)),
             .sessionPage(SessionPage(sessions: [], hasMore: false)), .reloaded(parts),
             .logLevel(.error, changed: true), .logLevel(.debug, changed: false),
+        ] + self.upkeep()
+    }
+
+    /// Backups and the vault's keys.
+    private static func upkeep() -> [AdminResult] {
+        var backup = BackupReport(path: "/" + String(repeating: "b", count: AdminCommand.longestPath - 1))
+        (backup.pagesCopied, backup.pages, backup.byteCount) = (3, 4, Int(Int64.max))
+        (backup.state, backup.takenAt) = (.done, Timestamp(milliseconds: 1_700_000_000_123))
+        var failed = BackupReport(path: "/b")
+        (failed.state, failed.problem) = (.failed, String(repeating: "é", count: 256))
+        var reseal = ResealReport(version: .max)
+        (reseal.state, reseal.walletsDone, reseal.wallets, reseal.problem) = (.failed, 5, 6, "no")
+        let versions = (1...256).map { number in
+            VaultKeyVersion(
+                version: UInt32(number),
+                isActive: number == 256,
+                values: number,
+                activeSince: number == 7 ? nil : Timestamp(milliseconds: .max),
+                isRetirable: number < 3
+            )
+        }
+        return [
+            .upkeep(UpkeepReport(epoch: 1)), .upkeep(UpkeepReport(epoch: 2, backup: backup, reseal: reseal)),
+            .upkeep(UpkeepReport(epoch: 3, backup: failed)), .vaultKeys(versions), .vaultKeys([versions[0]]),
         ]
     }
 }

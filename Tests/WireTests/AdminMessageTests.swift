@@ -100,6 +100,7 @@ struct AdminMessageTests {
             .setFlag(.safeBiometricUnlock, .wallets(Set(self.ids(Rollout.mostWallets)))), .showUpdatePolicy,
             .setUpdatePolicy([.android], []), .setUpdatePolicy([.android, .iOS], try self.rules(UpdateRule.most)),
             .clearUpdatePolicy([.iOS]), .unknown, .showStatus, .reload, .setLogLevel(nil),
+            .startBackup(path: "/b"), .rotateVault, .retireVault, .showUpkeep, .showVaultKeys,
             .listWallets(WalletFilter(), after: nil, limit: 1),
             .listWallets(
                 WalletFilter(
@@ -265,7 +266,9 @@ struct AdminMessageTests {
                     $0.number(4, 3)
                 }, .platform
             ),
-            (request(21) { $0.number(1, 6) }, .logLevel),
+            (request(21) { $0.number(1, 6) }, .logLevel), (request(30) { _ in }, .path),
+            (request(30) { $0.text(1, "not/from/the/root") }, .path),
+            (request(30) { $0.text(1, "/" + String(repeating: "b", count: 4000)) }, .path),
         ] as [([UInt8], WireField)]
     )
     func invalid(frame: [UInt8], field: WireField) {
@@ -297,6 +300,8 @@ struct AdminMessageTests {
             },
             request(6) { $0.number(1, 1) }, request(7) { $0.number(1, 1) }, request(11) { $0.number(1, 1) },
             request(13) { $0.number(1, 1) }, request(17) { $0.number(1, 1) }, request(20) { $0.number(1, 1) },
+            request(31) { $0.number(1, 1) }, request(32) { $0.number(1, 1) }, request(33) { $0.number(1, 1) },
+            request(34) { $0.number(1, 1) },
             request(18) {
                 $0.number(2, 1)
                 $0.number(9, 1)

@@ -92,6 +92,18 @@ public struct AuditEvent: RawRepresentable, Hashable, Sendable {
     public static let revokeSolution = AuditEvent(rawValue: "revoke solution")
     public static let restoreSolution = AuditEvent(rawValue: "restore solution")
     public static let removeDenied = AuditEvent(rawValue: "deny-list remove")
+    /// A backup of the store was made.
+    public static let backup = AuditEvent(rawValue: "backup")
+    /// A backup took the store's place, and an epoch began.
+    public static let restore = AuditEvent(rawValue: "restore")
+    /// Wallets that had ended were removed.
+    public static let purge = AuditEvent(rawValue: "purge")
+    /// The vault got a new key version.
+    public static let rotateVault = AuditEvent(rawValue: "vault rotate")
+    /// All values are sealed with the vault's active key version.
+    public static let resealed = AuditEvent(rawValue: "vault sealed anew")
+    /// Key versions that seal nothing any more were removed.
+    public static let retireVault = AuditEvent(rawValue: "vault retire")
 }
 
 /// What it was done to.

@@ -19,6 +19,9 @@ public final class AuditLog: Sendable {
         public var clock: any WallClock
         /// The epoch of the store, which a restore raises.
         public var epoch: Int
+        /// Whether the log goes on in a later epoch than its newest entry is of: for the restore that opens it, and nobody
+        /// else.
+        public var opensEpoch = false
         /// Told of the newest entry after each write and at the opening, for the log stream: with it a cut is found.
         public var onNewest: @Sendable (AuditMark) -> Void
         /// Called with a line for the log when it is not known any more what the file holds; ends the process.
@@ -107,6 +110,11 @@ public final class AuditLog: Sendable {
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
         let found = try await Self.look(at: file, parts)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
+        // Before anything is written: an entry of a lower epoch would hide for ever that the store is an older one.
+        let epoch = found.newestEpoch ?? parts.epoch
+        guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
+            throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
+        }
         let log = AuditLog(parts, file: file, lock: lock, newest: newest)
         switch found.problem {
         case nil: break

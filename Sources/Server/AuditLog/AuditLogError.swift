@@ -12,6 +12,8 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case inUse(String)
     /// It is not as it was written: look at it, and move it away to begin another.
     case damaged(String, AuditProblem)
+    /// Log and store are not of the same epoch: one of them is an older copy. Restore the store, or find the log.
+    case otherEpoch(String, log: Int, store: Int)
 
     public var description: String {
         switch self {
@@ -20,6 +22,11 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"
         case .damaged(let path, let problem): "\(path) is not as it was written: \(problem)"
+        case .otherEpoch(let path, let log, let store) where log > store:
+            "\(path) tells of epoch \(log) and the store is of epoch \(store): an older store was put in its place; "
+                + "restore a backup with `remote-pin-server restore`"
+        case .otherEpoch(let path, let log, let store):
+            "\(path) ends in epoch \(log) and the store is of epoch \(store): the log was cut, or is an older copy"
         }
     }
 }

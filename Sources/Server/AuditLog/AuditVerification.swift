@@ -5,10 +5,15 @@ public import Vault
 public struct AuditVerification: Hashable, Sendable {
     /// The newest of the entries that are as they were written, all from the first one on.
     public var newest: AuditMark?
+    /// The epoch of that entry; epochs only rise, so it is the latest of which the log tells.
+    public var newestEpoch: Int?
     /// Remains of crashes that entries tell of, each before the entry of this number.
     public var tornBefore: [UInt64] = []
     /// The first thing that is not as it was written; nil for an intact log.
     public var problem: AuditProblem?
+    /// Whether the entry that the log stream told of is there, also where something behind it is not as it was written;
+    /// true where none was named.
+    public var hasMark = true
     /// Where the entries that are as they were written end in the file.
     var intactByteCount = 0
 
@@ -102,6 +107,7 @@ private struct AuditScan {
     let last: AuditMark?
     var line = 0
     var newest: AuditMark?
+    private var newestLine: ArraySlice<UInt8> = []
     /// Lines behind the newest entry that are none: remains of a crash, if the next entry says so.
     var torn: [UInt8] = []
     var tornLine = 0
@@ -145,6 +151,7 @@ private struct AuditScan {
         self.intactByteCount += self.torn.count + line.count + 1
         self.torn = []
         self.newest = mark
+        self.newestLine = line
         if let last, last.number == mark.number {
             guard last.mac == mark.mac else {
                 self.problem = .replaced(number: mark.number)
@@ -177,7 +184,9 @@ private struct AuditScan {
         }
         var found = AuditVerification()
         found.newest = self.newest
+        found.newestEpoch = AuditLine.entry(in: self.newestLine)?.record.epoch
         found.tornBefore = self.tornBefore
+        found.hasMark = self.last == nil || self.metMark
         found.problem = self.problem
         found.intactByteCount = self.intactByteCount
         return found

@@ -1,12 +1,15 @@
 internal import Crypto
 internal import Secrets
+internal import Synchronization
 internal import Vault
 internal import Vocabulary
 
 /// A wallet that nobody has, with a sealed identity like any other: what an unknown wallet's proof is checked against.
-struct Decoy: Sendable {
+///
+/// A class because what is sealed is replaced once the vault's key version that sealed it is gone.
+final class Decoy: Sendable {
     let record: IdentityRecord
-    private let sealed: [UInt8]
+    private let sealed: Mutex<[UInt8]>
     private let walletID: WalletID
     private let vault: any Vault
 
@@ -29,12 +32,17 @@ struct Decoy: Sendable {
         self.record = record
         self.walletID = walletID
         self.vault = vault
-        self.sealed = try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
+        self.sealed = Mutex(try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID))
     }
 
     /// The record, opened by the vault as a real one is.
     func open() async -> IdentityRecord {
-        guard let bytes = try? await self.vault.unseal(self.sealed, as: .identity, of: self.walletID) else {
+        let sealed = self.sealed.withLock { $0 }
+        guard let bytes = try? await self.vault.unseal(sealed, as: .identity, of: self.walletID) else {
+            let secret = SecretBytes(copying: self.record.bytes)
+            if let fresh = try? await self.vault.seal(secret, as: .identity, of: self.walletID) {
+                self.sealed.withLock { $0 = fresh }
+            }
             return self.record
         }
         return IdentityRecord(bytes.exposedBytes()) ?? self.record

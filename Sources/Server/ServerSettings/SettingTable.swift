@@ -11,8 +11,8 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.proxyProtocol + Self.storage + Self.portal + Self.limits + Self.pin + Self.android
-        + Self.iOS + Self.observation + Self.operation
+        Self.network + Self.proxyProtocol + Self.storage + Self.upkeep + Self.portal + Self.limits + Self.pin
+        + Self.android + Self.iOS + Self.observation + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -21,6 +21,7 @@ public enum SettingTable {
         ("proxy-protocol", "Balancers in front of the server that pass their clients' addresses on."),
         ("data", "Where wallets are kept."),
         ("vault", "The keys under which everything in the store is sealed."),
+        ("purge", "When wallets that have ended are removed."),
         ("admin", "How operators speak to a running server."),
         ("audit", "What operators did and which wallets were revoked, so that nobody can take it back."),
         (

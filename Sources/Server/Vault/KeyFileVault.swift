@@ -8,7 +8,7 @@ public import Vocabulary
 /// It protects what is in the database's copies and backups from those who lack the file. Who has both has the vault;
 /// PINs are safe from him all the same (G1), because their salts are on the devices.
 public final class KeyFileVault: Vault {
-    private let path: String
+    let path: String
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
@@ -39,14 +39,18 @@ public final class KeyFileVault: Vault {
     /// - Returns: the new version's number.
     @discardableResult
     public static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
+        try self.change(path) { ring in ring.adding(.random(count: KeyVersion.byteCount)) }.active.number
+    }
+
+    /// Replaces the file's keys by what is made of them; whoever does the same at that time waits.
+    @discardableResult
+    static func change(_ path: String, _ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
         let lock: FileLock
         do throws(LockError) { lock = try FileLock(waitingFor: path + ".lock") } catch { throw .locked(path) }
         defer { withExtendedLifetime(lock) {} }
-        guard let ring = try KeyFile.read(path).adding(.random(count: KeyVersion.byteCount)) else {
-            throw .damaged(path, line: 1)
-        }
+        guard let ring = make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
         try self.lend(ring) { text throws(FileError) in try DurableFile.write(text, to: path) }
-        return ring.active.number
+        return ring
     }
 
     /// Reads the file again; when it cannot be used, the keys stay as they are.
@@ -92,8 +96,7 @@ public final class KeyFileVault: Vault {
     public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
-        case .recoveryCodeIndex: self.keys.indexMAC(message)
-        case .auditLog: self.keys.auditMAC(message)
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup: self.keys.lastingMAC(message, for: use)
         }
     }
 
@@ -104,10 +107,8 @@ public final class KeyFileVault: Vault {
             let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
             let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
             return byActive || byPrevious
-        case .recoveryCodeIndex:
-            return constantTimeEqual(keys.indexMAC(message), mac)
-        case .auditLog:
-            return constantTimeEqual(keys.auditMAC(message), mac)
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup:
+            return constantTimeEqual(keys.lastingMAC(message, for: use), mac)
         }
     }
 

@@ -46,8 +46,10 @@ final class KeyRing: Sendable {
     let active: KeyVersion
     private let indexRoot: SecretBytes
     private let index: SecretBytes
-    /// From the same root, since neither is ever rotated.
+    /// From the same root, since none of them is ever rotated.
     private let audit: SecretBytes
+    private let epoch: SecretBytes
+    private let backup: SecretBytes
 
     /// Nil where a length is wrong, the numbers do not ascend or the active one is missing.
     init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
@@ -58,6 +60,8 @@ final class KeyRing: Sendable {
         self.active = activeVersion
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
+        self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
+        self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.indexRoot = index
     }
 
@@ -66,9 +70,16 @@ final class KeyRing: Sendable {
     /// The version before the active one; its tokens are still taken, until they expire.
     var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
 
-    func indexMAC(_ message: [UInt8]) -> [UInt8] { self.index.hmacSHA256(message) }
-
-    func auditMAC(_ message: [UInt8]) -> [UInt8] { self.audit.hmacSHA256(message) }
+    /// The MAC of a use whose key is never rotated.
+    func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
+        switch use {
+        case .recoveryCodeIndex: self.index.hmacSHA256(message)
+        case .auditLog: self.audit.hmacSHA256(message)
+        case .storeEpoch: self.epoch.hmacSHA256(message)
+        case .backup: self.backup.hmacSHA256(message)
+        case .enrollmentToken: preconditionFailure("tokens' keys have versions")
+        }
+    }
 
     /// The index key as text, for the key file alone.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
@@ -83,6 +94,13 @@ final class KeyRing: Sendable {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         guard let version = KeyVersion(number: number, root: root) else { return nil }
         return KeyRing(versions: self.versions + [version], active: number, index: index)
+    }
+
+    /// A ring without some versions; nil where the one that seals is among them.
+    func removing(_ numbers: Set<UInt32>) -> KeyRing? {
+        let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
+        let versions = self.versions.filter { !numbers.contains($0.number) }
+        return KeyRing(versions: versions, active: self.active.number, index: index)
     }
 
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }

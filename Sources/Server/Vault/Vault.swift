@@ -37,6 +37,10 @@ public enum MACUse: String, Sendable, CaseIterable {
     case recoveryCodeIndex = "recovery-code-index"
     /// Entries of the audit log, which must stay verifiable: this key is never rotated.
     case auditLog = "audit-log"
+    /// Records of epochs, which every later one continues: this key is never rotated.
+    case storeEpoch = "store-epoch"
+    /// Labels of backups, which may be restored after any number of rotations: this key is never rotated.
+    case backup
 }
 
 /// Why the vault did not answer.

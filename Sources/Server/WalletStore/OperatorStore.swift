@@ -20,6 +20,9 @@ public protocol OperatorStore: Sendable {
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
 
+    /// The wallets that are linked to a recovery code, also those that have ended.
+    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
+
     /// Revokes the whole solution, or takes that back; shares are kept. Returns whether it made a difference.
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
 
@@ -45,6 +48,9 @@ public protocol OperatorStore: Sendable {
 
     /// Which wallet has the deletion code of this SHA-256; nil where none has, for good.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
+
+    /// When the wallet that had the deletion code of this SHA-256 ended, if it was purged since; nil where none was.
+    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
     /// At most `limit` wallets in the order of their registration, from the first one or from the one behind the place
     /// `after` on; fewer only at the end.
@@ -72,7 +78,10 @@ public struct StoredWallet: Sendable {
     /// One was given at registration; a revoked wallet's is overwritten.
     public var hasDeletionCode: Bool
     public var assertionCounter: UInt32?
+    /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
+    /// What restores cost and is not counted there yet.
+    public var epochRules: ArraySlice<EpochRule>
     /// What was attested, a JSON object.
     public var attested: String
 
@@ -88,6 +97,7 @@ public struct StoredWallet: Sendable {
         hasDeletionCode: Bool,
         assertionCounter: UInt32?,
         attempts: AttemptRecord,
+        epochRules: ArraySlice<EpochRule> = [],
         attested: String
     ) {
         self.identity = identity
@@ -101,6 +111,7 @@ public struct StoredWallet: Sendable {
         self.hasDeletionCode = hasDeletionCode
         self.assertionCounter = assertionCounter
         self.attempts = attempts
+        self.epochRules = epochRules
         self.attested = attested
     }
 }
@@ -117,7 +128,10 @@ public struct StoredListing: Hashable, Sendable {
     public var lastSession: Timestamp?
     /// The wallet's own end; nil while it is in use.
     public var revocation: Revocation?
+    /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
+    /// What restores cost and is not counted there yet.
+    public var epochRules: ArraySlice<EpochRule>
 
     public init(
         place: UInt64,
@@ -127,7 +141,8 @@ public struct StoredListing: Hashable, Sendable {
         sessionOpened: Bool,
         lastSession: Timestamp?,
         revocation: Revocation?,
-        attempts: AttemptRecord
+        attempts: AttemptRecord,
+        epochRules: ArraySlice<EpochRule> = []
     ) {
         self.place = place
         self.walletID = walletID
@@ -137,6 +152,25 @@ public struct StoredListing: Hashable, Sendable {
         self.lastSession = lastSession
         self.revocation = revocation
         self.attempts = attempts
+        self.epochRules = epochRules
+    }
+}
+
+extension StoredWallet {
+    /// What counts under a policy, with what restores cost.
+    public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+        var attempts = self.attempts
+        attempts.enter(self.epochRules, policy: policy)
+        return attempts
+    }
+}
+
+extension StoredListing {
+    /// What counts under a policy, with what restores cost.
+    public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+        var attempts = self.attempts
+        attempts.enter(self.epochRules, policy: policy)
+        return attempts
     }
 }
 

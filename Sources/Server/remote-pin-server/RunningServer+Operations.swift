@@ -13,7 +13,12 @@ internal import Wire
 
 extension RunningServer {
     /// Opens the audit log, and makes it where there is none yet; its newest entry goes to the log stream.
-    static func openAudit(_ files: ServerFiles, metrics: MetricRegistry, log: Logger) async throws -> AuditLog {
+    static func openAudit(
+        _ files: ServerFiles,
+        epoch: Int,
+        metrics: MetricRegistry,
+        log: Logger
+    ) async throws -> AuditLog {
         let path = files.settings[SettingTable.auditFile]
         // Written whatever the level is: without it a cut of the log is not found.
         var stream = log
@@ -23,6 +28,7 @@ extension RunningServer {
             path: path,
             vault: CountedVault(files.vault, metrics: metrics),
             clock: try Self.clock(of: files.lab),
+            epoch: epoch,
             onNewest: { newest in
                 marks.notice("audit log", metadata: ["newest": "\(newest)"])
             },
@@ -40,20 +46,14 @@ extension RunningServer {
             }
             return try await AuditLog.open(parts)
         } catch {
-            let kind: StartFailure.Kind =
-                switch error {
-                case .inUse: .unavailable
-                case .damaged: .damaged
-                case .vault: .configuration
-                case .file, .closed: .files
-                }
-            throw StartFailure(kind, "`audit.file`: \(error)")
+            throw StartFailure(error)
         }
     }
 
     /// What the process lends its operators.
     static func operations(
         _ files: ServerFiles,
+        _ upkeep: Upkeep,
         output: LogOutput,
         log: Logger,
         reload: @escaping @Sendable () async -> [ReloadedPart]
@@ -70,7 +70,8 @@ extension RunningServer {
                 return .logLevel(wanted ?? before, changed: wanted.map { $0 != before } ?? false)
             },
             certificateExpiry: { files.tls.certificateExpiry },
-            keyVersions: { (files.vault.versions, files.vault.activeVersion) }
+            keyVersions: { (files.vault.versions, files.vault.activeVersion) },
+            upkeep: upkeep
         )
     }
 

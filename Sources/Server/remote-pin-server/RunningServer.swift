@@ -3,6 +3,7 @@ internal import Foundation
 internal import Lab
 internal import LogLines
 internal import Logging
+internal import Metrics
 internal import RemotePINServer
 internal import ServerObservation
 internal import ServerSettings
@@ -48,9 +49,18 @@ enum RunningServer {
         let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
-            let audit = try await Self.openAudit(files, metrics: watch.registry, log: log)
+            let epoch = try await Self.epoch(of: store, vault: files.vault)
+            let audit = try await Self.openAudit(files, epoch: epoch, metrics: watch.registry, log: log)
             do {
-                try await Self.serve(files, from: store, audit: audit, watch: watch, output: output, log: log)
+                try await Self.serve(
+                    files,
+                    from: store,
+                    epoch: epoch,
+                    audit: audit,
+                    watch: watch,
+                    output: output,
+                    log: log
+                )
             } catch {
                 await audit.close()
                 throw error
@@ -68,6 +78,7 @@ enum RunningServer {
     private static func serve(
         _ files: ServerFiles,
         from store: SQLiteWalletStore,
+        epoch: Int,
         audit: AuditLog,
         watch: ServerWatch,
         output: LogOutput,
@@ -89,16 +100,29 @@ enum RunningServer {
         let reload: @Sendable () async -> [ReloadedPart] = {
             await Self.reload(files, of: server, output: output, log: log)
         }
+        let upkeep = Upkeep(
+            Upkeep.Parts(
+                store: store,
+                vault: files.vault,
+                clock: clock,
+                audit: audit,
+                epoch: epoch,
+                purgeAfter: files.settings[SettingTable.purgeAfter],
+                tokenLifetime: files.settings[SettingTable.tokenLifetime],
+                log: log
+            )
+        )
         let commands = AdminCommands(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
-            operations: Self.operations(files, output: output, log: log, reload: reload)
+            operations: Self.operations(files, upkeep, output: output, log: log, reload: reload)
         )
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         // The group stops them in reverse order: connections first, so that their last answers still leave.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
+            Running { await upkeep.run() },
             Running { await commands.serve(admin) },
         ]
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
@@ -166,18 +190,33 @@ enum RunningServer {
         metrics: MetricRegistry,
         log: Logger
     ) throws -> SQLiteWalletStore {
-        let folder = settings[SettingTable.dataFolder]
+        try Self.openStore(in: settings[SettingTable.dataFolder], metrics: metrics) { reason in
+            // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
+            log.critical("stopping at once", metadata: ["reason": "\(reason)"])
+            exit(70)
+        }
+    }
+
+    /// Opens the store of a server that does not run.
+    static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
+        try Self.openStore(in: server.dataFolder) { reason in
+            StandardStreams.writeError("remote-pin-server: \(reason)\n")
+            exit(70)
+        }
+    }
+
+    private static func openStore(
+        in folder: String,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        onFatal: @escaping @Sendable (String) -> Never
+    ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder, metrics: metrics) { reason in
-                // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
-                log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-                exit(70)
-            }
+            return try SQLiteWalletStore.open(folder: folder, metrics: metrics, onFatal: onFatal)
         } catch {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .newerVersion, .missing, .notAStore, .diskFull, .files: kind = .files
+            case .newerVersion, .missing, .notAStore, .backup, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")
         }

@@ -60,6 +60,17 @@ public enum AdminCommand: Hashable, Sendable {
     case reload
     /// Until the server's end; nil only says which it is. ``AdminResult/logLevel(_:changed:)``.
     case setLogLevel(LogLevel?)
+    /// Has the store copied into a file of this path, from the root, that must not exist yet.
+    /// ``AdminResult/upkeep(_:)`` once it has begun.
+    case startBackup(path: String)
+    /// Adds a key version to the vault, which seals from then on. ``AdminResult/upkeep(_:)`` once it has begun.
+    case rotateVault
+    /// Removes key versions that seal nothing any more. ``AdminResult/vaultKeys(_:)``.
+    case retireVault
+    /// How far backup and rotation are; the one command that is not on record. ``AdminResult/upkeep(_:)``.
+    case showUpkeep
+    /// What each key version seals. ``AdminResult/vaultKeys(_:)``.
+    case showVaultKeys
     /// Well formed, and nothing that this version knows.
     case unknown
 
@@ -71,6 +82,8 @@ public enum AdminCommand: Hashable, Sendable {
     public static let mostDenied = 500
     /// Wallets or sessions that one answer can hold.
     public static let mostListed = 500
+    /// Bytes of a backup's path.
+    public static let longestPath = 4000
 }
 
 /// The answer to the ``AdminRequest`` of the same id.
@@ -106,6 +119,9 @@ public enum AdminResult: Hashable, Sendable {
     case reloaded([ReloadedPart])
     /// `changed`: the command made a difference.
     case logLevel(LogLevel, changed: Bool)
+    case upkeep(UpkeepReport)
+    /// Every key version there is.
+    case vaultKeys([VaultKeyVersion])
     /// The command was not done, and nothing of it.
     case failed(AdminFailure)
 }

@@ -132,7 +132,7 @@ extension AdminCommand {
             let isAsked = unsafe message.level == REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED
             return .setLogLevel(isAsked ? nil : try unsafe LogLevel(wire: message.level))
         default:
-            return .unknown
+            return try unsafe self.upkeep(copying: root)
         }
     }
 

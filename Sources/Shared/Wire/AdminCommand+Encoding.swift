@@ -33,6 +33,8 @@ extension AdminCommand {
             unsafe self.placeUpdatePolicy(in: root, arena)
         case .showStatus, .listWallets, .listSessions, .reload, .setLogLevel:
             unsafe self.placeOperation(in: root, arena)
+        case .startBackup, .rotateVault, .retireVault, .showUpkeep, .showVaultKeys:
+            unsafe self.placeUpkeep(in: root, arena)
         case .unknown:
             break
         }

@@ -63,6 +63,12 @@ extension AdminResult {
             unsafe message.pointee.changed = changed ? 1 : 0
             unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL
             unsafe root.pointee.log_level = unsafe message
+        case .upkeep(let report):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPKEEP
+            unsafe root.pointee.upkeep = report.placed(in: arena)
+        case .vaultKeys(let versions):
+            unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_VAULT_KEYS
+            unsafe root.pointee.vault_keys = VaultKeyVersion.placed(versions, in: arena)
         case .failed(let failure):
             unsafe root.pointee.result_case = REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR
             unsafe root.pointee.error = failure.placed(in: arena)
@@ -111,6 +117,10 @@ extension AdminResult {
         case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL:
             let message = unsafe root.pointee.log_level.pointee
             self = .logLevel(try unsafe LogLevel(wire: message.level), changed: unsafe message.changed != 0)
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPKEEP:
+            self = .upkeep(try unsafe UpkeepReport(copying: root.pointee.upkeep.pointee))
+        case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_VAULT_KEYS:
+            self = .vaultKeys(try unsafe VaultKeyVersion.list(copying: root.pointee.vault_keys.pointee))
         case REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_ERROR:
             self = .failed(try unsafe AdminFailure(copying: root.pointee.error.pointee))
         default:

@@ -39,6 +39,8 @@ extension StatusReport {
         unsafe message.pointee.audit_mac = arena.text(self.auditMAC)
         unsafe message.pointee.solution_revoked = self.isSolutionRevoked ? 1 : 0
         unsafe message.pointee.log_level = self.logLevel.wire
+        unsafe message.pointee.epoch = UInt32(clamping: self.epoch)
+        if let reseal { unsafe message.pointee.reseal = reseal.placed(in: arena) }
         return unsafe message
     }
 
@@ -76,6 +78,9 @@ extension StatusReport {
         self.auditMAC = try unsafe text(message.audit_mac, .mac, in: 0...Self.longestMAC)
         self.isSolutionRevoked = unsafe message.solution_revoked != 0
         self.logLevel = try unsafe LogLevel(wire: message.log_level)
+        guard unsafe message.epoch > 0 else { throw .invalid(.epoch) }
+        self.epoch = unsafe Int(message.epoch)
+        if unsafe message.reseal != nil { self.reseal = try unsafe ResealReport(copying: message.reseal.pointee) }
     }
 }
 

@@ -29,6 +29,10 @@ public struct StatusReport: Hashable, Sendable {
     public var auditMAC = ""
     public var isSolutionRevoked = false
     public var logLevel = LogLevel.info
+    /// Of the store, from 1 on.
+    public var epoch = 1
+    /// Nil where nothing was sealed anew since the start.
+    public var reseal: ResealReport?
 
     /// Wallets by state; each is counted once.
     public struct WalletCounts: Hashable, Sendable {

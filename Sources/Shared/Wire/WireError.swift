@@ -33,14 +33,15 @@ public enum WireError: Error, Hashable, Sendable {
 /// Names a field of a message, for errors and logs.
 public enum WireField: String, Hashable, Sendable {
     case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject, attested, block
-    case byMilliseconds, candidatePublicKey, certificates, changedAt, command, commits, condition, correlationID
+    case backup, byMilliseconds, candidatePublicKey, certificates, changedAt, command, commits, condition, correlationID
     case counter, deletionCode, deniedAt, deniedEntry, deviceFacts, deviceProof, environment, error, expiresAt
     case failures, features, fetchedAt, flag, instruction, keyID, keyVersions, limit, limits, logLevel, mac
-    case maxInFlight, message, model, newPINKeyID, pinCounts, session, source, startedAt, version, walletCounts
+    case epoch, maxInFlight, message, model, newPINKeyID, pinCounts, session, source, startedAt, version, walletCounts
     case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinPublicKey, pinSignature, pinState
-    case platform, platforms, policy, presenceShare, reason, recoveryCode, registeredAt, remaining, result
+    case path, platform, platforms, problem, policy, presenceShare, reason, recoveryCode, registeredAt, remaining,
+        result
     case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, status
-    case token, tokenLifetime, unlockShare, update, versionRange, walletID, walletIDs, warnUntil
+    case takenAt, token, tokenLifetime, unlockShare, update, upkeepState, versionRange, walletID, walletIDs, warnUntil
 }
 
 /// A ``WireError`` before the id of the call is known.

@@ -2212,7 +2212,457 @@ void   remotepin__v1__log_level_report__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__log_level_report__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[20] =
+void   remotepin__v1__start_backup_request__init
+                     (Remotepin__V1__StartBackupRequest         *message)
+{
+  static const Remotepin__V1__StartBackupRequest init_value = REMOTEPIN__V1__START_BACKUP_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__start_backup_request__get_packed_size
+                     (const Remotepin__V1__StartBackupRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__start_backup_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__start_backup_request__pack
+                     (const Remotepin__V1__StartBackupRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__start_backup_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__start_backup_request__pack_to_buffer
+                     (const Remotepin__V1__StartBackupRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__start_backup_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__StartBackupRequest *
+       remotepin__v1__start_backup_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__StartBackupRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__start_backup_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__start_backup_request__free_unpacked
+                     (Remotepin__V1__StartBackupRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__start_backup_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__rotate_vault_request__init
+                     (Remotepin__V1__RotateVaultRequest         *message)
+{
+  static const Remotepin__V1__RotateVaultRequest init_value = REMOTEPIN__V1__ROTATE_VAULT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__rotate_vault_request__get_packed_size
+                     (const Remotepin__V1__RotateVaultRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__rotate_vault_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__rotate_vault_request__pack
+                     (const Remotepin__V1__RotateVaultRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__rotate_vault_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__rotate_vault_request__pack_to_buffer
+                     (const Remotepin__V1__RotateVaultRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__rotate_vault_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RotateVaultRequest *
+       remotepin__v1__rotate_vault_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RotateVaultRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__rotate_vault_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__rotate_vault_request__free_unpacked
+                     (Remotepin__V1__RotateVaultRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__rotate_vault_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__retire_vault_request__init
+                     (Remotepin__V1__RetireVaultRequest         *message)
+{
+  static const Remotepin__V1__RetireVaultRequest init_value = REMOTEPIN__V1__RETIRE_VAULT_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__retire_vault_request__get_packed_size
+                     (const Remotepin__V1__RetireVaultRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__retire_vault_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__retire_vault_request__pack
+                     (const Remotepin__V1__RetireVaultRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__retire_vault_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__retire_vault_request__pack_to_buffer
+                     (const Remotepin__V1__RetireVaultRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__retire_vault_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__RetireVaultRequest *
+       remotepin__v1__retire_vault_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__RetireVaultRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__retire_vault_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__retire_vault_request__free_unpacked
+                     (Remotepin__V1__RetireVaultRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__retire_vault_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__show_upkeep_request__init
+                     (Remotepin__V1__ShowUpkeepRequest         *message)
+{
+  static const Remotepin__V1__ShowUpkeepRequest init_value = REMOTEPIN__V1__SHOW_UPKEEP_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__show_upkeep_request__get_packed_size
+                     (const Remotepin__V1__ShowUpkeepRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_upkeep_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__show_upkeep_request__pack
+                     (const Remotepin__V1__ShowUpkeepRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_upkeep_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__show_upkeep_request__pack_to_buffer
+                     (const Remotepin__V1__ShowUpkeepRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_upkeep_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ShowUpkeepRequest *
+       remotepin__v1__show_upkeep_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ShowUpkeepRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_upkeep_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__show_upkeep_request__free_unpacked
+                     (Remotepin__V1__ShowUpkeepRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__show_upkeep_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__show_vault_keys_request__init
+                     (Remotepin__V1__ShowVaultKeysRequest         *message)
+{
+  static const Remotepin__V1__ShowVaultKeysRequest init_value = REMOTEPIN__V1__SHOW_VAULT_KEYS_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__show_vault_keys_request__get_packed_size
+                     (const Remotepin__V1__ShowVaultKeysRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_vault_keys_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__show_vault_keys_request__pack
+                     (const Remotepin__V1__ShowVaultKeysRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_vault_keys_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__show_vault_keys_request__pack_to_buffer
+                     (const Remotepin__V1__ShowVaultKeysRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__show_vault_keys_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ShowVaultKeysRequest *
+       remotepin__v1__show_vault_keys_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ShowVaultKeysRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__show_vault_keys_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__show_vault_keys_request__free_unpacked
+                     (Remotepin__V1__ShowVaultKeysRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__show_vault_keys_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__upkeep_report__init
+                     (Remotepin__V1__UpkeepReport         *message)
+{
+  static const Remotepin__V1__UpkeepReport init_value = REMOTEPIN__V1__UPKEEP_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__upkeep_report__get_packed_size
+                     (const Remotepin__V1__UpkeepReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__upkeep_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__upkeep_report__pack
+                     (const Remotepin__V1__UpkeepReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__upkeep_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__upkeep_report__pack_to_buffer
+                     (const Remotepin__V1__UpkeepReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__upkeep_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__UpkeepReport *
+       remotepin__v1__upkeep_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__UpkeepReport *)
+     protobuf_c_message_unpack (&remotepin__v1__upkeep_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__upkeep_report__free_unpacked
+                     (Remotepin__V1__UpkeepReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__upkeep_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__backup_report__init
+                     (Remotepin__V1__BackupReport         *message)
+{
+  static const Remotepin__V1__BackupReport init_value = REMOTEPIN__V1__BACKUP_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__backup_report__get_packed_size
+                     (const Remotepin__V1__BackupReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__backup_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__backup_report__pack
+                     (const Remotepin__V1__BackupReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__backup_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__backup_report__pack_to_buffer
+                     (const Remotepin__V1__BackupReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__backup_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__BackupReport *
+       remotepin__v1__backup_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__BackupReport *)
+     protobuf_c_message_unpack (&remotepin__v1__backup_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__backup_report__free_unpacked
+                     (Remotepin__V1__BackupReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__backup_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__reseal_report__init
+                     (Remotepin__V1__ResealReport         *message)
+{
+  static const Remotepin__V1__ResealReport init_value = REMOTEPIN__V1__RESEAL_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__reseal_report__get_packed_size
+                     (const Remotepin__V1__ResealReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__reseal_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__reseal_report__pack
+                     (const Remotepin__V1__ResealReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__reseal_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__reseal_report__pack_to_buffer
+                     (const Remotepin__V1__ResealReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__reseal_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ResealReport *
+       remotepin__v1__reseal_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ResealReport *)
+     protobuf_c_message_unpack (&remotepin__v1__reseal_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__reseal_report__free_unpacked
+                     (Remotepin__V1__ResealReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__reseal_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__vault_keys_report__init
+                     (Remotepin__V1__VaultKeysReport         *message)
+{
+  static const Remotepin__V1__VaultKeysReport init_value = REMOTEPIN__V1__VAULT_KEYS_REPORT__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__vault_keys_report__get_packed_size
+                     (const Remotepin__V1__VaultKeysReport *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_keys_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__vault_keys_report__pack
+                     (const Remotepin__V1__VaultKeysReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_keys_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__vault_keys_report__pack_to_buffer
+                     (const Remotepin__V1__VaultKeysReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_keys_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__VaultKeysReport *
+       remotepin__v1__vault_keys_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__VaultKeysReport *)
+     protobuf_c_message_unpack (&remotepin__v1__vault_keys_report__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__vault_keys_report__free_unpacked
+                     (Remotepin__V1__VaultKeysReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__vault_keys_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__vault_key_version__init
+                     (Remotepin__V1__VaultKeyVersion         *message)
+{
+  static const Remotepin__V1__VaultKeyVersion init_value = REMOTEPIN__V1__VAULT_KEY_VERSION__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__vault_key_version__get_packed_size
+                     (const Remotepin__V1__VaultKeyVersion *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_key_version__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__vault_key_version__pack
+                     (const Remotepin__V1__VaultKeyVersion *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_key_version__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__vault_key_version__pack_to_buffer
+                     (const Remotepin__V1__VaultKeyVersion *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__vault_key_version__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__VaultKeyVersion *
+       remotepin__v1__vault_key_version__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__VaultKeyVersion *)
+     protobuf_c_message_unpack (&remotepin__v1__vault_key_version__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__vault_key_version__free_unpacked
+                     (Remotepin__V1__VaultKeyVersion *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__vault_key_version__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descriptors[25] =
 {
   {
     "id",
@@ -2454,6 +2904,66 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_request__field_descri
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "start_backup",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, start_backup),
+    &remotepin__v1__start_backup_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rotate_vault",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, rotate_vault),
+    &remotepin__v1__rotate_vault_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "retire_vault",
+    32,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, retire_vault),
+    &remotepin__v1__retire_vault_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "show_upkeep",
+    33,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_upkeep),
+    &remotepin__v1__show_upkeep_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "show_vault_keys",
+    34,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminRequest, command_case),
+    offsetof(Remotepin__V1__AdminRequest, show_vault_keys),
+    &remotepin__v1__show_vault_keys_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__admin_request__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
@@ -2466,22 +2976,28 @@ static const unsigned remotepin__v1__admin_request__field_indices_by_name[] = {
   18,   /* field[18] = reload */
   9,   /* field[9] = remove_denied */
   6,   /* field[6] = restore_solution */
+  22,   /* field[22] = retire_vault */
   4,   /* field[4] = revoke_recovery_code */
   5,   /* field[5] = revoke_solution */
   3,   /* field[3] = revoke_wallets */
+  21,   /* field[21] = rotate_vault */
   11,   /* field[11] = set_flag */
   19,   /* field[19] = set_log_level */
   13,   /* field[13] = set_update_policy */
   8,   /* field[8] = show_denied */
   15,   /* field[15] = show_status */
   12,   /* field[12] = show_update_policy */
+  23,   /* field[23] = show_upkeep */
+  24,   /* field[24] = show_vault_keys */
   2,   /* field[2] = show_wallet */
+  20,   /* field[20] = start_backup */
 };
-static const ProtobufCIntRange remotepin__v1__admin_request__number_ranges[2 + 1] =
+static const ProtobufCIntRange remotepin__v1__admin_request__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 16, 14 },
-  { 0, 20 }
+  { 30, 20 },
+  { 0, 25 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
 {
@@ -2491,14 +3007,14 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor =
   "Remotepin__V1__AdminRequest",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminRequest),
-  20,
+  25,
   remotepin__v1__admin_request__field_descriptors,
   remotepin__v1__admin_request__field_indices_by_name,
-  2,  remotepin__v1__admin_request__number_ranges,
+  3,  remotepin__v1__admin_request__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[16] =
+static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descriptors[18] =
 {
   {
     "id",
@@ -2692,6 +3208,30 @@ static const ProtobufCFieldDescriptor remotepin__v1__admin_response__field_descr
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "upkeep",
+    33,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, upkeep),
+    &remotepin__v1__upkeep_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "vault_keys",
+    34,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__AdminResponse, result_case),
+    offsetof(Remotepin__V1__AdminResponse, vault_keys),
+    &remotepin__v1__vault_keys_report__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__admin_response__field_indices_by_name[] = {
   1,   /* field[1] = advance_clock */
@@ -2708,10 +3248,12 @@ static const unsigned remotepin__v1__admin_response__field_indices_by_name[] = {
   5,   /* field[5] = solution */
   11,   /* field[11] = status */
   9,   /* field[9] = update_policy */
+  16,   /* field[16] = upkeep */
+  17,   /* field[17] = vault_keys */
   2,   /* field[2] = wallet */
   12,   /* field[12] = wallet_page */
 };
-static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[6 + 1] =
+static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[7 + 1] =
 {
   { 1, 0 },
   { 8, 6 },
@@ -2719,7 +3261,8 @@ static const ProtobufCIntRange remotepin__v1__admin_response__number_ranges[6 + 
   { 13, 9 },
   { 15, 10 },
   { 17, 11 },
-  { 0, 16 }
+  { 33, 16 },
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
 {
@@ -2729,10 +3272,10 @@ const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor =
   "Remotepin__V1__AdminResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__AdminResponse),
-  16,
+  18,
   remotepin__v1__admin_response__field_descriptors,
   remotepin__v1__admin_response__field_indices_by_name,
-  6,  remotepin__v1__admin_response__number_ranges,
+  7,  remotepin__v1__admin_response__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__admin_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -4522,7 +5065,7 @@ const ProtobufCMessageDescriptor remotepin__v1__show_status_request__descriptor 
   (ProtobufCMessageInit) remotepin__v1__show_status_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__status_report__field_descriptors[18] =
+static const ProtobufCFieldDescriptor remotepin__v1__status_report__field_descriptors[20] =
 {
   {
     "version",
@@ -4740,6 +5283,30 @@ static const ProtobufCFieldDescriptor remotepin__v1__status_report__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "epoch",
+    30,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reseal",
+    31,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StatusReport, reseal),
+    &remotepin__v1__reseal_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__status_report__field_indices_by_name[] = {
   10,   /* field[10] = active_key_version */
@@ -4748,10 +5315,12 @@ static const unsigned remotepin__v1__status_report__field_indices_by_name[] = {
   11,   /* field[11] = certificate_expires_at_ms */
   8,   /* field[8] = commits */
   4,   /* field[4] = connections */
+  18,   /* field[18] = epoch */
   9,   /* field[9] = key_versions */
   17,   /* field[17] = log_level */
   1,   /* field[1] = now_ms */
   7,   /* field[7] = pins */
+  19,   /* field[19] = reseal */
   5,   /* field[5] = sessions */
   16,   /* field[16] = solution_revoked */
   2,   /* field[2] = started_at_ms */
@@ -4761,10 +5330,11 @@ static const unsigned remotepin__v1__status_report__field_indices_by_name[] = {
   0,   /* field[0] = version */
   6,   /* field[6] = wallets */
 };
-static const ProtobufCIntRange remotepin__v1__status_report__number_ranges[1 + 1] =
+static const ProtobufCIntRange remotepin__v1__status_report__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 18 }
+  { 30, 18 },
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__status_report__descriptor =
 {
@@ -4774,10 +5344,10 @@ const ProtobufCMessageDescriptor remotepin__v1__status_report__descriptor =
   "Remotepin__V1__StatusReport",
   "remotepin.v1",
   sizeof(Remotepin__V1__StatusReport),
-  18,
+  20,
   remotepin__v1__status_report__field_descriptors,
   remotepin__v1__status_report__field_indices_by_name,
-  1,  remotepin__v1__status_report__number_ranges,
+  2,  remotepin__v1__status_report__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__status_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -5696,6 +6266,514 @@ const ProtobufCMessageDescriptor remotepin__v1__log_level_report__descriptor =
   (ProtobufCMessageInit) remotepin__v1__log_level_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor remotepin__v1__start_backup_request__field_descriptors[1] =
+{
+  {
+    "path",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__StartBackupRequest, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__start_backup_request__field_indices_by_name[] = {
+  0,   /* field[0] = path */
+};
+static const ProtobufCIntRange remotepin__v1__start_backup_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__start_backup_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.StartBackupRequest",
+  "StartBackupRequest",
+  "Remotepin__V1__StartBackupRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__StartBackupRequest),
+  1,
+  remotepin__v1__start_backup_request__field_descriptors,
+  remotepin__v1__start_backup_request__field_indices_by_name,
+  1,  remotepin__v1__start_backup_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__start_backup_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__rotate_vault_request__field_descriptors NULL
+#define remotepin__v1__rotate_vault_request__field_indices_by_name NULL
+#define remotepin__v1__rotate_vault_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__rotate_vault_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RotateVaultRequest",
+  "RotateVaultRequest",
+  "Remotepin__V1__RotateVaultRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RotateVaultRequest),
+  0,
+  remotepin__v1__rotate_vault_request__field_descriptors,
+  remotepin__v1__rotate_vault_request__field_indices_by_name,
+  0,  remotepin__v1__rotate_vault_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__rotate_vault_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__retire_vault_request__field_descriptors NULL
+#define remotepin__v1__retire_vault_request__field_indices_by_name NULL
+#define remotepin__v1__retire_vault_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__retire_vault_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.RetireVaultRequest",
+  "RetireVaultRequest",
+  "Remotepin__V1__RetireVaultRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__RetireVaultRequest),
+  0,
+  remotepin__v1__retire_vault_request__field_descriptors,
+  remotepin__v1__retire_vault_request__field_indices_by_name,
+  0,  remotepin__v1__retire_vault_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__retire_vault_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__show_upkeep_request__field_descriptors NULL
+#define remotepin__v1__show_upkeep_request__field_indices_by_name NULL
+#define remotepin__v1__show_upkeep_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__show_upkeep_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowUpkeepRequest",
+  "ShowUpkeepRequest",
+  "Remotepin__V1__ShowUpkeepRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowUpkeepRequest),
+  0,
+  remotepin__v1__show_upkeep_request__field_descriptors,
+  remotepin__v1__show_upkeep_request__field_indices_by_name,
+  0,  remotepin__v1__show_upkeep_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_upkeep_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__show_vault_keys_request__field_descriptors NULL
+#define remotepin__v1__show_vault_keys_request__field_indices_by_name NULL
+#define remotepin__v1__show_vault_keys_request__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__show_vault_keys_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ShowVaultKeysRequest",
+  "ShowVaultKeysRequest",
+  "Remotepin__V1__ShowVaultKeysRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ShowVaultKeysRequest),
+  0,
+  remotepin__v1__show_vault_keys_request__field_descriptors,
+  remotepin__v1__show_vault_keys_request__field_indices_by_name,
+  0,  remotepin__v1__show_vault_keys_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__show_vault_keys_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__upkeep_report__field_descriptors[3] =
+{
+  {
+    "epoch",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpkeepReport, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "backup",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpkeepReport, backup),
+    &remotepin__v1__backup_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reseal",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__UpkeepReport, reseal),
+    &remotepin__v1__reseal_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__upkeep_report__field_indices_by_name[] = {
+  1,   /* field[1] = backup */
+  0,   /* field[0] = epoch */
+  2,   /* field[2] = reseal */
+};
+static const ProtobufCIntRange remotepin__v1__upkeep_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__upkeep_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.UpkeepReport",
+  "UpkeepReport",
+  "Remotepin__V1__UpkeepReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__UpkeepReport),
+  3,
+  remotepin__v1__upkeep_report__field_descriptors,
+  remotepin__v1__upkeep_report__field_indices_by_name,
+  1,  remotepin__v1__upkeep_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__upkeep_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__backup_report__field_descriptors[7] =
+{
+  {
+    "path",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, state),
+    &remotepin__v1__upkeep_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pages_copied",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, pages_copied),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pages",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, pages),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "byte_count",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, byte_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "taken_at_ms",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, taken_at_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "problem",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__BackupReport, problem),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__backup_report__field_indices_by_name[] = {
+  4,   /* field[4] = byte_count */
+  3,   /* field[3] = pages */
+  2,   /* field[2] = pages_copied */
+  0,   /* field[0] = path */
+  6,   /* field[6] = problem */
+  1,   /* field[1] = state */
+  5,   /* field[5] = taken_at_ms */
+};
+static const ProtobufCIntRange remotepin__v1__backup_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__backup_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.BackupReport",
+  "BackupReport",
+  "Remotepin__V1__BackupReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__BackupReport),
+  7,
+  remotepin__v1__backup_report__field_descriptors,
+  remotepin__v1__backup_report__field_indices_by_name,
+  1,  remotepin__v1__backup_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__backup_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__reseal_report__field_descriptors[5] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ResealReport, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ResealReport, state),
+    &remotepin__v1__upkeep_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallets_done",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ResealReport, wallets_done),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "wallets",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ResealReport, wallets),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "problem",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ResealReport, problem),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__reseal_report__field_indices_by_name[] = {
+  4,   /* field[4] = problem */
+  1,   /* field[1] = state */
+  0,   /* field[0] = version */
+  3,   /* field[3] = wallets */
+  2,   /* field[2] = wallets_done */
+};
+static const ProtobufCIntRange remotepin__v1__reseal_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__reseal_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ResealReport",
+  "ResealReport",
+  "Remotepin__V1__ResealReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ResealReport),
+  5,
+  remotepin__v1__reseal_report__field_descriptors,
+  remotepin__v1__reseal_report__field_indices_by_name,
+  1,  remotepin__v1__reseal_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__reseal_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__vault_keys_report__field_descriptors[1] =
+{
+  {
+    "versions",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__VaultKeysReport, n_versions),
+    offsetof(Remotepin__V1__VaultKeysReport, versions),
+    &remotepin__v1__vault_key_version__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__vault_keys_report__field_indices_by_name[] = {
+  0,   /* field[0] = versions */
+};
+static const ProtobufCIntRange remotepin__v1__vault_keys_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__vault_keys_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.VaultKeysReport",
+  "VaultKeysReport",
+  "Remotepin__V1__VaultKeysReport",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__VaultKeysReport),
+  1,
+  remotepin__v1__vault_keys_report__field_descriptors,
+  remotepin__v1__vault_keys_report__field_indices_by_name,
+  1,  remotepin__v1__vault_keys_report__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__vault_keys_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__vault_key_version__field_descriptors[5] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__VaultKeyVersion, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__VaultKeyVersion, active),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "values",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__VaultKeyVersion, values),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "active_since_ms",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__VaultKeyVersion, active_since_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "retirable",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__VaultKeyVersion, retirable),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__vault_key_version__field_indices_by_name[] = {
+  1,   /* field[1] = active */
+  3,   /* field[3] = active_since_ms */
+  4,   /* field[4] = retirable */
+  2,   /* field[2] = values */
+  0,   /* field[0] = version */
+};
+static const ProtobufCIntRange remotepin__v1__vault_key_version__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__vault_key_version__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.VaultKeyVersion",
+  "VaultKeyVersion",
+  "Remotepin__V1__VaultKeyVersion",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__VaultKeyVersion),
+  5,
+  remotepin__v1__vault_key_version__field_descriptors,
+  remotepin__v1__vault_key_version__field_indices_by_name,
+  1,  remotepin__v1__vault_key_version__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__vault_key_version__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue remotepin__v1__flag_name__enum_values_by_number[2] =
 {
   { "FLAG_NAME_UNSPECIFIED", "REMOTEPIN__V1__FLAG_NAME__FLAG_NAME_UNSPECIFIED", 0 },
@@ -5794,5 +6872,37 @@ const ProtobufCEnumDescriptor remotepin__v1__log_level__descriptor =
   remotepin__v1__log_level__enum_values_by_name,
   1,
   remotepin__v1__log_level__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue remotepin__v1__upkeep_state__enum_values_by_number[4] =
+{
+  { "UPKEEP_STATE_UNSPECIFIED", "REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_UNSPECIFIED", 0 },
+  { "UPKEEP_STATE_RUNNING", "REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_RUNNING", 1 },
+  { "UPKEEP_STATE_DONE", "REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_DONE", 2 },
+  { "UPKEEP_STATE_FAILED", "REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_FAILED", 3 },
+};
+static const ProtobufCIntRange remotepin__v1__upkeep_state__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex remotepin__v1__upkeep_state__enum_values_by_name[4] =
+{
+  { "UPKEEP_STATE_DONE", 2 },
+  { "UPKEEP_STATE_FAILED", 3 },
+  { "UPKEEP_STATE_RUNNING", 1 },
+  { "UPKEEP_STATE_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor remotepin__v1__upkeep_state__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "remotepin.v1.UpkeepState",
+  "UpkeepState",
+  "Remotepin__V1__UpkeepState",
+  "remotepin.v1",
+  4,
+  remotepin__v1__upkeep_state__enum_values_by_number,
+  4,
+  remotepin__v1__upkeep_state__enum_values_by_name,
+  1,
+  remotepin__v1__upkeep_state__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

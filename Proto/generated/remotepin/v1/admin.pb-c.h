@@ -65,6 +65,16 @@ typedef struct Remotepin__V1__ReloadReport Remotepin__V1__ReloadReport;
 typedef struct Remotepin__V1__ReloadedPart Remotepin__V1__ReloadedPart;
 typedef struct Remotepin__V1__SetLogLevelRequest Remotepin__V1__SetLogLevelRequest;
 typedef struct Remotepin__V1__LogLevelReport Remotepin__V1__LogLevelReport;
+typedef struct Remotepin__V1__StartBackupRequest Remotepin__V1__StartBackupRequest;
+typedef struct Remotepin__V1__RotateVaultRequest Remotepin__V1__RotateVaultRequest;
+typedef struct Remotepin__V1__RetireVaultRequest Remotepin__V1__RetireVaultRequest;
+typedef struct Remotepin__V1__ShowUpkeepRequest Remotepin__V1__ShowUpkeepRequest;
+typedef struct Remotepin__V1__ShowVaultKeysRequest Remotepin__V1__ShowVaultKeysRequest;
+typedef struct Remotepin__V1__UpkeepReport Remotepin__V1__UpkeepReport;
+typedef struct Remotepin__V1__BackupReport Remotepin__V1__BackupReport;
+typedef struct Remotepin__V1__ResealReport Remotepin__V1__ResealReport;
+typedef struct Remotepin__V1__VaultKeysReport Remotepin__V1__VaultKeysReport;
+typedef struct Remotepin__V1__VaultKeyVersion Remotepin__V1__VaultKeyVersion;
 
 
 /* --- enums --- */
@@ -149,6 +159,19 @@ typedef enum _Remotepin__V1__LogLevel {
   REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_ERROR = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__LOG_LEVEL)
 } Remotepin__V1__LogLevel;
+typedef enum _Remotepin__V1__UpkeepState {
+  /*
+   * never sent
+   */
+  REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_UNSPECIFIED = 0,
+  REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_RUNNING = 1,
+  REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_DONE = 2,
+  /*
+   * `problem` says why
+   */
+  REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_FAILED = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__UPKEEP_STATE)
+} Remotepin__V1__UpkeepState;
 
 /* --- messages --- */
 
@@ -172,7 +195,12 @@ typedef enum {
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_WALLETS = 18,
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_LIST_SESSIONS = 19,
   REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_RELOAD = 20,
-  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_LOG_LEVEL = 21
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SET_LOG_LEVEL = 21,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_START_BACKUP = 30,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_ROTATE_VAULT = 31,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_RETIRE_VAULT = 32,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_UPKEEP = 33,
+  REMOTEPIN__V1__ADMIN_REQUEST__COMMAND_SHOW_VAULT_KEYS = 34
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__ADMIN_REQUEST__COMMAND__CASE)
 } Remotepin__V1__AdminRequest__CommandCase;
 
@@ -207,6 +235,11 @@ struct  Remotepin__V1__AdminRequest
     Remotepin__V1__ListSessionsRequest *list_sessions;
     Remotepin__V1__ReloadRequest *reload;
     Remotepin__V1__SetLogLevelRequest *set_log_level;
+    Remotepin__V1__StartBackupRequest *start_backup;
+    Remotepin__V1__RotateVaultRequest *rotate_vault;
+    Remotepin__V1__RetireVaultRequest *retire_vault;
+    Remotepin__V1__ShowUpkeepRequest *show_upkeep;
+    Remotepin__V1__ShowVaultKeysRequest *show_vault_keys;
   };
 };
 #define REMOTEPIN__V1__ADMIN_REQUEST__INIT \
@@ -230,7 +263,9 @@ typedef enum {
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_WALLET_PAGE = 18,
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_SESSION_PAGE = 19,
   REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_RELOAD = 20,
-  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL = 21
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_LOG_LEVEL = 21,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_UPKEEP = 33,
+  REMOTEPIN__V1__ADMIN_RESPONSE__RESULT_VAULT_KEYS = 34
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__ADMIN_RESPONSE__RESULT__CASE)
 } Remotepin__V1__AdminResponse__ResultCase;
 
@@ -270,6 +305,14 @@ struct  Remotepin__V1__AdminResponse
     Remotepin__V1__SessionPage *session_page;
     Remotepin__V1__ReloadReport *reload;
     Remotepin__V1__LogLevelReport *log_level;
+    /*
+     * of start_backup, rotate_vault and show_upkeep
+     */
+    Remotepin__V1__UpkeepReport *upkeep;
+    /*
+     * of retire_vault and show_vault_keys
+     */
+    Remotepin__V1__VaultKeysReport *vault_keys;
   };
 };
 #define REMOTEPIN__V1__ADMIN_RESPONSE__INIT \
@@ -929,10 +972,18 @@ struct  Remotepin__V1__StatusReport
   char *audit_mac;
   protobuf_c_boolean solution_revoked;
   Remotepin__V1__LogLevel log_level;
+  /*
+   * of the store, from 1 on; each restore opens one
+   */
+  uint32_t epoch;
+  /*
+   * left out where nothing was sealed anew since the start
+   */
+  Remotepin__V1__ResealReport *reseal;
 };
 #define REMOTEPIN__V1__STATUS_REPORT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__status_report__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0,NULL, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED }
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0,NULL, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED, 0, NULL }
 
 
 /*
@@ -1215,6 +1266,185 @@ struct  Remotepin__V1__LogLevelReport
 #define REMOTEPIN__V1__LOG_LEVEL_REPORT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__log_level_report__descriptor) \
     , REMOTEPIN__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED, 0 }
+
+
+/*
+ * Has the store copied into a file that must not exist yet. Answered once it has begun; it goes on without the connection.
+ */
+struct  Remotepin__V1__StartBackupRequest
+{
+  ProtobufCMessage base;
+  /*
+   * from the root, 2 … 4000 bytes
+   */
+  char *path;
+};
+#define REMOTEPIN__V1__START_BACKUP_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__start_backup_request__descriptor) \
+    , (char *)protobuf_c_empty_string }
+
+
+/*
+ * Adds a key version, which seals from then on, and has all that older ones sealed sealed anew. Answered once it has begun.
+ */
+struct  Remotepin__V1__RotateVaultRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__ROTATE_VAULT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__rotate_vault_request__descriptor) \
+     }
+
+
+/*
+ * Removes the key versions that seal nothing any more.
+ */
+struct  Remotepin__V1__RetireVaultRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__RETIRE_VAULT_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__retire_vault_request__descriptor) \
+     }
+
+
+/*
+ * How far these are. The one command that is not in the audit log, so that it can be asked every second.
+ */
+struct  Remotepin__V1__ShowUpkeepRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__SHOW_UPKEEP_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__show_upkeep_request__descriptor) \
+     }
+
+
+/*
+ * Looks at every wallet for what each key version seals.
+ */
+struct  Remotepin__V1__ShowVaultKeysRequest
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__SHOW_VAULT_KEYS_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__show_vault_keys_request__descriptor) \
+     }
+
+
+struct  Remotepin__V1__UpkeepReport
+{
+  ProtobufCMessage base;
+  /*
+   * of the store, from 1 on
+   */
+  uint32_t epoch;
+  /*
+   * the last one since the start; left out where there was none
+   */
+  Remotepin__V1__BackupReport *backup;
+  /*
+   * left out where nothing was sealed anew since the start
+   */
+  Remotepin__V1__ResealReport *reseal;
+};
+#define REMOTEPIN__V1__UPKEEP_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__upkeep_report__descriptor) \
+    , 0, NULL, NULL }
+
+
+struct  Remotepin__V1__BackupReport
+{
+  ProtobufCMessage base;
+  /*
+   * 1 … 4000 bytes
+   */
+  char *path;
+  Remotepin__V1__UpkeepState state;
+  uint64_t pages_copied;
+  /*
+   * 0 where it is not known yet
+   */
+  uint64_t pages;
+  /*
+   * of the file, once done
+   */
+  uint64_t byte_count;
+  /*
+   * once done: the moment whose state it holds
+   */
+  uint64_t taken_at_ms;
+  /*
+   * at most 512 bytes
+   */
+  char *problem;
+};
+#define REMOTEPIN__V1__BACKUP_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__backup_report__descriptor) \
+    , (char *)protobuf_c_empty_string, REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_UNSPECIFIED, 0, 0, 0, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Remotepin__V1__ResealReport
+{
+  ProtobufCMessage base;
+  /*
+   * the key version that seals
+   */
+  uint32_t version;
+  /*
+   * FAILED is tried again
+   */
+  Remotepin__V1__UpkeepState state;
+  uint64_t wallets_done;
+  uint64_t wallets;
+  /*
+   * at most 512 bytes
+   */
+  char *problem;
+};
+#define REMOTEPIN__V1__RESEAL_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__reseal_report__descriptor) \
+    , 0, REMOTEPIN__V1__UPKEEP_STATE__UPKEEP_STATE_UNSPECIFIED, 0, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Remotepin__V1__VaultKeysReport
+{
+  ProtobufCMessage base;
+  /*
+   * 1 … 256, ascending; the newest of more
+   */
+  size_t n_versions;
+  Remotepin__V1__VaultKeyVersion **versions;
+};
+#define REMOTEPIN__V1__VAULT_KEYS_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__vault_keys_report__descriptor) \
+    , 0,NULL }
+
+
+struct  Remotepin__V1__VaultKeyVersion
+{
+  ProtobufCMessage base;
+  uint32_t version;
+  /*
+   * it seals
+   */
+  protobuf_c_boolean active;
+  /*
+   * sealed by it
+   */
+  uint64_t values;
+  /*
+   * 0 where it is not known
+   */
+  uint64_t active_since_ms;
+  /*
+   * nothing needs it any more but older backups
+   */
+  protobuf_c_boolean retirable;
+};
+#define REMOTEPIN__V1__VAULT_KEY_VERSION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__vault_key_version__descriptor) \
+    , 0, 0, 0, 0, 0 }
 
 
 /* Remotepin__V1__AdminRequest methods */
@@ -2148,6 +2378,196 @@ Remotepin__V1__LogLevelReport *
 void   remotepin__v1__log_level_report__free_unpacked
                      (Remotepin__V1__LogLevelReport *message,
                       ProtobufCAllocator *allocator);
+/* Remotepin__V1__StartBackupRequest methods */
+void   remotepin__v1__start_backup_request__init
+                     (Remotepin__V1__StartBackupRequest         *message);
+size_t remotepin__v1__start_backup_request__get_packed_size
+                     (const Remotepin__V1__StartBackupRequest   *message);
+size_t remotepin__v1__start_backup_request__pack
+                     (const Remotepin__V1__StartBackupRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__start_backup_request__pack_to_buffer
+                     (const Remotepin__V1__StartBackupRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__StartBackupRequest *
+       remotepin__v1__start_backup_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__start_backup_request__free_unpacked
+                     (Remotepin__V1__StartBackupRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__RotateVaultRequest methods */
+void   remotepin__v1__rotate_vault_request__init
+                     (Remotepin__V1__RotateVaultRequest         *message);
+size_t remotepin__v1__rotate_vault_request__get_packed_size
+                     (const Remotepin__V1__RotateVaultRequest   *message);
+size_t remotepin__v1__rotate_vault_request__pack
+                     (const Remotepin__V1__RotateVaultRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__rotate_vault_request__pack_to_buffer
+                     (const Remotepin__V1__RotateVaultRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__RotateVaultRequest *
+       remotepin__v1__rotate_vault_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__rotate_vault_request__free_unpacked
+                     (Remotepin__V1__RotateVaultRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__RetireVaultRequest methods */
+void   remotepin__v1__retire_vault_request__init
+                     (Remotepin__V1__RetireVaultRequest         *message);
+size_t remotepin__v1__retire_vault_request__get_packed_size
+                     (const Remotepin__V1__RetireVaultRequest   *message);
+size_t remotepin__v1__retire_vault_request__pack
+                     (const Remotepin__V1__RetireVaultRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__retire_vault_request__pack_to_buffer
+                     (const Remotepin__V1__RetireVaultRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__RetireVaultRequest *
+       remotepin__v1__retire_vault_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__retire_vault_request__free_unpacked
+                     (Remotepin__V1__RetireVaultRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ShowUpkeepRequest methods */
+void   remotepin__v1__show_upkeep_request__init
+                     (Remotepin__V1__ShowUpkeepRequest         *message);
+size_t remotepin__v1__show_upkeep_request__get_packed_size
+                     (const Remotepin__V1__ShowUpkeepRequest   *message);
+size_t remotepin__v1__show_upkeep_request__pack
+                     (const Remotepin__V1__ShowUpkeepRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__show_upkeep_request__pack_to_buffer
+                     (const Remotepin__V1__ShowUpkeepRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ShowUpkeepRequest *
+       remotepin__v1__show_upkeep_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__show_upkeep_request__free_unpacked
+                     (Remotepin__V1__ShowUpkeepRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ShowVaultKeysRequest methods */
+void   remotepin__v1__show_vault_keys_request__init
+                     (Remotepin__V1__ShowVaultKeysRequest         *message);
+size_t remotepin__v1__show_vault_keys_request__get_packed_size
+                     (const Remotepin__V1__ShowVaultKeysRequest   *message);
+size_t remotepin__v1__show_vault_keys_request__pack
+                     (const Remotepin__V1__ShowVaultKeysRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__show_vault_keys_request__pack_to_buffer
+                     (const Remotepin__V1__ShowVaultKeysRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ShowVaultKeysRequest *
+       remotepin__v1__show_vault_keys_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__show_vault_keys_request__free_unpacked
+                     (Remotepin__V1__ShowVaultKeysRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__UpkeepReport methods */
+void   remotepin__v1__upkeep_report__init
+                     (Remotepin__V1__UpkeepReport         *message);
+size_t remotepin__v1__upkeep_report__get_packed_size
+                     (const Remotepin__V1__UpkeepReport   *message);
+size_t remotepin__v1__upkeep_report__pack
+                     (const Remotepin__V1__UpkeepReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__upkeep_report__pack_to_buffer
+                     (const Remotepin__V1__UpkeepReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__UpkeepReport *
+       remotepin__v1__upkeep_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__upkeep_report__free_unpacked
+                     (Remotepin__V1__UpkeepReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__BackupReport methods */
+void   remotepin__v1__backup_report__init
+                     (Remotepin__V1__BackupReport         *message);
+size_t remotepin__v1__backup_report__get_packed_size
+                     (const Remotepin__V1__BackupReport   *message);
+size_t remotepin__v1__backup_report__pack
+                     (const Remotepin__V1__BackupReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__backup_report__pack_to_buffer
+                     (const Remotepin__V1__BackupReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__BackupReport *
+       remotepin__v1__backup_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__backup_report__free_unpacked
+                     (Remotepin__V1__BackupReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ResealReport methods */
+void   remotepin__v1__reseal_report__init
+                     (Remotepin__V1__ResealReport         *message);
+size_t remotepin__v1__reseal_report__get_packed_size
+                     (const Remotepin__V1__ResealReport   *message);
+size_t remotepin__v1__reseal_report__pack
+                     (const Remotepin__V1__ResealReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__reseal_report__pack_to_buffer
+                     (const Remotepin__V1__ResealReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ResealReport *
+       remotepin__v1__reseal_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__reseal_report__free_unpacked
+                     (Remotepin__V1__ResealReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__VaultKeysReport methods */
+void   remotepin__v1__vault_keys_report__init
+                     (Remotepin__V1__VaultKeysReport         *message);
+size_t remotepin__v1__vault_keys_report__get_packed_size
+                     (const Remotepin__V1__VaultKeysReport   *message);
+size_t remotepin__v1__vault_keys_report__pack
+                     (const Remotepin__V1__VaultKeysReport   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__vault_keys_report__pack_to_buffer
+                     (const Remotepin__V1__VaultKeysReport   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__VaultKeysReport *
+       remotepin__v1__vault_keys_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__vault_keys_report__free_unpacked
+                     (Remotepin__V1__VaultKeysReport *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__VaultKeyVersion methods */
+void   remotepin__v1__vault_key_version__init
+                     (Remotepin__V1__VaultKeyVersion         *message);
+size_t remotepin__v1__vault_key_version__get_packed_size
+                     (const Remotepin__V1__VaultKeyVersion   *message);
+size_t remotepin__v1__vault_key_version__pack
+                     (const Remotepin__V1__VaultKeyVersion   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__vault_key_version__pack_to_buffer
+                     (const Remotepin__V1__VaultKeyVersion   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__VaultKeyVersion *
+       remotepin__v1__vault_key_version__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__vault_key_version__free_unpacked
+                     (Remotepin__V1__VaultKeyVersion *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Remotepin__V1__AdminRequest_Closure)
@@ -2297,6 +2717,36 @@ typedef void (*Remotepin__V1__SetLogLevelRequest_Closure)
 typedef void (*Remotepin__V1__LogLevelReport_Closure)
                  (const Remotepin__V1__LogLevelReport *message,
                   void *closure_data);
+typedef void (*Remotepin__V1__StartBackupRequest_Closure)
+                 (const Remotepin__V1__StartBackupRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__RotateVaultRequest_Closure)
+                 (const Remotepin__V1__RotateVaultRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__RetireVaultRequest_Closure)
+                 (const Remotepin__V1__RetireVaultRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ShowUpkeepRequest_Closure)
+                 (const Remotepin__V1__ShowUpkeepRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ShowVaultKeysRequest_Closure)
+                 (const Remotepin__V1__ShowVaultKeysRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__UpkeepReport_Closure)
+                 (const Remotepin__V1__UpkeepReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__BackupReport_Closure)
+                 (const Remotepin__V1__BackupReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ResealReport_Closure)
+                 (const Remotepin__V1__ResealReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__VaultKeysReport_Closure)
+                 (const Remotepin__V1__VaultKeysReport *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__VaultKeyVersion_Closure)
+                 (const Remotepin__V1__VaultKeyVersion *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -2306,6 +2756,7 @@ typedef void (*Remotepin__V1__LogLevelReport_Closure)
 extern const ProtobufCEnumDescriptor    remotepin__v1__flag_name__descriptor;
 extern const ProtobufCEnumDescriptor    remotepin__v1__wallet_condition__descriptor;
 extern const ProtobufCEnumDescriptor    remotepin__v1__log_level__descriptor;
+extern const ProtobufCEnumDescriptor    remotepin__v1__upkeep_state__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_request__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_response__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__admin_error__descriptor;
@@ -2357,6 +2808,16 @@ extern const ProtobufCMessageDescriptor remotepin__v1__reload_report__descriptor
 extern const ProtobufCMessageDescriptor remotepin__v1__reloaded_part__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__set_log_level_request__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__log_level_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__start_backup_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__rotate_vault_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__retire_vault_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__show_upkeep_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__show_vault_keys_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__upkeep_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__backup_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__reseal_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__vault_keys_report__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__vault_key_version__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -11,16 +11,27 @@ extension AdminCommands {
     ///     reading:                     done ─▶ its entry, durable ─▶ answer
     func onRecord(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
         let (audit, event, detail) = (self.services.audit, command.auditEvent, command.auditDetail)
-        let subject = try await self.subject(of: command)
-        var begun: UInt64?
-        if command.changesSomething {
-            begun = try await self.entered { () throws(AuditLogError) in
-                try await audit.append(event, by: actor, on: subject, .begun, detail: detail)
+        var subject = try await self.subject(of: command)
+        let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
+        if let turn {
+            await self.services.recoveryCodeTurns.begin(turn)
+            // No link comes in between any more. The wallets are named, so that they end again when a backup from before
+            // their link is restored.
+            do throws(AdminFailure) {
+                subject.wallets = try await self.wallets(linkedTo: turn)
+            } catch {
+                self.services.recoveryCodeTurns.end(turn)
+                throw error
             }
         }
-        let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
-        if let turn { await self.services.recoveryCodeTurns.begin(turn) }
         defer { if let turn { self.services.recoveryCodeTurns.end(turn) } }
+        var begun: UInt64?
+        if command.changesSomething {
+            let named = subject
+            begun = try await self.entered { () throws(AuditLogError) in
+                try await audit.append(event, by: actor, on: named, .begun, detail: detail)
+            }
+        }
         let result: AdminResult
         do throws(AdminFailure) {
             result = try await self.result(of: command)
@@ -106,6 +117,11 @@ extension AdminCommand {
         case .listSessions: AuditEvent(rawValue: "sessions")
         case .reload: AuditEvent(rawValue: "reload")
         case .setLogLevel: AuditEvent(rawValue: "log-level")
+        case .startBackup: .backup
+        case .rotateVault: .rotateVault
+        case .retireVault: .retireVault
+        case .showUpkeep: AuditEvent(rawValue: "upkeep show")
+        case .showVaultKeys: AuditEvent(rawValue: "vault status")
         case .unknown: AuditEvent(rawValue: "unknown")
         }
     }
@@ -114,10 +130,11 @@ extension AdminCommand {
     fileprivate var changesSomething: Bool {
         switch self {
         case .advanceClock, .revokeWallets, .revokeRecoveryCode, .revokeSolution, .restoreSolution, .removeDenied,
-            .setFlag, .setUpdatePolicy, .clearUpdatePolicy, .reload, .setLogLevel(_?):
+            .setFlag, .setUpdatePolicy, .clearUpdatePolicy, .reload, .setLogLevel(_?), .startBackup, .rotateVault,
+            .retireVault:
             true
         case .showWallet, .listDenied, .showDenied, .listFlags, .showUpdatePolicy, .showStatus, .listWallets,
-            .listSessions, .setLogLevel(nil), .unknown:
+            .listSessions, .setLogLevel(nil), .showUpkeep, .showVaultKeys, .unknown:
             false
         }
     }
@@ -130,6 +147,7 @@ extension AdminCommand {
         case .setUpdatePolicy(let platforms, let rules): "\(Self.names(platforms)) \(UpdateRule.text(of: rules))"
         case .clearUpdatePolicy(let platforms): Self.names(platforms)
         case .setLogLevel(let level): level?.rawValue
+        case .startBackup(let path): path
         default: nil
         }
     }
@@ -151,6 +169,8 @@ extension AdminResult {
         case .reloaded(let parts):
             parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }.joined(separator: ", ")
         case .logLevel(let level, _): level.rawValue
+        case .upkeep: "begun"
+        case .vaultKeys(let versions): "left: \(versions.map { "\($0.version)" }.joined(separator: ", "))"
         default: ""
         }
     }

@@ -26,6 +26,11 @@ extension AdminCommands {
         }
     }
 
+    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(AdminFailure) -> [WalletID] {
+        let store = self.services.store
+        return try await administered { () throws(StoreError) in try await store.wallets(linkedTo: mac) }
+    }
+
     func denied(after: RecoveryCodeMAC?, limit: Int) async throws(AdminFailure) -> DeniedPage {
         let store = self.services.store
         let page = try await administered { () throws(StoreError) in try await store.denied(after: after, limit: limit)

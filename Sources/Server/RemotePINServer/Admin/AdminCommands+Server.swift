@@ -35,6 +35,7 @@ extension AdminCommands {
             try await services.store.isSolutionRevoked()
         }
         if case .logLevel(let level, _) = operations.logLevel(nil) { report.logLevel = level }
+        if let upkeep = operations.upkeep?.report() { (report.epoch, report.reseal) = (upkeep.epoch, upkeep.reseal) }
         return report
     }
 
@@ -70,7 +71,7 @@ extension AdminCommands {
                     platform: listing.platform,
                     registeredAt: listing.registeredAt,
                     lastSession: self.services.lastSessions.last(of: listing.walletID) ?? listing.lastSession,
-                    failures: listing.attempts.failures
+                    failures: listing.attempts(under: self.services.rules.attempts).failures
                 )
                 if filter.fits(wallet) { page.wallets.append(wallet) }
                 // Whether others follow is found by the next page.
@@ -114,7 +115,7 @@ extension StoredListing {
     fileprivate func condition(policy: AttemptPolicy, now: Timestamp) -> WalletCondition {
         if self.revocation != nil { return .revoked }
         if !self.sessionOpened { return .neverOpened }
-        switch self.attempts.state(policy: policy, now: now) {
+        switch self.attempts(under: policy).state(policy: policy, now: now) {
         case .open: return .open
         case .blocked: return .blocked
         case .blockedPermanently: return .blockedPermanently

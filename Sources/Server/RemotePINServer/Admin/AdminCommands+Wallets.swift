@@ -26,7 +26,11 @@ extension AdminCommands {
             openConnections: services.registry.count(of: wallet),
             revoked: stored.revocation.map { WalletReport.Ended($0, at: stored.revokedAt) },
             solutionRevoked: stored.isSolutionRevoked,
-            pin: WalletReport.PIN(stored.attempts, policy: services.rules.attempts, now: now),
+            pin: WalletReport.PIN(
+                stored.attempts(under: services.rules.attempts),
+                policy: services.rules.attempts,
+                now: now
+            ),
             isLinkedToRecoveryCode: stored.isLinkedToRecoveryCode,
             hasDeletionCode: stored.hasDeletionCode,
             features: services.features(of: wallet),

@@ -30,11 +30,13 @@ public struct AdminCommands: Sendable {
 
     /// Does one command; what it started has happened when it returns.
     ///
-    /// The one place through which every command passes: each is in the audit log, with who gave it and what became of
+    /// The one place through which every command passes: each but `showUpkeep` is in the audit log, with who gave it and what became of
     /// it, before its answer leaves; one that changes something also before it is begun. What the log does not take is
     /// not done, or its answer is not given. Neither a command nor its result is ever logged as a whole; commands hold
     /// recovery codes.
     public func carryOut(_ command: AdminCommand, by peer: AdminPeer) async -> AdminResult {
+        // How far something is that is on record already: asked every second, and nothing of its own.
+        if command == .showUpkeep, let upkeep = self.operations.upkeep { return .upkeep(upkeep.report()) }
         let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do throws(AdminFailure) {
             let result = try await self.onRecord(command, by: actor)
@@ -86,6 +88,8 @@ public struct AdminCommands: Sendable {
         case .reload: .reloaded(await self.operations.reload())
         case .setLogLevel(let level):
             self.operations.logLevel(level)
+        case .startBackup, .rotateVault, .retireVault, .showUpkeep, .showVaultKeys:
+            try await self.upkeep(command)
         case .unknown:
             throw AdminFailure(.unsupported, "This server does not know the command; is it older than the program?")
         }
@@ -98,6 +102,7 @@ public struct AdminCommands: Sendable {
         let now = try advance(duration)
         self.server.log.notice("clock advanced", metadata: ["byMs": "\(duration.milliseconds)"])
         await self.server.runDueTimers()
+        await self.operations.upkeep?.runDuePurge()
         return now
     }
 }
@@ -114,19 +119,23 @@ public struct ServerOperations: Sendable {
     public var certificateExpiry: @Sendable () -> Timestamp?
     /// Of the vault, ascending; and the one that seals.
     public var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
+    /// Backups and the vault's keys; nil where nobody looks after the store.
+    public var upkeep: Upkeep?
 
     public init(
         version: String,
         reload: @escaping @Sendable () async -> [ReloadedPart],
         logLevel: @escaping @Sendable (LogLevel?) -> AdminResult,
         certificateExpiry: @escaping @Sendable () -> Timestamp?,
-        keyVersions: @escaping @Sendable () -> (all: [UInt32], active: UInt32)
+        keyVersions: @escaping @Sendable () -> (all: [UInt32], active: UInt32),
+        upkeep: Upkeep? = nil
     ) {
         self.version = version
         self.reload = reload
         self.logLevel = logLevel
         self.certificateExpiry = certificateExpiry
         self.keyVersions = keyVersions
+        self.upkeep = upkeep
     }
 }
 

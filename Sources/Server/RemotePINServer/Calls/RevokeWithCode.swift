@@ -53,6 +53,10 @@ extension Services {
                 () throws(StoreError) in
                 try await self.store.revoke(byDeletionCode: digest, at: now)
             }
+        } else if let purgedAt = try await stored({ () throws(StoreError) in
+            try await self.store.purged(deletionCode: digest)
+        }) {
+            return .revoked(at: purgedAt)
         } else {
             outcome = .notRecognised
         }

@@ -59,6 +59,7 @@ struct BatchWriter {
             return self.failure(for: error)
         }
         self.answer(prepared)
+        self.runChores()
         return nil
     }
 
@@ -102,6 +103,14 @@ struct BatchWriter {
         for step in prepared {
             if step.truncates && !isTruncated { step.refuse(.unavailable) } else { step.answer() }
         }
+    }
+
+    /// Does what was put off until nobody waits for this batch any more, outside its transaction.
+    private func runChores() {
+        guard !self.connection.chores.isEmpty else { return }
+        let chores = self.connection.chores
+        self.connection.chores = []
+        for chore in chores { chore() }
     }
 
     private func rollBack() {

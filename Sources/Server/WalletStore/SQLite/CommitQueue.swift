@@ -66,6 +66,26 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
+    /// Runs something on the store's thread between two transactions, after the next batch was answered.
+    ///
+    /// What it does there keeps everybody waiting: some hundreds of microseconds at the most.
+    func betweenBatches<Answer: Sendable>(
+        _ chore: @escaping @Sendable (StoreConnection) -> Answer
+    ) async throws(StoreError) -> Answer {
+        let result = await withCheckedContinuation { (waiter: CheckedContinuation<Result<Answer, StoreError>, Never>) in
+            self.enqueue(
+                PendingStep(
+                    run: { connection in
+                        connection.chores.append { waiter.resume(returning: .success(chore(connection))) }
+                        return {}
+                    },
+                    refuse: { waiter.resume(returning: .failure($0)) }
+                )
+            )
+        }
+        return try result.get()
+    }
+
     private func enqueue(_ step: PendingStep) {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }

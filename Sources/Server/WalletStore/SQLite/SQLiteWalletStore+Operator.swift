@@ -19,6 +19,10 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.revoke(recoveryCode: mac, at: now) }
     }
 
+    public func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.queue.perform { try $0.linked(to: mac) }
+    }
+
     public func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
     }
@@ -51,6 +55,10 @@ extension SQLiteWalletStore {
 
     public func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
         try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
+    }
+
+    public func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.queue.perform { try $0.purged(deletionCode: digest) }
     }
 
     public func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {

@@ -7,6 +7,8 @@ internal import GRDB
 enum Schema {
     /// Marks the file as a store of wallets (`PRAGMA application_id`): "rPIN".
     static let applicationID: Int64 = 0x7250_494E
+    /// Marks the file as a backup of one, which is not served: "rPIB".
+    static let backupID: Int64 = 0x7250_4942
 
     /// What makes version n + 1 out of version n; the first makes a new store.
     static let migrations = [
@@ -40,6 +42,9 @@ enum Schema {
         INSERT INTO solution (id, revoked) VALUES (1, 0);
         """,
         Schema.operatorTables,
+        Schema.epochTable,
+        Schema.purgeTable,
+        Schema.vaultTable,
     ]
 
     static var version: Int { Self.migrations.count }
@@ -76,6 +81,7 @@ enum Schema {
     static func migrate(_ db: Database, creating: Bool) throws {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard id != Self.backupID else { throw StoreOpenError.backup }
         let isNew = id == 0 && found == 0 && creating
         guard isNew || (id == Self.applicationID && found > 0) else { throw StoreOpenError.notAStore }
         guard found <= Self.version else { throw StoreOpenError.newerVersion(found: found, known: Self.version) }

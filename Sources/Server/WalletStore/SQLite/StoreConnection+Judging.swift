@@ -14,6 +14,8 @@ import Vocabulary
 /// - an instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
 ///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
 ///   indexed, and a row fits into one page;
+/// - the first judged attempt after a restore writes the wallet's row as well, with the store's epoch, whatever the
+///   verdict;
 /// - what reads only (a share, the deletion code) writes nothing either way.
 ///
 /// All of it lies in one transaction with the rest of the batch, and no answer leaves before that is synced.
@@ -25,13 +27,17 @@ extension StoreConnection {
         if let revocation = self.revocation(of: found.state) { return .revoked(revocation) }
         guard attempt.namedKeyID == found.pinKeyID else { return .pinKeyChanged(current: found.pinKeyID) }
         if let other = found.otherIdentity { return .identityChanged(other) }
+        let isBehind = try self.enterEpoch(&found, policy: attempt.policy)
         let before = found.attempts.record
         var isJudged = false
         let verdict = found.attempts.record.judge(attempt.attemptID, policy: attempt.policy, now: attempt.now) {
             isJudged = true
             return constantTimeEqual(attempt.candidate.bytes, attempt.pinKey.bytes)
         }
-        if isJudged || found.attempts.record != before { try self.keep(found.attempts, of: found.key) }
+        if isJudged || found.attempts.record != before {
+            try self.keep(found.attempts, of: found.key)
+            if isBehind { try self.nameEpoch(of: attempt.walletID) }
+        }
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:

@@ -34,7 +34,8 @@ extension StoreConnection {
                 sessionOpened: state.sessionOpened,
                 lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
                 revocation: state.revocation,
-                attempts: attempts.record
+                attempts: attempts.record,
+                epochRules: try self.rules(after: state)
             )
         }
     }

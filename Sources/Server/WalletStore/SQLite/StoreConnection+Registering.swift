@@ -32,6 +32,7 @@ extension StoreConnection {
             "sealed shares and codes fit into a row"
         )
         var state = WalletState()
+        state.epoch = self.epoch
         state.assertionCounter = registration.assertionCounter
         try self.db.makeStatement(
             sql: """
@@ -65,7 +66,11 @@ extension StoreConnection {
         }
         if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
         guard var found = try self.attempted(session.walletID, identity: row.identity) else { throw StoreError.corrupt }
-        if found.attempts.record.holdBlockToItsLength(now: session.now) { try self.keep(found.attempts, of: row.key) }
+        let isBehind = try self.enterEpoch(&found, policy: session.policy)
+        if found.attempts.record.holdBlockToItsLength(now: session.now) {
+            try self.keep(found.attempts, of: row.key)
+            if isBehind { try self.nameEpoch(of: session.walletID) }
+        }
         let pinState = found.attempts.record.state(policy: session.policy, now: session.now)
         return .active(
             pinKeyID: row.pinKeyID,
@@ -125,7 +130,7 @@ extension StoreConnection {
         return count < most ? nil : last
     }
 
-    private func remove(_ key: WalletKey) throws {
+    func remove(_ key: WalletKey) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
             ("last_sessions", "wallet"),

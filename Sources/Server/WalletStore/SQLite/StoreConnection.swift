@@ -9,10 +9,18 @@ final class StoreConnection {
     private(set) var statements: Statements
     /// As it stands in the transaction.
     private(set) var isSolutionRevoked = false
+    /// The rules of all epochs but the first, in their order; changed by a restore only, before anybody is served.
+    private(set) var epochRules: [EpochRule] = []
+    /// The store's epoch, from 1 on.
+    private(set) var epoch: UInt32 = 1
     /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
     var mustTruncateLog = false
     /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
     var justEmptied: [WalletKey] = []
+    /// What is done on this thread once the transaction's steps are answered.
+    var chores: [() -> Void] = []
+    /// A copy that is being made.
+    var copy: DatabaseCopy?
     /// Those of the transactions before; when there are ``mostEmptied`` their rows go, with the next one.
     ///
     /// So the table stays small and a batch writes few pages; a wallet that comes again soon keeps its row; and no row
@@ -27,10 +35,18 @@ final class StoreConnection {
     init(_ db: Database) throws {
         self.db = db
         self.statements = try Statements(db)
+        try self.readEpochs()
+    }
+
+    /// Reads which epochs there are.
+    func readEpochs() throws {
+        self.epochRules = try self.epochs().map(\.rule)
+        self.epoch = UInt32(self.epochRules.count + 1)
     }
 
     func begin() throws {
         self.justEmptied = []
+        if !self.chores.isEmpty { self.chores = [] }
         try self.statements.begin.execute()
         try self.readSolution()
         self.dropsEmptied = self.emptied.count >= Self.mostEmptied

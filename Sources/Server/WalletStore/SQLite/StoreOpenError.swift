@@ -13,6 +13,8 @@ public enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing(path: String)
     /// The file is not a store, or is damaged; restore a backup.
     case notAStore
+    /// The file is a backup: restore it, which counts what may have been guessed since.
+    case backup
     /// The disk is full; make room.
     case diskFull
     /// The files cannot be used; the text says why.
@@ -26,6 +28,8 @@ public enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
             return "the store has version \(found), this server knows versions up to \(known)"
         case .missing(let path): return "there is no store at \(path)"
         case .notAStore: return "the file is not a wallet store, or it is damaged"
+        case .backup:
+            return "the file is a backup, which is not served as it is; use `remote-pin-server restore`"
         case .diskFull: return "the disk is full"
         case .files(let reason): return reason
         }

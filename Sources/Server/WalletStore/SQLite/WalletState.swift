@@ -9,7 +9,8 @@ import Vocabulary
 ///     3       0
 ///     4–11    when it was revoked, milliseconds since 1970
 ///     12–15   App Attest counter
-///     16–23   how often the row was written, modulo 2^64
+///     16–19   the epoch to which the wallet's counts were brought last, less one
+///     20–23   how often the row was written, modulo 2^32
 ///
 /// One width, so that no write ever moves a row: rows that move leave copies of sealed shares in pages, and a row that
 /// grows with a verdict could find a full disk where another does not.
@@ -20,7 +21,12 @@ struct WalletState: Hashable {
     var sessionOpened = false
     var assertionCounter: UInt32?
     var isLinked = false
-    var writes: UInt64 = 0
+    /// The store's epoch when the wallet was registered or its attempts were last judged.
+    ///
+    /// Where it is an earlier one than the store's, its counts are those of a backup, also where no row of attempts says
+    /// anything: what a restore costs has yet to be counted.
+    var epoch: UInt32 = 1
+    var writes: UInt32 = 0
 
     static let byteCount = 24
     private static let form: UInt8 = 1
@@ -37,7 +43,10 @@ struct WalletState: Hashable {
         let counter = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian)
         if flags & 4 != 0 { self.assertionCounter = counter } else if counter != 0 { return nil }
         self.isLinked = flags & 8 != 0
-        self.writes = bytes[16..<24].bigEndian
+        let restores = UInt32(truncatingIfNeeded: bytes[16..<20].bigEndian)
+        guard restores < .max else { return nil }
+        self.epoch = restores + 1
+        self.writes = UInt32(truncatingIfNeeded: bytes[20..<24].bigEndian)
         switch bytes[1] {
         case 0: if flags & 1 != 0 { return nil }
         case 1: self.revocation = Revocation(reason: .user, mayRegisterAnew: flags & 1 != 0)
@@ -57,7 +66,8 @@ struct WalletState: Hashable {
         bytes.reserveCapacity(Self.byteCount)
         bytes.append(bigEndian: UInt64(bitPattern: self.revokedAt.milliseconds), byteCount: 8)
         bytes.append(bigEndian: UInt64(self.assertionCounter ?? 0), byteCount: 4)
-        bytes.append(bigEndian: self.writes, byteCount: 8)
+        bytes.append(bigEndian: UInt64(self.epoch - 1), byteCount: 4)
+        bytes.append(bigEndian: UInt64(self.writes), byteCount: 4)
         return bytes
     }
 

@@ -106,21 +106,8 @@ struct AdminRevoke: AsyncParsableCommand {
 
         func run() async throws {
             try await ending {
-                if !self.yes { try Self.ask() }
+                if !self.yes { try Phrase.ask(Self.phrase, because: "No wallet will open.") }
                 try await self.server.setSolution(.revokeSolution, output: self.output)
-            }
-        }
-
-        private static func ask() throws {
-            guard Terminal.isTerminal(0) else {
-                throw StartFailure(.usage, "there is no terminal to ask at; a script says --yes")
-            }
-            StandardStreams.writeError("No wallet will open. To go on, type: \(Self.phrase)\n> ")
-            let typed = try? LineInput.withLine(from: 0, atMost: 256) { line in
-                String(decoding: (0..<line.byteCount).map { line.byte(at: $0) }, as: UTF8.self)
-            }
-            guard typed == Self.phrase else {
-                throw StartFailure(.notDone, "that is not the phrase; nothing was done")
             }
         }
     }

@@ -43,7 +43,8 @@ extension Page {
             ("wallets", wallets),
             ("PINs", "\(pins.valid) valid, \(pins.wrong) wrong, \(pins.blocked) while blocked"),
             ("commits", self.commits(report.commits)),
-            ("vault keys", keys.joined(separator: ", ")),
+            ("vault keys", keys.joined(separator: ", ") + (report.reseal.map { "; \($0.spoken)" } ?? "")),
+            ("epoch", "\(report.epoch)"),
             ("certificate", self.certificate(report)),
             ("status list", self.statusList(report)),
             ("audit log", "\(report.auditNumber):\(report.auditMAC)"),
@@ -102,6 +103,8 @@ private struct StatusJSON: Encodable {
     let pins: [String: Int]
     let commits: Commits
     let vaultKeys: Keys
+    /// Of the store; each restore opens one.
+    let epoch: Int
     let certificateExpiresAt: String?
     let statusList: StatusList?
     let audit: Audit
@@ -147,6 +150,7 @@ private struct StatusJSON: Encodable {
             p99Us: report.commits.p99.wholeMicroseconds
         )
         self.vaultKeys = Keys(versions: report.keyVersions, active: report.activeKeyVersion)
+        self.epoch = report.epoch
         self.certificateExpiresAt = report.certificateExpiresAt?.text
         self.statusList = report.statusListFetchedAt.map {
             StatusList(

@@ -36,6 +36,27 @@ struct ServerOptions: ParsableArguments {
         return try options.settings().settings[SettingTable.adminSocket]
     }
 
+    /// The configuration that is named; nil where it is the socket.
+    func loaded() throws -> LoadedSettings? {
+        if self.socket != nil { return nil }
+        var options = ConfigurationOptions()
+        options.folder = self.lab
+        options.config = self.config
+        options.assignments = []
+        return try options.settings()
+    }
+
+    /// Whether a server answers.
+    func isReachable() async throws -> Bool {
+        let path = try self.path()
+        do throws(ConnectError) {
+            try await AdminConnection.connect(path: path, timeout: .seconds(5)).close()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Gives one command and returns its result.
     func call(_ command: Wire.AdminCommand) async throws -> AdminResult {
         try await self.connected { try await $0(command) }

@@ -1,0 +1,221 @@
+internal import AuditLog
+internal import Logging
+internal import Secrets
+internal import Vault
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+// The vault's keys: a new version seals at once, what older ones sealed is sealed anew in the background.
+//
+//     key file, durable ─▶ pass over all wallets, again until one finds nothing old ─▶ noted in the store
+//
+// Nothing is noted of a pass that was cut off, so the next start makes it again: what it did already it then finds done. A
+// value takes another's place only where that one still stands, so that no PIN key, share or code that came meanwhile is lost.
+extension Upkeep {
+    /// Wallets that one step reads and writes.
+    private static let resealedAtOnce = 16
+    private static let countedAtOnce = 500
+    private static let pause: Duration = .milliseconds(2)
+    /// Longer than any call takes from the seal to the commit.
+    private static let inFlight: Duration = .seconds(600)
+
+    /// How long an older version may still be needed by what is in no store: enrollment tokens, and calls in flight.
+    private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
+
+    /// Adds a key version; ``resealIfDue()`` does the rest.
+    ///
+    /// Not while the last rotation goes on, nor while tokens live that were made before it: of two rotations in a row the
+    /// first one's tokens would be taken by no key.
+    func rotate() async throws(AdminFailure) {
+        let now = self.parts.clock.now()
+        let versions = try await self.notedVersions(at: now)
+        if let active = versions.last {
+            guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
+                throw AdminFailure(
+                    .unavailable,
+                    "The last rotation is not finished; its progress is in `vault status`."
+                )
+            }
+            // The first version of a key file had none before it.
+            if versions.count > 1, now < active.activeSince + self.neededFor {
+                throw AdminFailure(
+                    .unavailable,
+                    "What was enrolled before the last rotation may still need the version before it; again in "
+                        + "\((active.activeSince + self.neededFor - now).milliseconds / 1000 + 1) s."
+                )
+            }
+        }
+        let version: UInt32
+        do throws(KeyFileError) { version = try self.parts.vault.addVersion() } catch { throw AdminFailure(error) }
+        self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
+        _ = try await self.notedVersions(at: now)
+        self.state.withLock { $0.reseal = ResealReport(version: version) }
+        self.askedReseals.yield()
+    }
+
+    /// What the store knows of versions, after the active one was noted in it.
+    private func notedVersions(at now: Timestamp) async throws(AdminFailure) -> [StoredVaultVersion] {
+        let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
+        return try await administered { () throws(StoreError) in try await store.note(vaultVersion: active, at: now) }
+    }
+
+    /// Seals anew what older versions sealed, unless that was done since the active one seals.
+    func resealIfDue() async {
+        let active = self.parts.vault.activeVersion
+        do {
+            let noted = try await self.parts.store.note(vaultVersion: active, at: self.parts.clock.now())
+            guard noted.last(where: { $0.version == active })?.sealedAnewAt == nil else { return }
+            let isFirst = self.parts.vault.versions.first == active
+            if !isFirst { self.state.withLock { $0.reseal = ResealReport(version: active) } }
+            var count = 0
+            while true {
+                let pass = try await self.resealPass()
+                count += pass.replaced
+                // A wallet that does not open is the operator's to look at; the others do not wait for it.
+                if let damaged = pass.damaged { throw DamagedWallet(id: damaged) }
+                if pass.replaced == 0 { break }
+            }
+            // Another rotation in between has a pass of its own.
+            guard self.parts.vault.activeVersion == active else { return }
+            try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
+            if !isFirst {
+                let result = "version \(active), \(count) wallets"
+                try await self.parts.audit.append(.resealed, by: .server, .done(of: nil, result: result))
+                self.parts.log.notice("vault: all is sealed anew", metadata: ["version": "\(active)"])
+                self.state.withLock { $0.reseal?.state = .done }
+            }
+        } catch is CancellationError {
+            // The next start goes on.
+        } catch {
+            self.parts.log.warning("sealing anew is tried again", metadata: ["reason": "\(error)"])
+            self.state.withLock { state in
+                state.reseal?.state = .failed
+                state.reseal?.problem = "\(error)"
+            }
+        }
+    }
+
+    /// What is sealed for it does not open.
+    private struct DamagedWallet: Error, CustomStringConvertible {
+        let id: WalletID
+        var description: String { "what is sealed for wallet \(self.id) does not open" }
+    }
+
+    /// Looks at every wallet once: how many had something old, and one that does not open.
+    private func resealPass() async throws -> (replaced: Int, damaged: WalletID?) {
+        let wallets = try await self.parts.store.walletCount()
+        var (replaced, done, after): (Int, Int, UInt64?) = (0, 0, nil)
+        var damaged: WalletID?
+        while true {
+            let some = try await self.parts.store.sealedValues(after: after, limit: Self.resealedAtOnce)
+            var replacements: [SealedReplacement] = []
+            for wallet in some where self.isOutdated(wallet.values) {
+                do {
+                    let new = try await self.sealedAnew(wallet.values, of: wallet.walletID)
+                    replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
+                } catch VaultError.notOurs {
+                    damaged = wallet.walletID
+                }
+            }
+            if !replacements.isEmpty { try await self.parts.store.replace(replacements) }
+            replaced += replacements.count
+            done += some.count
+            let progress = done
+            self.state.withLock { state in
+                state.reseal?.wallets = max(wallets, progress)
+                state.reseal?.walletsDone = progress
+            }
+            guard some.count == Self.resealedAtOnce, let last = some.last else { return (replaced, damaged) }
+            after = last.place
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    private func isOutdated(_ values: SealedValues) -> Bool {
+        let active = self.parts.vault.activeVersion
+        return values.byField.contains { self.parts.vault.keyVersion(of: $0.sealed) != active }
+    }
+
+    private func sealedAnew(_ values: SealedValues, of wallet: WalletID) async throws -> SealedValues {
+        let vault = self.parts.vault
+        func anew(_ sealed: Sealed, _ field: VaultField) async throws(VaultError) -> Sealed {
+            try await vault.seal(try await vault.unseal(sealed, as: field, of: wallet), as: field, of: wallet)
+        }
+        var fresh = SealedValues(identity: try await anew(values.identity, .identity), shares: nil)
+        if let shares = values.shares {
+            fresh.shares = SealedValues.Shares(
+                unlock: try await anew(shares.unlock, .unlockShare),
+                presence: try await anew(shares.presence, .presenceShare),
+                deletionCode: nil
+            )
+            if let code = shares.deletionCode { fresh.shares?.deletionCode = try await anew(code, .deletionCode) }
+        }
+        return fresh
+    }
+}
+
+extension Upkeep {
+    /// What each version seals, by a look at every wallet.
+    func vaultKeys() async throws(AdminFailure) -> [VaultKeyVersion] {
+        let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
+        let noted = try await self.notedVersions(at: now)
+        var counts: [UInt32: Int] = [:]
+        var after: UInt64?
+        while true {
+            let place = after
+            let some = try await administered { () throws(StoreError) in
+                try await store.sealedValues(after: place, limit: Self.countedAtOnce)
+            }
+            for (_, sealed) in some.flatMap(\.values.byField) {
+                counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
+            }
+            guard some.count == Self.countedAtOnce, let last = some.last else { break }
+            after = last.place
+        }
+        let active = vault.activeVersion
+        let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
+        return vault.versions.map { version in
+            VaultKeyVersion(
+                version: version,
+                isActive: version == active,
+                values: counts[version, default: 0],
+                activeSince: noted.first { $0.version == version }?.activeSince,
+                isRetirable: version != active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
+            )
+        }
+    }
+
+    /// Removes the versions that nothing needs any more; what is left then.
+    ///
+    /// Where one but seals something, as what a call in flight kept behind the last pass, that is sealed anew first.
+    func retire() async throws(AdminFailure) -> [VaultKeyVersion] {
+        let versions = try await self.vaultKeys()
+        let retirable = Set(versions.filter(\.isRetirable).map(\.version))
+        if versions.contains(where: { !$0.isActive && $0.values > 0 }) {
+            let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
+            try await administered { () throws(StoreError) in
+                try await store.noteSealedAnew(vaultVersion: active, at: nil)
+            }
+            self.askedReseals.yield()
+        }
+        guard !retirable.isEmpty else {
+            throw AdminFailure(
+                .notAllowed,
+                "Each older version seals something still, or may be needed by what was enrolled before the last "
+                    + "rotation; `vault status` says which."
+            )
+        }
+        do throws(KeyFileError) { try self.parts.vault.remove(retirable) } catch { throw AdminFailure(error) }
+        self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
+        return versions.filter { !retirable.contains($0.version) }
+    }
+}
+
+extension AdminFailure {
+    /// A key file that was not changed.
+    fileprivate init(_ error: KeyFileError) {
+        self.init(.unavailable, "\(error)")
+    }
+}

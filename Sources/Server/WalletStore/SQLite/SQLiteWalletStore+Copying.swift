@@ -1,0 +1,59 @@
+internal import PreparedSQL
+
+extension SQLiteWalletStore {
+    public func beginCopy(to path: String) async throws(StoreCopyError) {
+        try await self.copying { connection throws(StoreCopyError) in
+            guard connection.copy == nil else { throw .busy }
+            do throws(DatabaseCopy.Failure) {
+                connection.copy = try DatabaseCopy(of: connection.db, to: path)
+            } catch {
+                throw StoreCopyError(error)
+            }
+        }
+    }
+
+    public func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
+        try await self.copying { connection throws(StoreCopyError) in
+            guard let copy = connection.copy else { throw .busy }
+            do throws(DatabaseCopy.Failure) {
+                let isWhole = try copy.step(pages: Int32(clamping: pages))
+                let (total, remaining) = copy.progress
+                return StoreCopyProgress(pages: total, copied: total - remaining, isWhole: isWhole)
+            } catch {
+                throw StoreCopyError(error)
+            }
+        }
+    }
+
+    public func endCopy() async throws(StoreCopyError) {
+        try await self.copying { connection throws(StoreCopyError) in
+            guard let copy = connection.copy else { return }
+            connection.copy = nil
+            do throws(DatabaseCopy.Failure) { try copy.finish() } catch { throw StoreCopyError(error) }
+        }
+    }
+
+    private func copying<Answer: Sendable>(
+        _ chore: @escaping @Sendable (StoreConnection) throws(StoreCopyError) -> Answer
+    ) async throws(StoreCopyError) -> Answer {
+        let result: Result<Answer, StoreCopyError>
+        do throws(StoreError) {
+            result = try await self.queue.betweenBatches { connection in
+                do throws(StoreCopyError) {
+                    return .success(try chore(connection))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch {
+            throw .closing
+        }
+        return try result.get()
+    }
+}
+
+extension StoreCopyError {
+    fileprivate init(_ failure: DatabaseCopy.Failure) {
+        self = failure.isDiskFull ? .diskFull : .failed(code: Int(failure.code))
+    }
+}

@@ -1,0 +1,71 @@
+public import Vocabulary
+
+extension SQLiteWalletStore: UpkeepStore {
+    /// Wallets that one step ends, so that a step stays one.
+    private static let endedAtOnce = 500
+
+    public func epochs() async throws(StoreError) -> [StoredEpoch] {
+        try await self.queue.perform { try $0.epochs() }
+    }
+
+    public func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
+        try await self.queue.perform { try $0.open(epochs) }
+    }
+
+    public func inspect() async throws(StoreError) -> StoreInspection {
+        try await self.queue.perform { try $0.inspect() }
+    }
+
+    public func end(
+        _ wallets: [WalletID],
+        as revocation: Revocation,
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsEnding {
+        var ending = WalletsEnding()
+        var rest = wallets[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Self.endedAtOnce))
+            rest = rest.dropFirst(some.count)
+            let done = try await self.queue.perform { try $0.end(some, as: revocation, at: now) }
+            ending.ended += done.ended
+            ending.before += done.before
+            ending.unknown += done.unknown
+        }
+        return ending
+    }
+
+    public func purgeable(
+        after: UInt64?,
+        lookingAt most: Int,
+        endedBefore limit: Timestamp
+    ) async throws(StoreError) -> Purgeable {
+        try await self.queue.perform { try $0.purgeable(after: after, lookingAt: most, endedBefore: limit) }
+    }
+
+    public func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
+    }
+
+    public func note(
+        vaultVersion version: UInt32,
+        at now: Timestamp
+    ) async throws(StoreError) -> [StoredVaultVersion] {
+        try await self.queue.perform { try $0.note(vaultVersion: version, at: now) }
+    }
+
+    public func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
+        try await self.queue.perform { try $0.noteSealedAnew(vaultVersion: version, at: now) }
+    }
+
+    public func walletCount() async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.walletCount() }
+    }
+
+    public func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
+        try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
+    }
+
+    public func replace(_ values: [SealedReplacement]) async throws(StoreError) {
+        try await self.queue.perform { try $0.replace(values) }
+    }
+}

@@ -1,0 +1,26 @@
+extension Schema {
+    /// Version 3: the epochs that restores opened; the first one has no row.
+    static let epochTable = """
+        CREATE TABLE epochs (
+            number INTEGER PRIMARY KEY CHECK (number > 1),
+            rule TEXT NOT NULL,
+            opened_at INTEGER NOT NULL,
+            mac BLOB NOT NULL
+        ) STRICT;
+        """
+
+    /// Version 4: what stays of wallets that were purged.
+    static let purgeTable = """
+        -- SHA-256 of deletion codes, so that each goes on saying done.
+        CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """
+
+    /// Version 5: since when the vault's key versions seal, and since when nothing older does.
+    static let vaultTable = """
+        CREATE TABLE vault_versions (
+            version INTEGER PRIMARY KEY,
+            active_since INTEGER NOT NULL,
+            sealed_anew_at INTEGER
+        ) STRICT;
+        """
+}

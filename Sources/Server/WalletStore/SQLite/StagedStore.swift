@@ -1,0 +1,98 @@
+internal import Foundation
+public import HostSystem
+
+/// A place beside a store's where a backup is made a store again, before anybody can serve it.
+///
+///     the folder's lock ─▶ restoring/wallets.db, checked and changed ─▶ wallets.db
+///
+/// Invariant: the last step is one link(2). Until then the folder holds no store, and a server does not start; from then on
+/// it holds the whole one. What a restore that was killed left behind is removed by the next one.
+public final class StagedStore: Sendable {
+    private let folder: String
+    private let lock: StoreLock
+
+    /// The SQLite file: its owner writes the backup's pages here.
+    public var file: String { self.staging + "/wallets.db" }
+    private var staging: String { self.folder + "/restoring" }
+
+    /// Takes the folder, which is made where it is missing, and makes an empty place in it.
+    ///
+    /// A folder with a store, or a part of one, is refused: nothing is ever overwritten, and a log that an earlier store
+    /// left behind would be taken for the new one's.
+    public init(folder: String) throws(StoreOpenError) {
+        self.folder = folder
+        self.lock = try StoreLock(folder: folder, creating: true)
+        do throws(FileError) {
+            let parts = try DurableFile.names(in: folder).filter { $0.hasPrefix("wallets.db") }
+            if let part = parts.first { throw FileError.exists("\(folder)/\(part)") }
+            if DurableFile.exists(self.staging) { try DurableFile.removeFolder(self.staging) }
+            try DurableFile.makeFolder(self.staging)
+            try DurableFile.makeEmpty(self.file)
+        } catch {
+            self.lock.release()
+            throw StoreOpenError(error)
+        }
+    }
+
+    /// Marks the pages that were written as a store's, and opens it.
+    public func open(
+        onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+    ) throws(StoreOpenError) -> SQLiteWalletStore {
+        do throws(FileError) {
+            try StoreFile.mark(self.file, as: .store)
+        } catch {
+            throw StoreOpenError(error)
+        }
+        return try SQLiteWalletStore.open(folder: self.staging, onFatal: onFatal)
+    }
+
+    /// Gives the store, which is closed, its place; the folder is free then.
+    public func place() throws(StoreOpenError) {
+        do throws(FileError) {
+            // A log that could not be copied into the file holds what the file lacks.
+            guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
+            try DurableFile.synchronize(self.file)
+            try DurableFile.place(self.file, at: self.folder + "/wallets.db")
+        } catch {
+            throw StoreOpenError(error)
+        }
+        // What is left is the staging's own lock; the next restore removes it otherwise.
+        try? DurableFile.removeFolder(self.staging)
+        self.lock.release()
+    }
+
+    /// Lets go of the folder and leaves what is there to the next restore.
+    public func abandon() {
+        self.lock.release()
+    }
+}
+
+/// What a file of SQLite's says of itself in its first page.
+public enum StoreFile {
+    /// What `PRAGMA application_id` tells: a store that can be served, or a backup, which must be restored.
+    ///
+    /// So a backup that is put in a store's place by hand is not served: it would hand out fresh guesses.
+    public enum Kind: Sendable {
+        case store, backup
+
+        var applicationID: Int64 {
+            switch self {
+            case .store: Schema.applicationID
+            case .backup: Schema.backupID
+            }
+        }
+    }
+
+    /// Where the file's head has the id, and where the two numbers that say whether it has a log (file format, 1.3).
+    private static let applicationIDOffset = 68
+    private static let formatOffset = 18
+
+    /// Marks a file that nobody has open; one that has no log beside it, and needs none.
+    public static func mark(_ path: String, as kind: Kind) throws(FileError) {
+        let file = try RecordFile(opening: path)
+        let id = UInt32(truncatingIfNeeded: kind.applicationID)
+        try file.write([1, 1], at: Self.formatOffset)
+        try file.write((0..<4).map { UInt8(truncatingIfNeeded: id >> (24 - 8 * $0)) }, at: Self.applicationIDOffset)
+        try file.synchronize()
+    }
+}

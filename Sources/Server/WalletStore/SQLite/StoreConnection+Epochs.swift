@@ -1,0 +1,66 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// What restores cost, counted wallet by wallet when its next PIN is judged.
+///
+/// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all epochs
+/// since had been applied, whether it has a row of attempts or not; and what was applied once is kept in the commit that
+/// names the new epoch, so that it is neither forgotten nor applied again. That commit is the same whatever the verdict.
+extension StoreConnection {
+    /// Applies what the wallet's counts lack; says whether there was anything.
+    ///
+    /// For all wallets but those that come for the first time after a restore this compares two numbers.
+    func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
+        guard found.state.epoch != self.epoch else { return false }
+        let rules = try self.rules(after: found.state)
+        guard rules.contains(where: { $0 != .trust }) else { return false }
+        found.attempts.record.enter(rules, policy: policy)
+        return true
+    }
+
+    /// The rules that a wallet's counts lack; a wallet of a later epoch comes from another file.
+    func rules(after state: WalletState) throws -> ArraySlice<EpochRule> {
+        guard state.epoch <= self.epoch else { throw StoreError.corrupt }
+        return self.epochRules[Int(state.epoch - 1)...]
+    }
+
+    /// Has the wallet's row name the store's epoch: what is kept of its attempts is brought up to it.
+    func nameEpoch(of wallet: WalletID) throws {
+        guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
+        row.state.epoch = self.epoch
+        try self.keep(row)
+    }
+
+    /// Every epoch but the first, in order and without gaps.
+    func epochs() throws -> [StoredEpoch] {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: "SELECT number, rule, opened_at, mac FROM epochs ORDER BY number"
+        )
+        let epochs = try rows.map { row in
+            guard let rule = String.fromDatabaseValue(row[1]).flatMap(EpochRule.init(rawValue:)) else {
+                throw StoreError.corrupt
+            }
+            return StoredEpoch(
+                number: Int(try row.number(0)),
+                rule: rule,
+                openedAt: Timestamp(milliseconds: try row.number(2)),
+                mac: try row.bytes(3)
+            )
+        }
+        guard epochs.map(\.number) == epochs.indices.map({ $0 + 2 }) else { throw StoreError.corrupt }
+        return epochs
+    }
+
+    /// Opens epochs, each behind the last one.
+    func open(_ epochs: [StoredEpoch]) throws {
+        for epoch in epochs {
+            try self.db.execute(
+                sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
+                arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
+            )
+        }
+        try self.readEpochs()
+    }
+}

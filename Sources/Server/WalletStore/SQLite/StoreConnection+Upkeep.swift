@@ -1,0 +1,118 @@
+internal import GRDB
+import Vocabulary
+
+/// What is done to many wallets at a time by whoever looks after the store.
+extension StoreConnection {
+    func inspect() throws -> StoreInspection {
+        let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
+        let own = try DatabaseQueue().inDatabase { db in
+            try Schema.migrate(db, creating: true)
+            return try Self.definitions(in: db)
+        }
+        let found = try Self.definitions(in: self.db)
+        var wallets = 0
+        var latestEpoch: UInt32 = 1
+        let states = try Row.fetchCursor(self.db, sql: "SELECT state FROM wallets")
+        while let row = try states.next() {
+            wallets += 1
+            latestEpoch = max(latestEpoch, try row.walletState(0).epoch)
+        }
+        return StoreInspection(
+            damage: words == ["ok"] ? [] : words,
+            foreign: found.symmetricDifference(own).sorted(),
+            wallets: wallets,
+            latestEpoch: Int(latestEpoch)
+        )
+    }
+
+    /// Everything that a file defines, as SQLite keeps it.
+    private static func definitions(in db: Database) throws -> Set<String> {
+        let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
+        return Set(
+            rows.map { row in
+                (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "?" }.joined(separator: " ")
+            }
+        )
+    }
+
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
+        self.mustTruncateLog = true
+        var ending = WalletsEnding()
+        for id in wallets {
+            guard var row = try self.wallet(id) else {
+                ending.unknown += 1
+                continue
+            }
+            if row.state.revocation == nil { ending.ended += 1 } else { ending.before += 1 }
+            try self.revoke(&row, revocation, at: now)
+        }
+        return ending
+    }
+
+    /// Which wallets are linked to a recovery code, also those that have ended.
+    func linked(to mac: RecoveryCodeMAC) throws -> [WalletID] {
+        try Row.fetchAll(
+            self.db,
+            sql: "SELECT id, state FROM wallets WHERE recovery_mac = ?",
+            arguments: [mac.blob]
+        ).compactMap { row in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
+    }
+
+    func sealedValues(after: UInt64?, limit: Int) throws -> [SealedWallet] {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: "SELECT \(WalletRow.columns), id FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
+        )
+        return try rows.map { row in
+            let wallet = try WalletRow(row)
+            return SealedWallet(
+                place: UInt64(bitPattern: wallet.key.number),
+                walletID: try row.identifier(9),
+                values: wallet.sealedValues
+            )
+        }
+    }
+
+    /// Each old value is compared with what is on file, so that nothing that came meanwhile is lost.
+    func replace(_ values: [SealedReplacement]) throws {
+        for replacement in values {
+            guard var row = try self.wallet(replacement.walletID), row.sealedValues == replacement.old,
+                row.take(replacement.new)
+            else { continue }
+            try self.keep(row)
+        }
+    }
+}
+
+extension WalletRow {
+    /// What of it the vault can open.
+    var sealedValues: SealedValues {
+        SealedValues(
+            identity: self.identity,
+            shares: self.state.revocation != nil
+                ? nil
+                : SealedValues.Shares(
+                    unlock: self.unlockShare,
+                    presence: self.presenceShare,
+                    deletionCode: self.deletionCode.isEmpty ? nil : self.deletionCode
+                )
+        )
+    }
+
+    /// Puts other values in place, none of which may have another width; false where one has.
+    mutating func take(_ values: SealedValues) -> Bool {
+        guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
+        else { return false }
+        if let shares = values.shares {
+            guard shares.unlock.count == self.unlockShare.count, shares.presence.count == self.presenceShare.count,
+                shares.deletionCode?.count ?? 0 == self.deletionCode.count
+            else { return false }
+            self.unlockShare = shares.unlock
+            self.presenceShare = shares.presence
+            self.deletionCode = shares.deletionCode ?? []
+        }
+        self.identity = values.identity
+        return true
+    }
+}

@@ -1,0 +1,210 @@
+public import PINPolicy
+public import Vocabulary
+
+/// An epoch that a restore opened.
+public struct StoredEpoch: Hashable, Sendable {
+    /// From 2 on; the first epoch has no record.
+    public var number: Int
+    public var rule: EpochRule
+    public var openedAt: Timestamp
+    /// The vault's, over the record and its predecessor's.
+    public var mac: [UInt8]
+
+    public init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
+        self.number = number
+        self.rule = rule
+        self.openedAt = openedAt
+        self.mac = mac
+    }
+}
+
+/// How far a copy has come.
+public struct StoreCopyProgress: Hashable, Sendable {
+    public var pages: Int
+    public var copied: Int
+    public var isWhole: Bool
+
+    public init(pages: Int, copied: Int, isWhole: Bool) {
+        self.pages = pages
+        self.copied = copied
+        self.isWhole = isWhole
+    }
+}
+
+/// Why a store was not copied.
+public enum StoreCopyError: Error, Hashable, Sendable {
+    /// Another copy is being made; wait for it.
+    case busy
+    /// The store is closing.
+    case closing
+    /// The copy's disk is full.
+    case diskFull
+    /// The copy's file cannot be written, or the store not be read; SQLite's code.
+    case failed(code: Int)
+}
+
+/// What is done to a store as a whole, in small steps between those of wallets.
+///
+/// Apart from ``WalletStore`` because no call of a wallet needs any of it.
+public protocol UpkeepStore: Sendable {
+    /// Every epoch but the first.
+    func epochs() async throws(StoreError) -> [StoredEpoch]
+
+    /// Opens epochs, each behind the last one: for a restore, before anybody is served.
+    func open(_ epochs: [StoredEpoch]) async throws(StoreError)
+
+    /// Looks at the whole file, which takes as long as reading it: not while wallets are served.
+    func inspect() async throws(StoreError) -> StoreInspection
+
+    /// Ends wallets for good and destroys their shares, each as it was ended once before; those that are unknown, or have
+    /// ended, are passed over.
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
+        -> WalletsEnding
+
+    /// What the vault sealed for at most `limit` wallets in the order of their registration, from the first one or from
+    /// the one behind the place `after` on; fewer only at the end.
+    func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
+
+    /// Puts values that were sealed anew in the places of the old ones; wallets that have others by now are passed over.
+    func replace(_ values: [SealedReplacement]) async throws(StoreError)
+
+    /// Those of `most` wallets, from the first one or from the one behind the place `after` on, that ended before `limit`.
+    func purgeable(
+        after: UInt64?,
+        lookingAt most: Int,
+        endedBefore limit: Timestamp
+    ) async throws(StoreError) -> Purgeable
+
+    /// Removes those that ended before `limit`, but for what their deletion codes need; says how many.
+    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
+
+    /// Notes that a version of the vault's keys seals, if that is new; all that are known, ascending.
+    func note(vaultVersion version: UInt32, at now: Timestamp) async throws(StoreError) -> [StoredVaultVersion]
+
+    /// Notes that no value is sealed by an older version any more; nil takes that back.
+    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
+
+    func walletCount() async throws(StoreError) -> Int
+
+    /// Begins to copy the store into a file that exists and is empty.
+    ///
+    /// One copy at a time; ``endCopy()`` must follow.
+    func beginCopy(to path: String) async throws(StoreCopyError)
+
+    /// Copies at most so many pages. The copy is, at its end, what the store then is.
+    func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress
+
+    /// Lets go of the copy's file; throws where it is not whole.
+    func endCopy() async throws(StoreCopyError)
+}
+
+/// Wallets that may be removed.
+public struct Purgeable: Hashable, Sendable {
+    public var wallets: [WalletID]
+    /// The place behind which to go on; nil at the end.
+    public var next: UInt64?
+
+    public init(wallets: [WalletID], next: UInt64?) {
+        self.wallets = wallets
+        self.next = next
+    }
+}
+
+/// What a store knows of a version of the vault's keys.
+public struct StoredVaultVersion: Hashable, Sendable {
+    public var version: UInt32
+    /// When it was first seen to seal.
+    public var activeSince: Timestamp
+    /// When a look at every wallet found nothing that an older one sealed; nil until then.
+    public var sealedAnewAt: Timestamp?
+
+    public init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?) {
+        self.version = version
+        self.activeSince = activeSince
+        self.sealedAnewAt = sealedAnewAt
+    }
+}
+
+/// What a look at a whole store found.
+public struct StoreInspection: Hashable, Sendable {
+    /// SQLite's own words for what is damaged; empty for an intact file.
+    public var damage: [String]
+    /// Tables, indexes and the like that are not as this version makes them: triggers, views, changed definitions.
+    public var foreign: [String]
+    public var wallets: Int
+    /// The latest epoch that a wallet's row names.
+    public var latestEpoch: Int
+
+    public init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
+        self.damage = damage
+        self.foreign = foreign
+        self.wallets = wallets
+        self.latestEpoch = latestEpoch
+    }
+}
+
+/// What became of wallets that were to end.
+public struct WalletsEnding: Hashable, Sendable {
+    public var ended: Int
+    /// Had ended before.
+    public var before: Int
+    public var unknown: Int
+
+    public init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
+        self.ended = ended
+        self.before = before
+        self.unknown = unknown
+    }
+}
+
+/// All that the vault sealed for one wallet.
+public struct SealedValues: Hashable, Sendable {
+    public var identity: Sealed
+    /// Nil where the wallet has ended: its shares are destroyed, and its deletion code.
+    public var shares: Shares?
+
+    public struct Shares: Hashable, Sendable {
+        public var unlock: Sealed
+        public var presence: Sealed
+        /// Nil where it has none.
+        public var deletionCode: Sealed?
+
+        public init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?) {
+            self.unlock = unlock
+            self.presence = presence
+            self.deletionCode = deletionCode
+        }
+    }
+
+    public init(identity: Sealed, shares: Shares?) {
+        self.identity = identity
+        self.shares = shares
+    }
+}
+
+/// A wallet and what is sealed of it.
+public struct SealedWallet: Hashable, Sendable {
+    /// Where it stands in the order of registration.
+    public var place: UInt64
+    public var walletID: WalletID
+    public var values: SealedValues
+
+    public init(place: UInt64, walletID: WalletID, values: SealedValues) {
+        self.place = place
+        self.walletID = walletID
+        self.values = values
+    }
+}
+
+/// Sealed values that are to take the place of others; each new one is as long as the old one.
+public struct SealedReplacement: Hashable, Sendable {
+    public var walletID: WalletID
+    public var old: SealedValues
+    public var new: SealedValues
+
+    public init(walletID: WalletID, old: SealedValues, new: SealedValues) {
+        self.walletID = walletID
+        self.old = old
+        self.new = new
+    }
+}

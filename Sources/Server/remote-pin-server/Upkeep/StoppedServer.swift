@@ -1,0 +1,80 @@
+internal import ArgumentParser
+internal import AuditLog
+internal import HostSystem
+internal import Lab
+internal import ServerSettings
+internal import Vault
+internal import Vocabulary
+
+/// Which server is meant where it does not have to run.
+struct StoppedServerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("A lab's folder.", valueName: "dir"), completion: .directory)
+    var lab: String?
+
+    @Option(
+        help: ArgumentHelp("The server's configuration.", valueName: "file"),
+        completion: .file(extensions: ["yaml"])
+    )
+    var config: String?
+
+    func validate() throws {
+        guard self.lab == nil || self.config == nil else { throw ValidationError("Name one of --lab and --config.") }
+    }
+
+    func server() throws -> StoppedServer {
+        var options = ConfigurationOptions()
+        options.folder = self.lab
+        options.config = self.config
+        options.assignments = []
+        return try StoppedServer(options.settings())
+    }
+}
+
+/// What a command needs of a server that does not run: its settings, its vault and its clock.
+struct StoppedServer {
+    let settings: ServerSettings
+    let vault: KeyFileVault
+    let clock: any WallClock
+
+    init(_ loaded: LoadedSettings) throws {
+        self.settings = loaded.settings
+        self.vault = try explaining(.configuration) { try KeyFileVault(loaded.settings[SettingTable.vaultKeyFile]) }
+        self.clock = try RunningServer.clock(of: try LabBoundary.lab(of: loaded))
+    }
+
+    var dataFolder: String { self.settings[SettingTable.dataFolder] }
+    var auditPath: String { self.settings[SettingTable.auditFile] }
+
+    /// Whoever gives the command.
+    var actor: AuditActor {
+        AuditActor.user(Accounts.currentUser, name: Accounts.userName(of: Accounts.currentUser))
+    }
+
+    /// Opens the audit log that goes on in this epoch.
+    func openAudit(epoch: Int) async throws -> AuditLog {
+        let parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
+            StandardStreams.writeError("audit log newest=\(newest)\n")
+        }
+        do throws(AuditLogError) {
+            // A server that was never served has none yet.
+            if !AuditLog.exists(at: self.auditPath) { try await AuditLog.create(parts) }
+            return try await AuditLog.open(parts)
+        } catch {
+            throw StartFailure(error)
+        }
+    }
+}
+
+extension StartFailure {
+    /// Why an audit log is not gone on with.
+    init(_ error: AuditLogError) {
+        let kind: Kind =
+            switch error {
+            case .inUse: .unavailable
+            case .damaged, .otherEpoch: .damaged
+            case .vault: .configuration
+            case .file, .closed: .files
+            }
+        self.init(kind, "`audit.file`: \(error)")
+    }
+}

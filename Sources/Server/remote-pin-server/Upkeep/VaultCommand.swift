@@ -1,0 +1,203 @@
+internal import ArgumentParser
+internal import HostSystem
+internal import Vocabulary
+internal import Wire
+
+/// The vault's keys of a running server.
+struct VaultCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vault",
+        abstract: "Show, rotate and retire the vault's keys, while the server serves.",
+        subcommands: [Status.self, Rotate.self, Retire.self]
+    )
+
+    /// What each version seals.
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Show the key versions, what each seals, and how far a rotation is.",
+            discussion: """
+                Looks at every wallet, some hundreds at a time.
+
+                  remote-pin-server vault status --lab /tmp/lab
+                """
+        )
+
+        @OptionGroup var server: ServerOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await ending {
+                try await self.server.connected { call in
+                    guard case .vaultKeys(let versions) = try await call(.showVaultKeys),
+                        case .upkeep(let report) = try await call(.showUpkeep)
+                    else { throw StartFailure.unexpectedAnswer }
+                    self.output.print(KeysJSON(versions, report.reseal)) { page in
+                        page.draw(versions)
+                        if let reseal = report.reseal { page.line("sealing anew: \(reseal.spoken)") }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a version.
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rotate",
+            abstract: "Add a key version that seals from now on, and seal anew what older ones sealed.",
+            discussion: """
+                Copy the key file before and after: a store is worth nothing without the version that sealed it. Goes on \
+                in the server when this command ends, and after a restart; nobody waits for it. What recovery codes are \
+                looked up by, and what makes the audit log verifiable, is not rotated. Not again before it is finished and \
+                the enrollments of before have expired (exit status 69).
+
+                  remote-pin-server vault rotate --config server.yaml
+                  remote-pin-server vault rotate --yes --lab /tmp/lab
+                """
+        )
+
+        @Flag(help: "Do not ask; for scripts.")
+        var yes = false
+
+        @OptionGroup var server: ServerOptions
+        @OptionGroup var output: OutputOptions
+
+        private static let interval: Duration = .milliseconds(200)
+
+        func run() async throws {
+            try await ending {
+                if !self.yes {
+                    try Phrase.ask(
+                        "the key file is copied",
+                        because: "First copy the key file (`vault.key-file`) to where its copies are kept."
+                    )
+                }
+                let reseal = try await self.server.connected { call in try await Self.rotate(call) }
+                self.output.print(ResealJSON(reseal)) { page in
+                    page.line("\(page.good("rotated")): version \(reseal.version) seals, \(reseal.spoken)")
+                    page.line("copy the key file again: older copies do not open what is sealed now")
+                }
+            }
+        }
+
+        private static func rotate(
+            _ call: (Wire.AdminCommand) async throws -> AdminResult
+        ) async throws -> ResealReport {
+            var progress = ProgressLine()
+            defer { progress.end() }
+            var answer = try await call(.rotateVault)
+            while true {
+                guard case .upkeep(let report) = answer, let reseal = report.reseal else {
+                    throw StartFailure.unexpectedAnswer
+                }
+                guard reseal.state == .running else { return reseal }
+                progress.show("sealing anew", reseal.walletsDone, of: reseal.wallets)
+                try await Task.sleep(for: Self.interval)
+                answer = try await call(.showUpkeep)
+            }
+        }
+    }
+
+    /// Removes versions.
+    struct Retire: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "retire",
+            abstract: "Remove the key versions that seal nothing any more.",
+            discussion: """
+                Older backups open with them alone: keep a copy of the key file for as long as you keep these. Where none \
+                can be removed, the exit status is 77.
+
+                  remote-pin-server vault retire --config server.yaml
+                """
+        )
+
+        @Flag(help: "Do not ask; for scripts.")
+        var yes = false
+
+        @OptionGroup var server: ServerOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await ending {
+                if !self.yes {
+                    try Phrase.ask(
+                        "the key file is copied",
+                        because: "Backups of before need the versions that are removed. First copy the key file."
+                    )
+                }
+                guard case .vaultKeys(let versions) = try await self.server.call(.retireVault) else {
+                    throw StartFailure.unexpectedAnswer
+                }
+                self.output.print(KeysJSON(versions, nil)) { $0.draw(versions) }
+            }
+        }
+    }
+
+    private struct KeysJSON: Encodable {
+        let versions: [Version]
+        let reseal: ResealJSON?
+
+        struct Version: Encodable {
+            let version: UInt32
+            let active: Bool
+            let values: Int
+            let activeSince: String?
+            let retirable: Bool
+        }
+
+        init(_ versions: [VaultKeyVersion], _ reseal: ResealReport?) {
+            self.versions = versions.map {
+                Version(
+                    version: $0.version,
+                    active: $0.isActive,
+                    values: $0.values,
+                    activeSince: $0.activeSince?.text,
+                    retirable: $0.isRetirable
+                )
+            }
+            self.reseal = reseal.map(ResealJSON.init)
+        }
+    }
+}
+
+/// A rotation's progress, for programs.
+struct ResealJSON: Encodable {
+    let version: UInt32
+    let state: String
+    let walletsDone: Int
+    let wallets: Int
+    let problem: String?
+
+    init(_ report: ResealReport) {
+        self.version = report.version
+        self.state = "\(report.state)"
+        self.walletsDone = report.walletsDone
+        self.wallets = report.wallets
+        self.problem = report.problem
+    }
+}
+
+extension ResealReport {
+    /// In a sentence.
+    var spoken: String {
+        switch self.state {
+        case .done: "all is sealed with it"
+        case .running: "\(self.walletsDone) of \(self.wallets) wallets done"
+        case .failed: "interrupted, tried again: \(self.problem ?? "")"
+        }
+    }
+}
+
+extension Page {
+    fileprivate mutating func draw(_ versions: [VaultKeyVersion]) {
+        let rows = versions.map { version in
+            [
+                "\(version.version)",
+                version.isActive ? self.good("seals") : version.isRetirable ? "not needed" : "opens",
+                "\(version.values)", version.activeSince?.text ?? "",
+            ]
+        }
+        self.table(["VERSION", "STATE", "VALUES", "ACTIVE SINCE"], rows)
+    }
+}

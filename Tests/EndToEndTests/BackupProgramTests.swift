@@ -1,0 +1,145 @@
+import Foundation
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+import Vocabulary
+import Wire
+
+@Suite("Backup and restore, with the real programs")
+struct BackupProgramTests {
+    private let lab: LabUnderTest
+
+    init() async throws { self.lab = try await LabUnderTest() }
+
+    private var data: String { self.lab.lab.dataFolder }
+    private static let log = ["REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "notice"]
+
+    private func file(_ name: String) -> String { "\(self.lab.folder)/\(name)" }
+
+    private func run(_ arguments: String...) async throws -> ProgramRun {
+        try await ServerProcess.run("remote-pin-server", arguments + ["--lab", self.lab.lab.path])
+    }
+
+    private func done(_ arguments: String...) async throws -> JSONValue {
+        let run = try await ServerProcess.run("remote-pin-server", arguments + ["--json", "--lab", self.lab.lab.path])
+        try #require(run.exitCode == 0, "\(run.output)")
+        // What is told of the audit log goes to standard error, which comes along.
+        let line = try (run.output.split(separator: "\n").last { $0.hasPrefix("{") }).orThrow()
+        return try JSONValue(String(line))
+    }
+
+    private func move(_ from: String, to: String) throws {
+        try FileManager.default.moveItem(atPath: from, toPath: to)
+    }
+
+    private func state(of wallet: TestWallet) async throws -> PINState? {
+        let session = try await wallet.openSession()
+        session.connection.close()
+        return session.pinState
+    }
+
+    @Test("after a restore each wallet is in its last round, its right PIN ends that, and what was revoked stays so")
+    func restored() async throws {
+        var server = try await self.lab.start(Self.log)
+        let (wallet, revoked) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
+        _ = try await wallet.openSession().check("135790")
+        let backup = try await self.done("backup", self.file("one.backup"))
+        #expect(backup["vaultKeyIncluded"] == .boolean(false))
+        #expect(try DurableFile.mode(of: self.file("one.backup")) == 0o600)
+        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        let text = try revoked.deletionCode.orThrow().characters
+        #expect(await (try self.lab.server.connect()).answer(.revokeWithCode(text)) == .other("revoked"))
+        #expect(try await self.run("restore", self.file("one.backup")).exitCode == 69)
+        #expect(await server.terminate() == 0)
+        #expect(try await self.run("restore", self.file("one.backup")).exitCode == 74)
+        try self.move(self.data, to: self.file("lost"))
+
+        let report = try await self.done("restore", self.file("one.backup"))
+        #expect(report["epoch"] == .integer(2) && report["endedAgain"] == .integer(1))
+        server = try await self.lab.start(Self.log)
+        #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: true))
+        let session = try await wallet.openSession()
+        #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: false))
+        guard case .revoked(Revocation(reason: .user, mayRegisterAnew: true)) = try await revoked.openSession().opening
+        else {
+            Issue.record("what was revoked lives again")
+            return
+        }
+        #expect(try await self.done("admin", "status")["epoch"] == .integer(2))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("an older store, or a backup, that is put in place by hand is not served")
+    func swapped() async throws {
+        var server = try await self.lab.start(Self.log)
+        _ = try await self.lab.register(pin: "135790")
+        _ = try await self.done("backup", self.file("one.backup"))
+        #expect(await server.terminate() == 0)
+        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("old"))
+        try self.move(self.data, to: self.file("away"))
+        _ = try await self.done("restore", self.file("one.backup"), "--epoch", "trust")
+        server = try await self.lab.start(Self.log)
+        #expect(await server.terminate() == 0)
+        try self.move(self.data, to: self.file("restored"))
+
+        try self.move(self.file("old"), to: self.data)
+        let older = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
+        #expect(older?.output.contains("epoch") == true, "\(older?.output ?? "")")
+        let bytes = try DurableFile.read(self.file("one.backup"), atMost: 1 << 26)
+        try DurableFile.write(bytes, to: "\(self.data)/wallets.db")
+        let backup = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
+        #expect(backup?.output.contains("the file is a backup") == true, "\(backup?.output ?? "")")
+    }
+
+    @Test("without the audit log a script has to say that it knows, and a wrong rule or a missing backup is named")
+    func asking() async throws {
+        _ = try await self.done("backup", self.file("one.backup"))
+        try self.move(self.data, to: self.file("away"))
+        try self.move("\(self.lab.lab.serverFolder)/audit.log", to: self.file("audit.away"))
+        let asked = try await self.run("restore", self.file("one.backup"))
+        #expect(
+            asked.exitCode == 64 && asked.output.contains("G7") && asked.output.contains("--yes"),
+            "\(asked.output)"
+        )
+        #expect(!DurableFile.exists("\(self.data)/wallets.db"))
+        #expect(try await self.run("restore", self.file("one.backup"), "--epoch", "mild").exitCode == 64)
+        #expect(try await self.run("restore", self.file("none.backup")).exitCode == 74)
+        let report = try await self.done("restore", self.file("one.backup"), "--yes", "--epoch", "charge-one")
+        #expect(report["rule"] == .string("charge-one") && report["auditLogProblem"] != nil)
+        let server = try await self.lab.start(Self.log)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a restore that is killed at some moment leaves no store or a whole one; the same command then finishes it")
+    func killed() async throws {
+        var server = try await self.lab.start(Self.log)
+        let (wallet, revoked) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
+        _ = try await self.done("backup", self.file("one.backup"))
+        #expect(try await self.run("admin", "revoke", "wallet", "\(revoked.walletID)").exitCode == 0)
+        #expect(await server.terminate() == 0)
+        var dice = Dice(for: "restores")
+        for round in 0..<12 {
+            try self.move(self.data, to: self.file("away-\(round)"))
+            for _ in 0..<4 where !DurableFile.exists("\(self.data)/wallets.db") {
+                let seconds = "0.0\(Int.random(in: 10...99, using: &dice))"
+                _ = try await ServerProcess.run(
+                    "/usr/bin/timeout",
+                    ["-s", "KILL", seconds, Programs.path("remote-pin-server"), "restore", self.file("one.backup")]
+                        + ["--lab", self.lab.lab.path]
+                )
+            }
+            if !DurableFile.exists("\(self.data)/wallets.db") {
+                _ = try await self.done("restore", self.file("one.backup"))
+            }
+            server = try await self.lab.start(Self.log)
+            #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: true))
+            guard case .revoked = try await revoked.openSession().opening else {
+                Issue.record("what was revoked lives again")
+                return
+            }
+            #expect(await server.terminate() == 0)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import PINPolicy
+import TestSupport
+import Testing
+import Vocabulary
+
+@Suite("What a restore costs")
+struct EpochRuleTests {
+    private let start = Timestamp(milliseconds: 1_700_000_000_000)
+
+    /// A record with so many wrong PINs.
+    private func record(_ failures: Int, policy: AttemptPolicy = .standard) -> AttemptRecord {
+        var record = AttemptRecord()
+        var now = self.start
+        for _ in 0..<failures {
+            _ = record.wrong(at: now, policy: policy)
+            now = now + .seconds(3600)
+        }
+        return record
+    }
+
+    @Test(
+        "strict puts a wallet into its last round, charge-one counts one wrong PIN, trust counts nothing",
+        arguments: [
+            (0, 12, 1, 0), (1, 12, 2, 1), (3, 12, 4, 3), (11, 12, 12, 11), (12, 12, 13, 12), (14, 14, 15, 14),
+            (15, 15, 15, 15),
+        ]
+    )
+    func rules(failures: Int, strict: Int, chargeOne: Int, trust: Int) {
+        for (rule, expected) in [(EpochRule.strict, strict), (.chargeOne, chargeOne), (.trust, trust)] {
+            var record = self.record(failures)
+            record.enter([rule], policy: .standard)
+            #expect(record.failures == expected, "\(rule)")
+            #expect(!record.isBlockedPermanently)
+        }
+    }
+
+    @Test("a permanent block stays, a running block keeps its end", arguments: EpochRule.allCases)
+    func blocks(rule: EpochRule) {
+        var permanent = self.record(16)
+        #expect(permanent.isBlockedPermanently)
+        let before = permanent
+        permanent.enter([rule], policy: .standard)
+        #expect(permanent == before)
+        var blocked = AttemptRecord()
+        for _ in 0..<4 { _ = blocked.wrong(at: self.start) }
+        let block = blocked.block
+        blocked.enter([rule], policy: .standard)
+        #expect(blocked.block == block)
+        #expect(blocked.right(at: self.start) == .blocked(remaining: .seconds(60)))
+    }
+
+    @Test("after a strict restore one round is left, it is the last one, and a right PIN ends that")
+    func lastRound() {
+        var record = AttemptRecord()
+        record.enter([.strict], policy: .standard)
+        #expect(record.state(policy: .standard, now: self.start) == .open(attemptsLeft: 4, finalRound: true))
+        var entered = record
+        #expect(entered.right(at: self.start) == .valid)
+        #expect(entered == AttemptRecord())
+        for left in [3, 2, 1] {
+            #expect(record.wrong(at: self.start) == .wrong(.open(attemptsLeft: left, finalRound: true)))
+        }
+        #expect(record.wrong(at: self.start) == .wrong(.blockedPermanently))
+    }
+
+    @Test("no order of rules gives a guess back, and none takes the last one", arguments: [UInt64(1), 2, 3])
+    func property(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2000 {
+            let rounds = Int.random(in: 1...6, using: &random)
+            let attempts = Int.random(in: 1...6, using: &random)
+            guard let policy = AttemptPolicy(rounds: rounds, attemptsPerRound: attempts, blocks: []) else { continue }
+            var record = self.record(Int.random(in: 0..<(rounds * attempts), using: &random), policy: policy)
+            var least = record.failures
+            let rules = (0..<Int.random(in: 1...5, using: &random)).map { _ in
+                EpochRule.allCases.randomElement(using: &random) ?? .strict
+            }
+            let (wasPermanent, before) = (record.isBlockedPermanently, record.failures)
+            record.enter(rules, policy: policy)
+            if rules.contains(.strict) { least = max(least, (rounds - 1) * attempts) }
+            if rules.contains(.chargeOne) { least = max(least, min(before + 1, rounds * attempts - 1)) }
+            #expect(record.failures >= least, "seed \(seed): \(rules) \(policy)")
+            #expect(record.isBlockedPermanently == wasPermanent)
+            #expect(wasPermanent || record.failures < rounds * attempts)
+        }
+    }
+}

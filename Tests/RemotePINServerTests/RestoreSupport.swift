@@ -1,0 +1,83 @@
+import AuditLog
+import HostSystem
+import PINPolicy
+import RemotePINServer
+import TestSupport
+import Vocabulary
+import WalletStore
+import Wire
+
+/// Backups of a server in this process, and what is made of them.
+extension InProcessServer {
+    var auditPath: String { "\(self.folder.path)/audit.log" }
+
+    /// Has the running server make a backup, as an operator does; its path.
+    func backup(_ name: String) async throws -> String {
+        let path = "\(self.folder.path)/\(name).backup"
+        var answer = await self.commands.carryOut(.startBackup(path: path), by: Self.peer)
+        for _ in 0..<1_000_000 {
+            guard case .upkeep(let report) = answer, let backup = report.backup else { break }
+            if backup.state == .done { return path }
+            if backup.state == .failed { break }
+            await Task.yield()
+            answer = await self.commands.carryOut(.showUpkeep, by: Self.peer)
+        }
+        throw UnexpectedAnswer()
+    }
+
+    /// Stops writing: a restore needs the audit log for itself.
+    func stop() async {
+        await self.audit.close()
+        await self.store.close()
+    }
+
+    func restoration(
+        _ backup: String,
+        into name: String,
+        rule: EpochRule = .strict,
+        auditLog: String? = nil,
+        last: AuditMark? = nil,
+        stage: @escaping @Sendable (Restoration.Stage) throws(RestoreFailure) -> Void = {
+            (_: Restoration.Stage) throws(RestoreFailure) in
+        }
+    ) -> Restoration {
+        Restoration(
+            Restoration.Parts(
+                backup: backup,
+                dataFolder: "\(self.folder.path)/\(name)",
+                auditLog: auditLog ?? self.auditPath,
+                vault: self.vault,
+                clock: self.clock,
+                actor: AuditActor(rawValue: "test"),
+                rule: rule,
+                last: last,
+                stage: stage
+            )
+        )
+    }
+
+    /// Restores, whatever the log lacks.
+    @discardableResult
+    func restore(
+        _ backup: String,
+        into name: String,
+        rule: EpochRule = .strict,
+        auditLog: String? = nil
+    ) async throws -> Restoration.Report {
+        let restoration = self.restoration(backup, into: name, rule: rule, auditLog: auditLog)
+        return try await restoration.run(restoration.plan())
+    }
+
+    /// Looks into a restored store.
+    func opened<Result>(_ name: String, _ body: (SQLiteWalletStore) async throws -> Result) async throws -> Result {
+        let store = try SQLiteWalletStore.open(folder: "\(self.folder.path)/\(name)")
+        do {
+            let result = try await body(store)
+            await store.close()
+            return result
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import GRDB
+import HostSystem
+import PINPolicy
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import WalletStore
+
+@Suite("Copying a store that is served")
+struct CopyTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteWalletStore
+
+    init() throws {
+        self.folder = TemporaryFolder()
+        self.store = try self.folder.store()
+    }
+
+    private func target() throws -> String {
+        let path = self.folder.file("copy-\(UInt64.random(in: .min ... .max))")
+        try DurableFile.makeEmpty(path)
+        return path
+    }
+
+    @Test("what is written while the copy is made is in it, and a share destroyed meanwhile is in no byte of it")
+    func writesMeanwhile() async throws {
+        let shares = (0..<40).map { _ in TestWallet.bytes(80) }
+        var wallets: [TestWallet] = []
+        for share in shares { wallets.append(try await TestWallet(in: self.store, unlockShare: share)) }
+        let path = try self.target()
+        try await self.store.beginCopy(to: path)
+        var steps = 0
+        while true {
+            if wallets.count > steps {
+                _ = try await self.store.judge(wallets[steps].attempt(right: false))
+                _ = try await self.store.revoke(wallets: [wallets[39 - steps].id], at: TestWallet.start)
+            }
+            steps += 1
+            if try await self.store.stepCopy(pages: 1).isWhole { break }
+        }
+        try await self.store.endCopy()
+        #expect(steps > 10)
+        let bytes = Data(try DurableFile.read(path, atMost: 1 << 26))
+        let done = min(steps, 40)
+        for index in (40 - done)..<40 { #expect(bytes.range(of: Data(shares[index])) == nil) }
+        let staged = TemporaryFolder()
+        try Data(bytes).write(to: URL(fileURLWithPath: staged.file("wallets.db")))
+        let copy = try SQLiteWalletStore.open(folder: staged.path)
+        for index in 0..<min(steps, 20) {
+            #expect(try await copy.report(of: wallets[index].id)?.attempts.failures == 1)
+        }
+        #expect(try await copy.inspect() == self.store.inspect())
+        await copy.close()
+    }
+
+    @Test("PINs are judged while a copy is made, and one copy at a time is")
+    func busy() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        try await self.store.beginCopy(to: self.target())
+        let other = try self.target()
+        await #expect(throws: StoreCopyError.busy) { try await self.store.beginCopy(to: other) }
+        #expect(try await self.store.judge(wallet.attempt(right: true)) != .pinKeyChanged(current: wallet.keyID))
+        // Closing lets go of an unfinished copy.
+        await self.store.close()
+        await #expect(throws: StoreCopyError.closing) { _ = try await self.store.stepCopy(pages: 1) }
+        await (try self.folder.store()).close()
+    }
+
+    @Test("a full disk under the copy fails the copy and no wallet", .enabled(if: SmallDisk.isPermitted))
+    func diskFull() async throws {
+        var wallets: [TestWallet] = []
+        for _ in 0..<200 { wallets.append(try await TestWallet(in: self.store)) }
+        let disk = try SmallDisk()
+        try DurableFile.makeEmpty("\(disk.path)/copy")
+        try disk.fill(leaving: 8)
+        try await self.store.beginCopy(to: "\(disk.path)/copy")
+        var failure: StoreCopyError?
+        do throws(StoreCopyError) {
+            while try await !self.store.stepCopy(pages: 16).isWhole {
+                _ = try? await self.store.judge(wallets[3].attempt(right: true))
+            }
+            try await self.store.endCopy()
+        } catch {
+            failure = error
+        }
+        #expect(failure == .diskFull)
+        try? await self.store.endCopy()
+        for wallet in wallets { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        try await self.store.beginCopy(to: self.target())
+    }
+
+    @Test("what is no part of a store is named by a look at it")
+    func inspection() async throws {
+        let found = try await self.store.inspect()
+        #expect(found == StoreInspection(damage: [], foreign: [], wallets: 0, latestEpoch: 1))
+        try await self.store.queue.perform { connection in
+            try connection.db.execute(
+                sql: "CREATE TRIGGER fresh AFTER UPDATE ON attempts BEGIN DELETE FROM attempts; END"
+            )
+        }
+        #expect(try await self.store.inspect().foreign.count == 1)
+    }
+
+    @Test("a backup in a store's place is not served")
+    func backupNotServed() async throws {
+        await self.store.close()
+        try StoreFile.mark(self.folder.file("wallets.db"), as: .backup)
+        #expect(throws: StoreOpenError.backup) { try self.folder.store() }
+        try StoreFile.mark(self.folder.file("wallets.db"), as: .store)
+        await (try self.folder.store()).close()
+    }
+
+    @Test("staging refuses a folder with any part of a store, and removes what a killed one left")
+    func staging() async throws {
+        #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {
+            try StagedStore(folder: self.folder.path)
+        }
+        for part in ["wallets.db", "wallets.db-wal", "wallets.db-journal"] {
+            let other = TemporaryFolder()
+            _ = try other.write("", to: part)
+            #expect(throws: StoreOpenError.files("\(other.file(part)): exists already")) {
+                try StagedStore(folder: other.path)
+            }
+        }
+        let killed = TemporaryFolder()
+        let first = try StagedStore(folder: killed.path)
+        _ = try killed.write("half", to: "restoring/wallets.db")
+        first.abandon()
+        let second = try StagedStore(folder: killed.path)
+        #expect(try DurableFile.read(second.file, atMost: 10) == [])
+        second.abandon()
+    }
+}
