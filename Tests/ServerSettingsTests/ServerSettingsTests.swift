@@ -174,7 +174,7 @@ struct ConfigurationFileTests {
         for declaration in SettingTable.all { #expect(text.contains("\(declaration.key):"), "\(declaration.name)") }
         let file = ServerSettings.File(path: "s", folder: "/", text: text)
         let settings = try ServerSettings(file: file, currentFolder: "/")
-        #expect(settings.explained().filter { $0.origin != .standard }.count == 3)
+        #expect(settings.rows.filter { $0.origin != .standard }.count == 3)
     }
 
     @Test("each commented default, uncommented, reads as the default")

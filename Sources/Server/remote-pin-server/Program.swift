@@ -32,7 +32,8 @@ struct ServerCommand: AsyncParsableCommand {
             """,
         version: Version.text,
         subcommands: [
-            InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
+            InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
+            SettingsCommand.self,
             CheckAttestationCommand.self, AdminCommand.self, PortalCommand.self,
         ]
     )
