@@ -134,6 +134,8 @@ extension RemotePINServer {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
+            // First the mark: whoever finds the connection stopped says why.
+            self.services.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }
     }

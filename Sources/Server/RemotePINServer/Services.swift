@@ -27,6 +27,8 @@ final class Services: Sendable {
     /// Since when the process serves, whatever its clock is.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
+    /// Whether clients are told to come back; set once, before their connections are stopped.
+    let isStopping = Atomic<Bool>(false)
 
     init(
         rules: ServiceRules,

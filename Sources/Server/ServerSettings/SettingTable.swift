@@ -11,7 +11,8 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
+        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.stopping
+        + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -33,6 +34,7 @@ public enum SettingTable {
         ("android", "Which Android devices and apps may register."),
         ("ios", "Which iOS devices and apps may register."),
         ("update", "Which versions of the app are served."),
+        ("drain", "How the server stops."),
         ("log", "What is written about the server's work. No secret, no PIN and no code is ever logged."),
         ("lab", "A server for tests, with a clock that can be moved and roots of its own."),
     ]

@@ -17,9 +17,6 @@ internal import Wire
 /// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
 /// runs it until it is told to stop.
 enum RunningServer {
-    /// How long a stop waits for calls that are being answered.
-    private static let patience: Duration = .seconds(15)
-
     static func run(_ loaded: LoadedSettings) async throws {
         let files = try ServerFiles(loaded)
         let settings = loaded.settings
@@ -59,15 +56,19 @@ enum RunningServer {
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
+        let supervision = Supervision(files.settings, log: log)
         let reload: @Sendable () async -> [ReloadedPart] = {
-            await Self.reload(files, of: server, output: output, log: log)
+            await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
         }
         let commands = AdminCommands(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
             operations: Self.operations(files, output: output, log: log, reload: reload)
         )
-        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        // Caught before anybody can read that it is ready: who does may send one at once.
+        let (hangups, stops) = (
+            await UnixSignalsSequence(trapping: .sighup), await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        )
         // The group stops them in reverse order: connections first, so that their last answers still leave.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
@@ -77,18 +78,11 @@ enum RunningServer {
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
             Running {
-                // Only here are the signals caught: whoever reads that it is ready may send one at once.
-                try Self.announce(listener, of: files, log: log)
+                try supervision.isReady(on: Self.announce(listener, of: files, log: log))
                 await server.serve(listener)
             }
         )
-        var configuration = ServiceGroupConfiguration(
-            services: services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
-        )
-        configuration.maximumGracefulShutdownDuration = Self.patience
-        try await ServiceGroup(configuration: configuration).run()
+        try await supervision.run(services, stops, server.liveness { await EventLoops.answer() })
     }
 
     private static func server(

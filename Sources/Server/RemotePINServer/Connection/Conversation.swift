@@ -1,6 +1,7 @@
 internal import Logging
 internal import Secrets
 internal import Statements
+internal import Synchronization
 internal import Transport
 internal import Vault
 internal import Vocabulary
@@ -46,6 +47,7 @@ struct Conversation {
                 let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
                 guard await self.connection.send(response), !violation.endsConnection else { break serving }
             case .closed:
+                if self.services.isStopping.load(ordering: .sequentiallyConsistent) { await self.sayGoodbye() }
                 break serving
             }
         }
