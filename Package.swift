@@ -29,6 +29,7 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -110,6 +111,11 @@ let server: [Target] = [
         path: "Sources/Server/ServerSettings"
     ),
     .target(
+        name: "EventHooks",
+        dependencies: ["HostSystem", "Vocabulary", lifecycle, logging, nioCore, nioPosix, subprocess, systemPackage],
+        path: "Sources/Server/EventHooks"
+    ),
+    .target(
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
@@ -120,7 +126,8 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "AttestationVerifier", "AuditLog", "EventHooks", "Evidence", "Lab", "PINPolicy", "RemotePINServer",
+            "Secrets",
             "ServerSettings",
             "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             argumentParser,
@@ -276,6 +283,10 @@ let tests: [Target] = [
         dependencies: ["AuditLog", "HostSystem", "TestSupport", "Vault", "Vocabulary"]
     ),
     .testTarget(
+        name: "EventHooksTests",
+        dependencies: ["EventHooks", "HostSystem", "TestSupport", "Vocabulary", logging, nioCore, nioPosix]
+    ),
+    .testTarget(
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
@@ -393,6 +404,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],

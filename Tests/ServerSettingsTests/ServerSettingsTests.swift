@@ -142,6 +142,35 @@ struct ServerSettingsTests {
         #expect(!found.contains { $0.contains("`pin.rounds` must be set") })
     }
 
+    @Test("what may be a secret is shown to nobody, neither as a value nor with what is wrong")
+    func secrets() throws {
+        let yaml = "hook: {program: /bin/cat, arguments: [--token, abc123]}"
+        let shown = try settings(yaml).rows.map { "\($0)" }
+        #expect(!shown.contains { $0.contains("abc123") } && shown.contains { $0.contains(SettingRow.hidden) })
+        #expect(try settings(yaml)[SettingTable.hookArguments] == ["--token", "abc123"])
+        let long = String(repeating: "abc123", count: 1000)
+        let found = problems { () throws(SettingsError) in try settings("hook: {program: /x, arguments: [\(long)]}") }
+        #expect(found.count == 1 && !found.contains { $0.contains("abc123") } && found[0].contains("hook.arguments"))
+        // What stands for nothing is no secret.
+        #expect(try settings().rows.first { $0.name == "hook.arguments" }?.value == "[]")
+    }
+
+    @Test("beside what is wrong the rest is reported, and what was refused has neither a value nor an origin")
+    func report() throws {
+        let text = "tls: {certificate: a}\npin: {rounds: 99, attempts-per-round: 3}"
+        let file = ServerSettings.File(path: "s.yaml", folder: "/etc/pin", text: text)
+        let report = SettingsReport(reading: SettingsSources(file: file, currentFolder: "/"))
+        #expect(report.settings == nil)
+        let rows = Dictionary(grouping: report.rows, by: \.name).compactMapValues(\.first)
+        #expect(rows["pin.rounds"] == SettingRow(name: "pin.rounds", value: nil, origin: nil))
+        #expect(rows["tls.key"] == SettingRow(name: "tls.key", value: nil, origin: nil))
+        let origin = SettingOrigin.file("s.yaml", line: 2)
+        #expect(
+            rows["pin.attempts-per-round"] == SettingRow(name: "pin.attempts-per-round", value: "3", origin: origin)
+        )
+        #expect(report.problems.count == 3, "\(report.problems)")
+    }
+
     @Test("lists in the environment are written with commas")
     func lists() throws {
         let settings = try settings(environment: [

@@ -24,6 +24,8 @@ public final class RemotePINServer: Sendable {
         /// Where every command and every revocation is on record.
         public var audit: AuditLog
         public var log: Logger
+        /// Told of what happens to wallets once it is committed; must not wait.
+        public var onEvent: @Sendable (WalletIncident) -> Void
 
         public init(
             rules: ServiceRules,
@@ -33,7 +35,8 @@ public final class RemotePINServer: Sendable {
             attestations: EvidenceVerifier,
             statusList: StatusListFile? = nil,
             audit: AuditLog,
-            log: Logger
+            log: Logger,
+            onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in }
         ) {
             self.rules = rules
             self.clock = clock
@@ -43,6 +46,7 @@ public final class RemotePINServer: Sendable {
             self.statusList = statusList
             self.audit = audit
             self.log = log
+            self.onEvent = onEvent
         }
     }
 
@@ -74,7 +78,8 @@ public final class RemotePINServer: Sendable {
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
             decoy: decoy,
             controls: controls,
-            audit: parts.audit
+            audit: parts.audit,
+            onEvent: parts.onEvent
         )
     }
 

@@ -21,6 +21,8 @@ final class Services: Sendable {
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog
+    /// Told of what happens to wallets once it is committed; does not wait.
+    let onEvent: @Sendable (WalletIncident) -> Void
     /// For whatever asks first whether a recovery code is denied and then acts on it.
     let recoveryCodeTurns = RecoveryCodeTurns()
     let pinOutcomes = PINOutcomes()
@@ -38,7 +40,8 @@ final class Services: Sendable {
         attestations: Attestations,
         decoy: Decoy,
         controls: OperatorControls,
-        audit: AuditLog
+        audit: AuditLog,
+        onEvent: @escaping @Sendable (WalletIncident) -> Void
     ) {
         self.rules = rules
         self.clock = clock
@@ -49,6 +52,7 @@ final class Services: Sendable {
         self.decoy = decoy
         self.controls = controls
         self.audit = audit
+        self.onEvent = onEvent
     }
 
     /// What the server offers before it knows which wallet is asking.

@@ -180,6 +180,16 @@ public struct ServerSettings: Sendable {
             if: self[Table.portalSocket] == self[Table.adminSocket],
             "is `admin.socket`; the portal's is one of its own, over which nobody commands the server"
         )
+        refuse(
+            [Table.hookSocket],
+            if: self[Table.hookSocket]?.utf8.count ?? 0 > 100,
+            "is longer than 100 bytes; a socket's path cannot be"
+        )
+        refuse(
+            [Table.hookArguments, Table.hookProgram],
+            if: self[Table.hookProgram] == nil && !self[Table.hookArguments].isEmpty,
+            "are given and `hook.program` is not"
+        )
         return problems
     }
 }

@@ -12,6 +12,7 @@ public enum SettingTable {
     /// All of them.
     public static let all: [any SettingDeclaration] =
         Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.stopping
+        + Self.hooks
         + Self.operation
 
     /// What each section of the file is about.
@@ -34,6 +35,7 @@ public enum SettingTable {
         ("android", "Which Android devices and apps may register."),
         ("ios", "Which iOS devices and apps may register."),
         ("update", "Which versions of the app are served."),
+        ("hook", "Who is told the moment a wallet is blocked or revoked: one JSON object a line (docs/hooks.md)."),
         ("drain", "How the server stops."),
         ("log", "What is written about the server's work. No secret, no PIN and no code is ever logged."),
         ("lab", "A server for tests, with a clock that can be moved and roots of its own."),

@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import EventHooks
 internal import Foundation
 internal import Lab
 internal import LogLines
@@ -52,7 +53,19 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await Self.server(of: files, clock: clock, store: store, audit: audit, log: log)
+        let hooks = Hooks.make(files.settings, clock: clock, log: log)
+        let parts = RemotePINServer.Parts(
+            rules: Self.rules(files.settings),
+            clock: clock,
+            store: store,
+            vault: files.vault,
+            attestations: files.attestations,
+            statusList: files.statusList,
+            audit: audit,
+            log: log,
+            onEvent: { hooks?.tell($0) }
+        )
+        let server = try await Self.server(of: parts)
         let listener = try await Self.listen(files, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
@@ -75,6 +88,8 @@ enum RunningServer {
             Running { await server.runTimers() },
             Running { await commands.serve(admin) },
         ]
+        // Stopped last: what happens to a wallet until then is still told.
+        if let hooks { services.insert(Running { await hooks.run() }, at: 0) }
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
             Running {
@@ -82,26 +97,10 @@ enum RunningServer {
                 await server.serve(listener)
             }
         )
-        try await supervision.run(services, stops, server.liveness { await EventLoops.answer() })
+        try await supervision.run(services, stops, server.heartbeat { await EventLoops.answer() })
     }
 
-    private static func server(
-        of files: ServerFiles,
-        clock: any WallClock,
-        store: SQLiteWalletStore,
-        audit: AuditLog,
-        log: Logger
-    ) async throws -> RemotePINServer {
-        let parts = RemotePINServer.Parts(
-            rules: Self.rules(files.settings),
-            clock: clock,
-            store: store,
-            vault: files.vault,
-            attestations: files.attestations,
-            statusList: files.statusList,
-            audit: audit,
-            log: log
-        )
+    private static func server(of parts: RemotePINServer.Parts) async throws -> RemotePINServer {
         do throws(ServerStartError) {
             return try await RemotePINServer(parts)
         } catch {

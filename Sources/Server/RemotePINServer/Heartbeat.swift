@@ -5,7 +5,7 @@ internal import WalletStore
 ///
 /// Each part is asked, and not asked again before it has answered. Nothing waits for an answer: a part that is stuck keeps
 /// the others' answers from nobody, and itself from being called alive.
-public final class Liveness: Sendable {
+public final class Heartbeat: Sendable {
     /// Something that can get stuck.
     public struct Part: Sendable {
         /// For the log.
@@ -67,11 +67,11 @@ extension RemotePINServer {
     /// What must answer for the server to be called alive: the threads of connections and the one of the store.
     ///
     /// A store that answers that its disk is full has answered: to be started anew would not help it.
-    public func liveness(eventLoops: @escaping @Sendable () async -> Void) -> Liveness {
+    public func heartbeat(eventLoops: @escaping @Sendable () async -> Void) -> Heartbeat {
         let store = self.services.store
-        return Liveness([
-            Liveness.Part("event loops", answer: eventLoops),
-            Liveness.Part("store") { _ = try? await store.isSolutionRevoked() },
+        return Heartbeat([
+            Heartbeat.Part("event loops", answer: eventLoops),
+            Heartbeat.Part("store") { _ = try? await store.isSolutionRevoked() },
         ])
     }
 }
