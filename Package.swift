@@ -11,6 +11,11 @@ let houseRules: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What `--version` says of the commit: from the environment, so that a commit alone makes nobody build anything again.
+let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
+    $0.isLetter || $0.isNumber || ".-+".contains($0)
+}
+
 // Libraries from outside, each named once.
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -49,7 +54,12 @@ let shared: [Target] = [
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
     .target(name: "Spelling", path: "Sources/Shared/Spelling"),
-    .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
+    .target(
+        name: "CBuildID",
+        path: "Sources/Shared/CBuildID",
+        cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
+    ),
+    .target(name: "HostSystem", dependencies: ["CBuildID", "Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
         dependencies: ["CProtobufC"],

@@ -42,7 +42,8 @@ struct PortalProgram: AsyncParsableCommand {
             The settings, also as REMOTE_PIN_PORTAL_LISTEN and so on in the environment:
 
             \(ConfigurationFile.help(where: Self.isUsed))
-            """
+            """,
+        version: BuildID.text(of: "remote-pin-portal")
     )
 
     private static let sections: Set<String> = ["portal", "log"]

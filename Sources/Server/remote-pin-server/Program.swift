@@ -41,7 +41,7 @@ struct ServerCommand: AsyncParsableCommand {
 
 /// What the program says of itself.
 enum Version {
-    /// Raised with each release.
-    static let number = "0.1.0"
-    static let text = "remote-pin-server \(Self.number) (protocol remote-pin/1)"
+    /// That of all programs of this project.
+    static let number = BuildID.version
+    static let text = BuildID.text(of: "remote-pin-server")
 }

@@ -98,7 +98,10 @@ extension RunningServer {
                 try explaining(.files, "the lab's port was not recorded") { try file.write(to: lab) }
             }
         }
-        log.notice("ready", metadata: ["address": "\(address)", "version": "\(Version.number)"])
+        log.notice(
+            "ready",
+            metadata: ["address": "\(address)", "version": "\(Version.number)", "git": "\(BuildID.git ?? "unknown")"]
+        )
         StandardStreams.writeOutput("ready on \(address)\(files.lab == nil ? "" : " (lab)")\n")
         return "\(address)"
     }
