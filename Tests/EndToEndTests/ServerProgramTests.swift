@@ -105,6 +105,25 @@ struct ServerProgramTests {
         for name in ["tls.certificate", "tls.key", "android.apps"] { #expect(run.output.contains(name)) }
     }
 
+    @Test("init makes what a configuration names although it is not complete, once, and no key for a store that exists")
+    func initState() async throws {
+        let file = "\(self.path)/server.yaml"
+        let text = "data: {folder: there/data}\nvault: {key-file: keys/vault.key}\n"
+        try DurableFile.write(Array(text.utf8), to: file)
+        try DurableFile.makeFolder("\(self.path)/keys")
+        let made = try await server("init", "--config", file)
+        #expect(made.exitCode == 0, "\(made.output)")
+        let key = "\(self.path)/keys/vault.key"
+        #expect(try DurableFile.mode(of: key) == 0o600 && DurableFile.exists("\(self.path)/there/data/wallets.db"))
+        let again = try await server("init", "--config", file)
+        #expect(again.exitCode == 74 && again.output.contains("nothing was changed"))
+        try DurableFile.remove(key)
+        let store = try await server("init", "--config", file)
+        #expect(store.exitCode == 74 && !DurableFile.exists(key), "\(store.output)")
+        #expect(try await server("init", "--config", file, "\(self.path)/other").exitCode == 64)
+        #expect(try await server("init", "--lab", "--config", file).exitCode == 64)
+    }
+
     @Test("production refuses a lab's roots, its folder and its clock; a lab refuses production's store")
     func boundary() async throws {
         let lab = try await lab("\(self.path)/lab")
