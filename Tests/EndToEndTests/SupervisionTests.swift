@@ -29,17 +29,17 @@ struct SupervisionTests {
     @Test("it is told ready, reloading and ready again, and stopping; a bad certificate shows in the status")
     func life() async throws {
         let server = try await self.start()
-        #expect(self.ear.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
+        #expect(await self.ear.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
         _ = try await self.lab.register(pin: "135790")
         server.send(SIGHUP)
-        #expect(self.ear.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
-        #expect(self.ear.next() == "READY=1\nSTATUS=serving wallets")
+        #expect(await self.ear.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+        #expect(await self.ear.next() == "READY=1\nSTATUS=serving wallets")
         try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
         server.send(SIGHUP)
-        #expect(self.ear.next().hasPrefix("RELOADING=1"))
-        #expect(self.ear.next().contains("the old certificate stays"))
+        #expect(await self.ear.next().hasPrefix("RELOADING=1"))
+        #expect(await self.ear.next().contains("the old certificate stays"))
         server.send(SIGTERM)
-        #expect(self.ear.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
+        #expect(await self.ear.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
         #expect(await server.ended() == 0)
         #expect(server.output.contains("stopped"))
     }
@@ -49,7 +49,7 @@ struct SupervisionTests {
         let server = try await self.start(["WATCHDOG_USEC": "100000"])
         var heard: [String] = []
         while heard.filter({ $0 == "WATCHDOG=1" }).count < 4 {
-            heard.append(self.ear.next())
+            heard.append(await self.ear.next())
             try #require(heard.last != "")
         }
         #expect(await server.terminate() == 0)
@@ -77,7 +77,7 @@ struct SupervisionTests {
         let peer = try PlainPeer(to: self.lab.lab)
         #expect(await server.writes("debug connected"))
         server.send(SIGTERM)
-        let frames = peer.frames()
+        let frames = await peer.frames()
         #expect(frames.count == 1)
         let response = try Response(decoding: try frames.first.orThrow())
         #expect(response.id == 0)

@@ -8,26 +8,26 @@ struct ServiceManagerTests {
     private let folder = TemporaryFolder()
 
     @Test("what it is told arrives as one datagram, at a path and at an abstract name", arguments: [false, true])
-    func told(isAbstract: Bool) throws {
+    func told(isAbstract: Bool) async throws {
         let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
         let ear = try DatagramEar(name)
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
         #expect(manager.tell(.ready, .status("two\nlines")))
-        #expect(ear.next() == "READY=1\nSTATUS=two lines")
+        #expect(await ear.next() == "READY=1\nSTATUS=two lines")
         #expect(manager.tell(.stopping))
-        #expect(ear.next() == "STOPPING=1")
+        #expect(await ear.next() == "STOPPING=1")
         #expect(manager.tell(.alive))
-        #expect(ear.next() == "WATCHDOG=1")
+        #expect(await ear.next() == "WATCHDOG=1")
     }
 
     @Test("a reload is told with a time that goes forward, as the manager's own clock")
-    func reloading() throws {
+    func reloading() async throws {
         let ear = try DatagramEar(self.folder.file("notify"))
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("notify")]))
         var last: Int64 = 0
         for _ in 0..<2 {
             #expect(manager.tell(.reloading))
-            let lines = ear.next().split(separator: "\n")
+            let lines = await ear.next().split(separator: "\n")
             #expect(lines.first == "RELOADING=1")
             let time = try #require(lines.last?.split(separator: "=").last.flatMap { Int64($0) })
             #expect(lines.last?.hasPrefix("MONOTONIC_USEC=") == true && time > last)

@@ -162,12 +162,11 @@ struct ServerSettingsTests {
         let report = SettingsReport(reading: SettingsSources(file: file, currentFolder: "/"))
         #expect(report.settings == nil)
         let rows = Dictionary(grouping: report.rows, by: \.name).compactMapValues(\.first)
-        #expect(rows["pin.rounds"] == SettingRow(name: "pin.rounds", value: nil, origin: nil))
-        #expect(rows["tls.key"] == SettingRow(name: "tls.key", value: nil, origin: nil))
-        let origin = SettingOrigin.file("s.yaml", line: 2)
-        #expect(
-            rows["pin.attempts-per-round"] == SettingRow(name: "pin.attempts-per-round", value: "3", origin: origin)
-        )
+        for name in ["pin.rounds", "tls.key"] {
+            #expect(rows[name] != nil && rows[name]?.value == nil && rows[name]?.origin == nil, "\(name)")
+        }
+        #expect(rows["pin.attempts-per-round"]?.value == "3")
+        #expect(rows["pin.attempts-per-round"]?.origin == .file("s.yaml", line: 2))
         #expect(report.problems.count == 3, "\(report.problems)")
     }
 

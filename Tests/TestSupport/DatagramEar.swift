@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 internal import HostSystem
 
@@ -26,8 +27,14 @@ public final class DatagramEar: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// The next datagram, waiting for it; empty where none came.
-    public func next() -> String {
+    /// The next datagram, waiting for it on a thread that may wait; empty where none came.
+    public func next() async -> String {
+        await withCheckedContinuation { heard in
+            DispatchQueue.global().async { heard.resume(returning: self.receive()) }
+        }
+    }
+
+    private func receive() -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe recv(self.descriptor, &buffer, buffer.count, 0)
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import HostSystem
@@ -29,8 +30,13 @@ final class PlainPeer: Sendable {
     func freeze() { kill(self.process.processIdentifier, SIGSTOP) }
 
     /// The frames that came until the server closed the connection.
-    func frames() -> [[UInt8]] {
-        var rest = Array(self.output.fileHandleForReading.readDataToEndOfFile())[...]
+    func frames() async -> [[UInt8]] {
+        let bytes: [UInt8] = await withCheckedContinuation { ended in
+            DispatchQueue.global().async {
+                ended.resume(returning: Array(self.output.fileHandleForReading.readDataToEndOfFile()))
+            }
+        }
+        var rest = bytes[...]
         var frames: [[UInt8]] = []
         while rest.count >= 4 {
             let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
