@@ -7,6 +7,7 @@ SHELL := /bin/bash
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
 TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
+DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
@@ -27,8 +28,8 @@ demo: packages-run ## build, bring up a fresh lab and show wallets and server at
 	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
 
 .PHONY: build
-build: packages-run ## build both programs for use (.build/release)
-	$(SWIFT_BUILD) -c release
+build: packages-run ## build the programs for use (.build/release)
+	REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release
 
 .PHONY: test
 test: packages-test lint proto-check ## format lint, proto drift, debug build with import check, all tests, all scenarios
@@ -109,9 +110,30 @@ portal-browser: packages-browser ## the deletion portal in headless Chromium beh
 	$(SWIFT_BUILD) --product wallet
 	Tests/Portal/run.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
+# What a program says of the commit with --version; a build that is not told says that it was not.
+GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
+# A scratch folder of its own: a static runtime makes everything anew. OUT gets the packages.
+RELEASE_SCRATCH := .build-deb
+OUT := $(RELEASE_SCRATCH)/packages
+
+.PHONY: deb
+deb: packages-deb ## Debian packages with the Swift runtime in the programs; OUT=FOLDER
+	@for name in remote-pin-server remote-pin-portal wallet pin-load; do \
+		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
+	done
+	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)
+
+.PHONY: deb-test
+deb-test: deb ## as root: install, serve, use, upgrade, remove and purge the packages in a chroot; the units under a systemd
+	$(call install_packages,mmdebstrap systemd-container)
+	rm -rf $(RELEASE_SCRATCH)/newer
+	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(RELEASE_SCRATCH)/newer 99.0
+	Tests/Packaging/run.sh $(OUT) $(RELEASE_SCRATCH)/newer
+	Tests/Packaging/units.sh $(OUT)
+
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf .build .build-asan .build-tsan .build-mutants
+	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb
 
 # Names what is missing, then installs it: through sudo unless root.
 define install_packages
@@ -124,7 +146,9 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-interop packages-browser
+.PHONY: packages-run packages-test packages-interop packages-browser packages-deb
+packages-deb:
+	$(call install_packages,$(DEB_PACKAGES))
 packages-run:
 	$(call install_packages,$(RUN_PACKAGES))
 packages-test:

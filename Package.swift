@@ -11,6 +11,11 @@ let houseRules: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What `--version` says of the commit: from the environment, so that a commit alone makes nobody build anything again.
+let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
+    $0.isLetter || $0.isNumber || ".-+".contains($0)
+}
+
 // Libraries from outside, each named once.
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
@@ -32,6 +37,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
@@ -51,7 +57,12 @@ let shared: [Target] = [
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
     .target(name: "Spelling", path: "Sources/Shared/Spelling"),
-    .target(name: "HostSystem", dependencies: ["Vocabulary"], path: "Sources/Shared/HostSystem"),
+    .target(
+        name: "CBuildID",
+        path: "Sources/Shared/CBuildID",
+        cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
+    ),
+    .target(name: "HostSystem", dependencies: ["CBuildID", "Vocabulary"], path: "Sources/Shared/HostSystem"),
     .target(
         name: "RemotePINProto",
         dependencies: ["CProtobufC"],
@@ -113,6 +124,11 @@ let server: [Target] = [
         path: "Sources/Server/ServerSettings"
     ),
     .target(
+        name: "EventHooks",
+        dependencies: ["HostSystem", "Vocabulary", lifecycle, logging, nioCore, nioPosix, subprocess, systemPackage],
+        path: "Sources/Server/EventHooks"
+    ),
+    .target(
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
@@ -124,7 +140,8 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "AttestationVerifier", "AuditLog", "EventHooks", "Evidence", "Lab", "PINPolicy", "RemotePINServer",
+            "Secrets",
             "ServerSettings",
             "HostSystem", "LogLines", "ServerObservation", "Spelling", "Transport", "Vault", "Vocabulary",
             "WalletStore", "Wire",
@@ -287,6 +304,10 @@ let tests: [Target] = [
         dependencies: ["AuditLog", "HostSystem", "TestSupport", "Vault", "Vocabulary"]
     ),
     .testTarget(
+        name: "EventHooksTests",
+        dependencies: ["EventHooks", "HostSystem", "TestSupport", "Vocabulary", logging, nioCore, nioPosix]
+    ),
+    .testTarget(
         name: "WalletStoreTests",
         dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
     ),
@@ -416,6 +437,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],

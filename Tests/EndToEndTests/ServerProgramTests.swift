@@ -115,6 +115,25 @@ struct ServerProgramTests {
         for name in ["tls.certificate", "tls.key", "android.apps"] { #expect(run.output.contains(name)) }
     }
 
+    @Test("init makes what a configuration names although it is not complete, once, and no key for a store that exists")
+    func initState() async throws {
+        let file = "\(self.path)/server.yaml"
+        let text = "data: {folder: there/data}\nvault: {key-file: keys/vault.key}\n"
+        try DurableFile.write(Array(text.utf8), to: file)
+        try DurableFile.makeFolder("\(self.path)/keys")
+        let made = try await server("init", "--config", file)
+        #expect(made.exitCode == 0, "\(made.output)")
+        let key = "\(self.path)/keys/vault.key"
+        #expect(try DurableFile.mode(of: key) == 0o600 && DurableFile.exists("\(self.path)/there/data/wallets.db"))
+        let again = try await server("init", "--config", file)
+        #expect(again.exitCode == 74 && again.output.contains("nothing was changed"))
+        try DurableFile.remove(key)
+        let store = try await server("init", "--config", file)
+        #expect(store.exitCode == 74 && !DurableFile.exists(key), "\(store.output)")
+        #expect(try await server("init", "--config", file, "\(self.path)/other").exitCode == 64)
+        #expect(try await server("init", "--lab", "--config", file).exitCode == 64)
+    }
+
     @Test("production refuses a lab's roots, its folder and its clock; a lab refuses production's store")
     func boundary() async throws {
         let lab = try await lab("\(self.path)/lab")
@@ -168,11 +187,53 @@ struct ServerProgramTests {
         #expect(run.output.contains("others must not read it"), "\(run.output)")
     }
 
+    @Test("each setting is shown with where it comes from, and beside what is wrong the rest all the same")
+    func origins() async throws {
+        let file = "\(self.path)/server.yaml"
+        func write(_ text: String) throws { try DurableFile.write(Array(text.utf8), to: file) }
+        func show(_ more: String...) async throws -> ProgramRun {
+            try await ServerProcess.run(
+                "/usr/bin/env",
+                ["REMOTE_PIN_SESSION_LIFETIME=2m", Programs.path("remote-pin-server")]
+                    + ["config", "show", "--config", file] + more
+            )
+        }
+        try write("tls: {certificate: a.pem, key: /b}\nios: {apps: [ABCDE12345.org.example.wallet]}\n")
+        let good = try await show("--limits.frame", "4s", "--changed")
+        #expect(good.exitCode == 0, "\(good.output)")
+        let lines = good.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+        #expect(lines.first == "SETTING VALUE FROM")
+        #expect(
+            Set(lines.dropFirst()) == [
+                "tls.certificate \(self.path)/a.pem \(file):1", "tls.key /b \(file):1",
+                "ios.apps [ABCDE12345.org.example.wallet] \(file):2", "limits.frame 4s --limits.frame",
+                "session.lifetime 2m REMOTE_PIN_SESSION_LIFETIME",
+            ]
+        )
+        try write("tls: {certificate: a.pem}\nlog: {level: loud}\n")
+        let bad = try await show("--json", "--pin.round", "4")
+        #expect(bad.exitCode == 78)
+        let json = try JSONValue(String(bad.output.split(separator: "\n").first { $0.hasPrefix("{") } ?? ""))
+        let settings = Dictionary(grouping: json["settings"]?.array ?? []) { $0["name"]?.string ?? "" }
+        #expect(
+            settings["log.level"]?.first?["value"]?.string == nil,
+            "what was refused is not shown as another's value"
+        )
+        #expect(settings["tls.certificate"]?.first?["line"] == .integer(1))
+        #expect(settings["session.lifetime"]?.first?["sourceName"]?.string == "REMOTE_PIN_SESSION_LIFETIME")
+        #expect(settings["pin.rounds"]?.first?["source"]?.string == "default")
+        let problems = (json["problems"]?.array ?? []).compactMap { $0["message"]?.string }
+        for part in ["cannot be `loud`", "unknown setting `pin.round`", "`tls.key` must be set"] {
+            #expect(problems.contains { $0.contains(part) } && bad.output.contains(part), "\(bad.output)")
+        }
+    }
+
     @Test("the program explains itself")
     func help() async throws {
         let help = try await server("help", "serve")
         #expect(help.exitCode == 0)
         #expect(help.output.contains("--session.lifetime <duration>"))
+        #expect(try await server("help", "config", "show").output.contains("--json"))
         #expect(try await server("--version").output.contains("remote-pin/1"))
         #expect(try await server("--generate-completion-script", "bash").output.contains("check-config"))
         #expect(try await server("serv").exitCode == 64)

@@ -157,6 +157,34 @@ struct ServerSettingsTests {
         #expect(!found.contains { $0.contains("`pin.rounds` must be set") })
     }
 
+    @Test("what may be a secret is shown to nobody, neither as a value nor with what is wrong")
+    func secrets() throws {
+        let yaml = "hook: {program: /bin/cat, arguments: [--token, abc123]}"
+        let shown = try settings(yaml).rows.map { "\($0)" }
+        #expect(!shown.contains { $0.contains("abc123") } && shown.contains { $0.contains(SettingRow.hidden) })
+        #expect(try settings(yaml)[SettingTable.hookArguments] == ["--token", "abc123"])
+        let long = String(repeating: "abc123", count: 1000)
+        let found = problems { () throws(SettingsError) in try settings("hook: {program: /x, arguments: [\(long)]}") }
+        #expect(found.count == 1 && !found.contains { $0.contains("abc123") } && found[0].contains("hook.arguments"))
+        // What stands for nothing is no secret.
+        #expect(try settings().rows.first { $0.name == "hook.arguments" }?.value == "[]")
+    }
+
+    @Test("beside what is wrong the rest is reported, and what was refused has neither a value nor an origin")
+    func report() throws {
+        let text = "tls: {certificate: a}\npin: {rounds: 99, attempts-per-round: 3}"
+        let file = ServerSettings.File(path: "s.yaml", folder: "/etc/pin", text: text)
+        let report = SettingsReport(reading: SettingsSources(file: file, currentFolder: "/"))
+        #expect(report.settings == nil)
+        let rows = Dictionary(grouping: report.rows, by: \.name).compactMapValues(\.first)
+        for name in ["pin.rounds", "tls.key"] {
+            #expect(rows[name] != nil && rows[name]?.value == nil && rows[name]?.origin == nil, "\(name)")
+        }
+        #expect(rows["pin.attempts-per-round"]?.value == "3")
+        #expect(rows["pin.attempts-per-round"]?.origin == .file("s.yaml", line: 2))
+        #expect(report.problems.count == 3, "\(report.problems)")
+    }
+
     @Test("lists in the environment are written with commas")
     func lists() throws {
         let settings = try settings(environment: [
@@ -189,7 +217,7 @@ struct ConfigurationFileTests {
         for declaration in SettingTable.all { #expect(text.contains("\(declaration.key):"), "\(declaration.name)") }
         let file = ServerSettings.File(path: "s", folder: "/", text: text)
         let settings = try ServerSettings(file: file, currentFolder: "/")
-        #expect(settings.explained().filter { $0.origin != .standard }.count == 3)
+        #expect(settings.rows.filter { $0.origin != .standard }.count == 3)
     }
 
     @Test("each commented default, uncommented, reads as the default")

@@ -27,6 +27,7 @@ struct PinLoadProgram: AsyncParsableCommand {
               0 done · 1 usage · 69 the server cannot be reached or refuses · 70 a file failed · 75 the wallets are in \
               use by another process · 99 a threshold or a promise was broken · 130 interrupted, with a report
             """,
+        version: BuildID.text(of: "pin-load"),
         subcommands: [
             ProvisionCommand.self, RunCommand.self, FloodCommand.self, ReportCommand.self, CompareCommand.self,
         ]

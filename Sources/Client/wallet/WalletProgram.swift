@@ -42,6 +42,7 @@ struct WalletProgram: AsyncParsableCommand {
               15 no internet · 16 server unreachable · 17 update needed · 18 cancelled or not accepted ·
               64 usage · 70 internal · 75 the home is in use by another process; `run` has its own (`wallet help run`)
             """,
+        version: BuildID.text(of: "wallet"),
         subcommands: [
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
             StatusCommand.self,

@@ -27,6 +27,8 @@ public final class RemotePINServer: Sendable {
         public var log: Logger
         /// Where calls are counted.
         public var metrics: any MetricsFactory
+        /// Told of what happens to wallets once it is committed; must not wait.
+        public var onEvent: @Sendable (WalletIncident) -> Void
 
         public init(
             rules: ServiceRules,
@@ -37,7 +39,8 @@ public final class RemotePINServer: Sendable {
             statusList: StatusListFile? = nil,
             audit: AuditLog,
             log: Logger,
-            metrics: any MetricsFactory = NOOPMetricsHandler.instance
+            metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+            onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in }
         ) {
             self.rules = rules
             self.clock = clock
@@ -48,6 +51,7 @@ public final class RemotePINServer: Sendable {
             self.audit = audit
             self.log = log
             self.metrics = metrics
+            self.onEvent = onEvent
         }
     }
 
@@ -80,7 +84,8 @@ public final class RemotePINServer: Sendable {
             decoy: decoy,
             controls: controls,
             audit: parts.audit,
-            metrics: parts.metrics
+            metrics: parts.metrics,
+            onEvent: parts.onEvent
         )
     }
 
@@ -145,6 +150,8 @@ extension RemotePINServer {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
+            // First the mark: whoever finds the connection stopped says why.
+            self.services.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }
     }

@@ -23,6 +23,8 @@ final class Services: Sendable {
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog
+    /// Told of what happens to wallets once it is committed; does not wait.
+    let onEvent: @Sendable (WalletIncident) -> Void
     /// For whatever asks first whether a recovery code is denied and then acts on it.
     let recoveryCodeTurns = RecoveryCodeTurns()
     let pinOutcomes = PINOutcomes()
@@ -30,6 +32,8 @@ final class Services: Sendable {
     /// Since when the process serves, whatever its clock is.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
+    /// Whether clients are told to come back; set once, before their connections are stopped.
+    let isStopping = Atomic<Bool>(false)
 
     init(
         rules: ServiceRules,
@@ -40,7 +44,8 @@ final class Services: Sendable {
         decoy: Decoy,
         controls: OperatorControls,
         audit: AuditLog,
-        metrics: any MetricsFactory
+        metrics: any MetricsFactory,
+        onEvent: @escaping @Sendable (WalletIncident) -> Void
     ) {
         self.rules = rules
         self.clock = clock
@@ -54,6 +59,7 @@ final class Services: Sendable {
         self.meters = CallMeters(metrics)
         self.limitMetrics = LimitMetrics(metrics)
         self.sources = SourceTable(rules.sources)
+        self.onEvent = onEvent
     }
 
     /// What the server offers before it knows which wallet is asking.

@@ -7,6 +7,8 @@ public import Vocabulary
 public struct ServerSettings: Sendable {
     private var values: [String: any Sendable] = [:]
     private var origins: [String: SettingOrigin] = [:]
+    /// Those that a source tried to set and could not; what they hold is another source's.
+    private var refused: Set<String> = []
 
     /// The configuration file's text with the path that problems name, and the folder that its paths are relative to.
     public struct File: Sendable {
@@ -34,11 +36,24 @@ public struct ServerSettings: Sendable {
         currentFolder: String,
         sections: Set<String>? = nil
     ) throws(SettingsError) {
+        var problems: [SettingsProblem] = []
+        self.init(
+            reading: SettingsSources(file: file, environment: environment, flags: flags, currentFolder: currentFolder),
+            sections: sections,
+            problems: &problems
+        )
+        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+    }
+
+    /// Joins the sources as far as they can be; what could not be taken over is among `problems`, and a value with a
+    /// problem of its own must not be asked for.
+    init(reading origin: SettingsSources, sections: Set<String>? = nil, problems: inout [SettingsProblem]) {
+        let (file, currentFolder) = (origin.file, origin.currentFolder)
         var sources: [SettingsSource] = []
         if let file { sources.append(SettingsSource(yaml: file.text, path: file.path, folder: file.folder)) }
-        sources.append(SettingsSource(environment: environment, folder: currentFolder))
-        sources.append(SettingsSource(flags: flags, folder: currentFolder))
-        var problems = sources.flatMap(\.problems)
+        sources.append(SettingsSource(environment: origin.environment, folder: currentFolder))
+        sources.append(SettingsSource(flags: origin.flags, folder: currentFolder))
+        problems = sources.flatMap(\.problems)
 
         self.takeStandards(folder: file?.folder ?? currentFolder)
         var refused: Set<String> = []
@@ -56,7 +71,7 @@ public struct ServerSettings: Sendable {
             problems.append(SettingsProblem(place: file?.path ?? "", message: message))
         }
         if isComplete { problems += self.contradictions(except: refused, in: sections) }
-        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        self.refused = refused
     }
 
     /// The value of a setting.
@@ -70,11 +85,16 @@ public struct ServerSettings: Sendable {
     /// Where a setting's value comes from.
     public func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
 
-    /// Name, value and origin of every setting, in the table's order.
-    public func explained() -> [(name: String, value: String, origin: SettingOrigin)] {
+    /// Every setting as an operator may see it, in the table's order.
+    public var rows: [SettingRow] {
         SettingTable.all.map { declaration in
-            let value = self.values[declaration.name].map { declaration.show($0) } ?? ""
-            return (declaration.name, value, self.origin(of: declaration.name))
+            let value = self.values[declaration.name].map { declaration.publicText(of: $0) }
+            let isRefused = self.refused.contains(declaration.name)
+            return SettingRow(
+                name: declaration.name,
+                value: isRefused ? nil : value,
+                origin: isRefused || value == nil ? nil : self.origin(of: declaration.name)
+            )
         }
     }
 
@@ -104,7 +124,7 @@ public struct ServerSettings: Sendable {
     private mutating func take(_ assignment: Assignment) -> SettingsProblem? {
         let declaration = assignment.declaration
         guard let value = declaration.value(of: assignment.raw) else {
-            let written = assignment.raw.texts.joined(separator: ", ")
+            let written = declaration.isSecret ? SettingRow.hidden : assignment.raw.texts.joined(separator: ", ")
             let message = "`\(declaration.name)` cannot be `\(written)`; allowed: \(declaration.allowed)"
             return SettingsProblem(place: assignment.origin.description, message: message)
         }
@@ -159,6 +179,16 @@ public struct ServerSettings: Sendable {
             [Table.portalSocket, Table.adminSocket],
             if: self[Table.portalSocket] == self[Table.adminSocket],
             "is `admin.socket`; the portal's is one of its own, over which nobody commands the server"
+        )
+        refuse(
+            [Table.hookSocket],
+            if: self[Table.hookSocket]?.utf8.count ?? 0 > 100,
+            "is longer than 100 bytes; a socket's path cannot be"
+        )
+        refuse(
+            [Table.hookArguments, Table.hookProgram],
+            if: self[Table.hookProgram] == nil && !self[Table.hookArguments].isEmpty,
+            "are given and `hook.program` is not"
         )
         return problems
     }

@@ -11,11 +11,14 @@ public struct Setting<Value: Sendable>: SettingDeclaration {
     public let standard: Value?
     /// What it does, in full sentences for an operator.
     public let text: String
+    /// Whether its value may hold a secret; then nothing ever prints it.
+    public let isSecret: Bool
 
-    init(_ name: String, _ kind: SettingKind<Value>, standard: Value?, _ text: String) {
+    init(_ name: String, _ kind: SettingKind<Value>, standard: Value?, isSecret: Bool = false, _ text: String) {
         self.name = name
         self.kind = kind
         self.standard = standard
+        self.isSecret = isSecret
         self.text = text
     }
 
@@ -47,6 +50,8 @@ public protocol SettingDeclaration: Sendable {
     var standardText: String? { get }
     /// What it does, in full sentences for an operator.
     var text: String { get }
+    /// Whether its value may hold a secret; then nothing ever prints it.
+    var isSecret: Bool { get }
     /// Its default; nil where the operator has to name a value.
     var standardValue: (any Sendable)? { get }
 

@@ -12,7 +12,7 @@ public enum SettingTable {
     /// All of them.
     public static let all: [any SettingDeclaration] =
         Self.network + Self.proxyProtocol + Self.storage + Self.upkeep + Self.portal + Self.limits + Self.pin
-        + Self.android + Self.iOS + Self.observation + Self.operation
+        + Self.android + Self.iOS + Self.stopping + Self.hooks + Self.observation + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -40,6 +40,8 @@ public enum SettingTable {
         ("ios", "Which iOS devices and apps may register."),
         ("update", "Which versions of the app are served."),
         ("observation", "What monitoring asks: metrics, and whether the server lives and is ready."),
+        ("hook", "Who is told the moment a wallet is blocked or revoked: one JSON object a line (docs/hooks.md)."),
+        ("drain", "How the server stops."),
         ("log", "What is written about the server's work. No secret, no PIN and no code is ever logged."),
         ("lab", "A server for tests, with a clock that can be moved and roots of its own."),
     ]

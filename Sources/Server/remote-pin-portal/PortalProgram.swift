@@ -42,7 +42,8 @@ struct PortalProgram: AsyncParsableCommand {
             The settings, also as REMOTE_PIN_PORTAL_LISTEN and so on in the environment:
 
             \(ConfigurationFile.help(where: Self.isUsed))
-            """
+            """,
+        version: BuildID.text(of: "remote-pin-portal")
     )
 
     private static let sections: Set<String> = ["portal", "log"]
@@ -79,10 +80,12 @@ struct PortalProgram: AsyncParsableCommand {
                 level: Logger.Level(settings[SettingTable.logLevel])
             )
             let log = Logger(label: "remote-pin-portal") { _ in handler }
+            let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
             let portal = try PortalServer(settings, clock: SystemClock(), log: log)
             try await portal.run { address in
                 log.notice("ready", metadata: ["address": "\(address)"])
                 StandardStreams.writeOutput("ready on http://\(address)\n")
+                manager?.tell(.ready, .status("serving the page on http://\(address)"))
             }
             log.notice("stopped")
         } catch let error as PortalStartError {

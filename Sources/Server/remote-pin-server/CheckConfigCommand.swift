@@ -24,7 +24,10 @@ struct CheckConfigCommand: AsyncParsableCommand {
         commandName: "check-config",
         abstract:
             "Check a configuration with all files that it names; show each value with its origin, and what would be accepted.",
-        discussion: "Names everything that is wrong at once and ends with status 78. The store is not touched."
+        discussion: """
+            Names everything that is wrong at once and ends with status 78. The store is not touched. `config show` \
+            shows the settings alone, without the files that they name, and also where some are wrong.
+            """
     )
 
     @OptionGroup var options: ConfigurationOptions
@@ -33,12 +36,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
         try await ending {
             let loaded = try self.options.settings()
             let files = try ServerFiles(loaded)
-            let rows = loaded.settings.explained()
-            let width = rows.map(\.name.count).max() ?? 0
-            for row in rows {
-                let padding = String(repeating: " ", count: width - row.name.count)
-                StandardStreams.writeOutput("\(row.name)\(padding)  \(row.value)  (\(row.origin))\n")
-            }
+            var page = Page()
+            page.settings(loaded.settings.rows)
+            StandardStreams.writeOutput(page.text)
             // A lab's clock has nothing to do with when its list was written.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")

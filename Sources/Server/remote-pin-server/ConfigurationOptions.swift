@@ -39,6 +39,20 @@ struct ConfigurationOptions: ParsableArguments {
     /// All settings from all sources.
     func settings() throws -> LoadedSettings {
         let path = try self.path()
+        let report = SettingsReport(reading: try self.sources(path))
+        guard let settings = report.settings else {
+            let error = SettingsError(problems: report.problems)
+            throw StartFailure(.configuration, "the configuration is not used:\n\(error)")
+        }
+        return LoadedSettings(settings: settings, folder: Self.folder(of: path))
+    }
+
+    /// What the sources amount to, also where they cannot be used.
+    func report() throws -> SettingsReport {
+        SettingsReport(reading: try self.sources(try self.path()))
+    }
+
+    private func sources(_ path: String) throws -> SettingsSources {
         let text = try explaining(.configuration, "the configuration cannot be read") {
             String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         }
@@ -49,15 +63,12 @@ struct ConfigurationOptions: ParsableArguments {
             }
             return (name: String(assignment[..<equals]), value: String(assignment[assignment.index(after: equals)...]))
         }
-        let settings = try explaining(.configuration, "the configuration is not used") {
-            try ServerSettings(
-                file: ServerSettings.File(path: path, folder: folder, text: text),
-                environment: ProcessInfo.processInfo.environment,
-                flags: flags,
-                currentFolder: FileManager.default.currentDirectoryPath
-            )
-        }
-        return LoadedSettings(settings: settings, folder: folder)
+        return SettingsSources(
+            file: ServerSettings.File(path: path, folder: folder, text: text),
+            environment: ProcessInfo.processInfo.environment,
+            flags: flags,
+            currentFolder: FileManager.default.currentDirectoryPath
+        )
     }
 
     /// The path from the root; what is relative is taken from the current folder.

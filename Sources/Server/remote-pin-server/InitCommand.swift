@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Lab
 internal import ServerSettings
 internal import HostSystem
@@ -17,6 +18,9 @@ struct InitCommand: AsyncParsableCommand {
             With --lab the folder is ready to be served: a test authority stands in for Google, Apple and a certificate \
             authority, wallets use it with `wallet app --lab DIR`, and its clock can be moved.
 
+            With --config nothing but what a configuration names is made, vault key and empty store: for a package or an \
+            image that brings a configuration of its own.
+
             What exists is never overwritten.
             """
     )
@@ -24,12 +28,26 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Make a lab for tests, with an authority, a certificate and a clock of its own.")
     var lab = false
 
+    @Option(
+        help: ArgumentHelp("Make what this configuration names: vault key and store.", valueName: "file"),
+        completion: .file(extensions: ["yaml"])
+    )
+    var config: String?
+
     @Argument(help: ArgumentHelp("The folder to make.", valueName: "dir"), completion: .directory)
-    var folder: String
+    var folder: String?
+
+    func validate() throws {
+        guard (self.folder == nil) != (self.config == nil) else {
+            throw ValidationError("Name the folder to make, or a configuration with --config.")
+        }
+        guard !self.lab || self.config == nil else { throw ValidationError("A lab is made in a folder: --lab DIR.") }
+    }
 
     func run() async throws {
         try await ending {
-            let folder = ConfigurationOptions.absolute(self.folder)
+            if let config { return try await Self.makeState(of: ConfigurationOptions.absolute(config)) }
+            let folder = ConfigurationOptions.absolute(self.folder ?? ".")
             if self.lab {
                 try await LabLayout(LabFolder(folder)).make()
                 StandardStreams.writeOutput("made the lab \(folder)\n  serve it: remote-pin-server lab up \(folder)\n")
@@ -47,6 +65,30 @@ struct InitCommand: AsyncParsableCommand {
                 )
             }
         }
+    }
+}
+
+extension InitCommand {
+    /// Vault key and store where a configuration has them; what else is in it need not be complete yet.
+    private static func makeState(of path: String) async throws {
+        let text = try explaining(.configuration, "the configuration cannot be read") {
+            String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+        }
+        let folder = ConfigurationOptions.folder(of: path)
+        let settings = try explaining(.configuration, "the configuration is not used") {
+            try ServerSettings(
+                file: ServerSettings.File(path: path, folder: folder, text: text),
+                environment: ProcessInfo.processInfo.environment,
+                currentFolder: FileManager.default.currentDirectoryPath,
+                sections: ["data", "vault"]
+            )
+        }
+        let (key, data) = (settings[SettingTable.vaultKeyFile], settings[SettingTable.dataFolder])
+        // A new key beside an old store would open none of its wallets.
+        guard !DurableFile.exists(key) else { throw StartFailure(.files, "\(key) exists; nothing was changed") }
+        try requireEmpty(data)
+        try await ServerLayout.makeState(vaultKey: key, data: data)
+        StandardStreams.writeOutput("made \(key) and an empty store in \(data)\n")
     }
 }
 

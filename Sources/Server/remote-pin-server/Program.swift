@@ -32,16 +32,16 @@ struct ServerCommand: AsyncParsableCommand {
             """,
         version: Version.text,
         subcommands: [
-            InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
-            CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self, PortalCommand.self, BackupCommand.self,
-            RestoreCommand.self, VaultCommand.self,
+            InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
+            SettingsCommand.self, CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self,
+            PortalCommand.self, BackupCommand.self, RestoreCommand.self, VaultCommand.self,
         ]
     )
 }
 
 /// What the program says of itself.
 enum Version {
-    /// Raised with each release.
-    static let number = "0.1.0"
-    static let text = "remote-pin-server \(Self.number) (protocol remote-pin/1)"
+    /// That of all programs of this project.
+    static let number = BuildID.version
+    static let text = BuildID.text(of: "remote-pin-server")
 }

@@ -105,8 +105,8 @@ extension RunningServer {
         }
     }
 
-    /// Records the lab's port and says that wallets can connect.
-    static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws {
+    /// Records the lab's port and says that wallets can connect; where.
+    static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws -> String {
         var address = files.settings[SettingTable.listenAddress]
         address.port = listener.port
         if let lab = files.lab {
@@ -118,8 +118,12 @@ extension RunningServer {
                 try explaining(.files, "the lab's port was not recorded") { try file.write(to: lab) }
             }
         }
-        log.notice("ready", metadata: ["address": "\(address)", "version": "\(Version.number)"])
+        log.notice(
+            "ready",
+            metadata: ["address": "\(address)", "version": "\(Version.number)", "git": "\(BuildID.git ?? "unknown")"]
+        )
         StandardStreams.writeOutput("ready on \(address)\(files.lab == nil ? "" : " (lab)")\n")
+        return "\(address)"
     }
 
     private static func file(of lab: LabFolder) throws -> LabFile {

@@ -59,7 +59,7 @@ extension RunningServer {
         reload: @escaping @Sendable () async -> [ReloadedPart]
     ) -> ServerOperations {
         ServerOperations(
-            version: Version.number,
+            version: BuildID.git.map { "\(Version.number) (git \($0))" } ?? Version.number,
             reload: reload,
             logLevel: { wanted in
                 let before = LogLevel(output.level)

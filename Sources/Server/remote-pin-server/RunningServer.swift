@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import EventHooks
 internal import Foundation
 internal import Lab
 internal import LogLines
@@ -19,9 +20,6 @@ internal import Wire
 /// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
 /// runs it until it is told to stop.
 enum RunningServer {
-    /// How long a stop waits for calls that are being answered.
-    private static let patience: Duration = .seconds(15)
-
     static func run(_ loaded: LoadedSettings) async throws {
         let files = try ServerFiles(loaded)
         let settings = loaded.settings
@@ -85,20 +83,27 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await Self.server(
-            of: files,
+        let hooks = Hooks.make(files.settings, clock: clock, log: log)
+        let parts = RemotePINServer.Parts(
+            rules: Self.rules(files.settings),
             clock: clock,
             store: store,
+            vault: CountedVault(files.vault, metrics: watch.registry),
+            attestations: files.attestations,
+            statusList: files.statusList,
             audit: audit,
+            log: log,
             metrics: watch.registry,
-            log: log
+            onEvent: { hooks?.tell($0) }
         )
+        let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)
         let listener = try await Self.listen(files, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
+        let supervision = Supervision(files.settings, log: log, readinessDrops: { watch.readiness.drop() })
         let reload: @Sendable () async -> [ReloadedPart] = {
-            await Self.reload(files, of: server, output: output, log: log)
+            await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
         }
         let upkeep = Upkeep(
             Upkeep.Parts(
@@ -117,7 +122,10 @@ enum RunningServer {
             advance: (clock as? LabClock).map(Self.advance),
             operations: Self.operations(files, upkeep, output: output, log: log, reload: reload)
         )
-        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        // Caught before anybody can read that it is ready: who does may send one at once.
+        let (hangups, stops) = (
+            await UnixSignalsSequence(trapping: .sighup), await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        )
         // The group stops them in reverse order: connections first, so that their last answers still leave.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
@@ -125,50 +133,21 @@ enum RunningServer {
             Running { await upkeep.run() },
             Running { await commands.serve(admin) },
         ]
+        // Stopped last: what happens to a wallet until then is still told.
+        if let hooks { services.insert(Running { await hooks.run() }, at: 0) }
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
             Running {
-                // Only here are the signals caught: whoever reads that it is ready may send one at once.
-                try Self.announce(listener, of: files, log: log)
+                let address = try Self.announce(listener, of: files, log: log)
                 watch.readiness.begin()
+                supervision.isReady(on: address)
                 await server.serve(listener)
             }
         )
-        // Stopped before all others: whoever sends wallets here learns first that they should go elsewhere.
-        services.append(
-            Running {
-                try? await gracefulShutdown()
-                watch.readiness.drop()
-            }
-        )
-        var configuration = ServiceGroupConfiguration(
-            services: services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
-        )
-        configuration.maximumGracefulShutdownDuration = Self.patience
-        try await ServiceGroup(configuration: configuration).run()
+        try await supervision.run(services, stops, server.heartbeat { await EventLoops.answer() })
     }
 
-    private static func server(
-        of files: ServerFiles,
-        clock: any WallClock,
-        store: SQLiteWalletStore,
-        audit: AuditLog,
-        metrics: MetricRegistry,
-        log: Logger
-    ) async throws -> RemotePINServer {
-        let parts = RemotePINServer.Parts(
-            rules: Self.rules(files.settings),
-            clock: clock,
-            store: store,
-            vault: CountedVault(files.vault, metrics: metrics),
-            attestations: files.attestations,
-            statusList: files.statusList,
-            audit: audit,
-            log: log,
-            metrics: metrics
-        )
+    private static func server(of parts: RemotePINServer.Parts) async throws -> RemotePINServer {
         do throws(ServerStartError) {
             return try await RemotePINServer(parts)
         } catch {

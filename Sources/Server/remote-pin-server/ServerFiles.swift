@@ -25,7 +25,7 @@ struct ServerFiles {
     init(_ loaded: LoadedSettings) throws {
         let settings = loaded.settings
         var problems: [String] = []
-        func take<Value>(_ body: () throws -> Value) -> Value? {
+        @discardableResult func take<Value>(_ body: () throws -> Value) -> Value? {
             do {
                 return try body()
             } catch {
@@ -38,6 +38,7 @@ struct ServerFiles {
         let vault = take { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         let attestations = take { try AttestationSettings.verifier(settings, isLab: lab.flatMap(\.self) != nil) }
         let statusList = take { try AttestationSettings.statusList(settings) }
+        take { try Hooks.check(settings) }
         guard let lab, let tls, let vault, let attestations, let statusList, problems.isEmpty else {
             throw StartFailure(.configuration, "the configuration is not used:\n" + problems.joined(separator: "\n"))
         }

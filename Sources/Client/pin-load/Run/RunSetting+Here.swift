@@ -6,13 +6,6 @@ internal import LoadRun
 internal import Transport
 internal import Vocabulary
 
-/// What the tool says of itself.
-enum ToolVersion {
-    /// Raised with each release.
-    static let number = "0.1.0"
-    static let text = "pin-load \(Self.number) (protocol remote-pin/1)"
-}
-
 extension RunSetting {
     /// A run on this machine, by this process.
     static func here(_ work: RunCommand.Work, _ target: Target, serverPID: Int32?) -> RunSetting {
@@ -27,7 +20,7 @@ extension RunSetting {
             seed: seed,
             target: target.address,
             serverBuild: serverPID.flatMap(ServerBuild.of),
-            toolBuild: ToolVersion.text,
+            toolBuild: BuildID.text(of: "pin-load"),
             libraries: ["libssl": TLSLibrary.version],
             plan: entries,
             machine: Machine(

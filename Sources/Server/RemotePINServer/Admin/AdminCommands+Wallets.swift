@@ -66,8 +66,9 @@ extension AdminCommands {
         case .unknown(let unknown): throw .unknown(unknown)
         case .revoked(let ended, let before):
             await services.registry.settle(wallets)
-            for wallet in wallets {
-                self.server.log.notice("wallet revoked by an operator", metadata: ["wallet": "\(wallet)"])
+            if ended > 0 {
+                let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+                await self.tellEnds(of: wallets, at: now, revocation, "wallet revoked by an operator")
             }
             return .walletsRevoked(now: ended, before: before)
         }
@@ -81,11 +82,30 @@ extension AdminCommands {
         }
         await services.registry.settle(outcome.linked)
         self.server.log.notice("recovery code denied", metadata: ["walletsRevoked": "\(outcome.ended)"])
+        if outcome.ended > 0 {
+            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            await self.tellEnds(of: outcome.linked, at: now, revocation, "wallet revoked by its recovery code")
+        }
         return RecoveryCodeRevocation(
             entry: DeniedEntry(mac: mac, deniedAt: outcome.deniedAt),
             wasDenied: outcome.wasDenied,
             revoked: outcome.ended
         )
+    }
+
+    /// Tells of those wallets that a step at `now` ended, not of those that had ended before.
+    private func tellEnds(
+        of wallets: some Sequence<WalletID>,
+        at now: Timestamp,
+        _ revocation: Revocation,
+        _ line: Logger.Message
+    ) async {
+        for wallet in Set(wallets) {
+            // It is told of one too many rather than of one too few.
+            if let report = try? await self.services.store.report(of: wallet), report.revokedAt != now { continue }
+            self.server.log.notice(line, metadata: ["wallet": "\(wallet)"])
+            self.services.onEvent(.revoked(wallet, revocation))
+        }
     }
 
     func setSolutionRevoked(_ isRevoked: Bool) async throws(AdminFailure) -> AdminResult {
@@ -94,6 +114,10 @@ extension AdminCommands {
             try await services.store.setSolutionRevoked(isRevoked)
         }
         if isRevoked { await services.registry.settleAll() }
+        if changed {
+            self.server.log.notice(isRevoked ? "solution revoked" : "solution restored")
+            services.onEvent(isRevoked ? .solutionRevoked : .solutionRestored)
+        }
         return .solution(isRevoked: isRevoked, changed: changed)
     }
 }

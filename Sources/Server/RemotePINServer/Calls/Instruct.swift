@@ -96,7 +96,7 @@ extension Conversation {
             case .pinKeyChanged(let current):
                 throw .pinKeyChanged(current: current)
             case .notValid(let verdict):
-                return try self.result(of: verdict)
+                return try self.result(of: verdict, on: session.walletID, at: attempt.now)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
                 return try await self.release(result, to: session.walletID)
@@ -135,7 +135,13 @@ extension Conversation {
     }
 
     /// A verdict that is not `valid`; it is durable, so from here on it may be told and logged.
-    private func result(of verdict: PINVerdict) throws(CallFailure) -> InstructResult {
+    ///
+    /// `wrong` with a block is that of the attempt which began it: while the block lasts every other one gets `blocked`.
+    private func result(
+        of verdict: PINVerdict,
+        on wallet: WalletID,
+        at now: Timestamp
+    ) throws(CallFailure) -> InstructResult {
         switch verdict {
         case .wrong(let state):
             switch state {
@@ -143,9 +149,11 @@ extension Conversation {
             case .blocked(let remaining):
                 self.services.meters.noteBlock(isPermanent: false)
                 self.log.notice("wallet blocked", metadata: ["remainingMs": "\(remaining.milliseconds)"])
+                self.services.onEvent(.blocked(wallet, until: now + remaining))
             case .blockedPermanently:
                 self.services.meters.noteBlock(isPermanent: true)
                 self.log.notice("wallet blocked permanently")
+                self.services.onEvent(.blockedPermanently(wallet))
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)

@@ -11,7 +11,7 @@ internal import Wire
 //
 // Only what changes something is recorded: nobody makes the log grow by saying again what has been said.
 extension Services {
-    /// Commits the end of a wallet; where the audit log does not take it, nothing is done.
+    /// Commits the end of a wallet by its user; where the audit log does not take it, nothing is done.
     func onRecord<Outcome>(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -27,6 +27,7 @@ extension Services {
         let begun = try await self.begin(event, by: actor, on: subject, log: log)
         do throws(StoreError) {
             let outcome = try await commit()
+            self.onEvent(.revoked(wallet, Revocation(reason: .user, mayRegisterAnew: true)))
             await self.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
             return outcome
         } catch {
@@ -85,6 +86,8 @@ extension Conversation {
             throw .store(error)
         }
         if case .revoked(let revocation) = outcome, revocation.reason != .solution {
+            self.log.notice("wallet revoked by a link to a denied recovery code")
+            self.services.onEvent(.revoked(attempt.walletID, revocation))
             await audit.mustAppend(.deniedLink, by: .wallet, on: subject, .done(of: begun, result: "revoked"))
         } else {
             await audit.mustAppend(.deniedLink, by: .wallet, on: subject, .failed(of: begun, reason: "not linked"))

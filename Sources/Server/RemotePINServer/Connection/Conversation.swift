@@ -2,6 +2,7 @@ internal import Logging
 internal import Metrics
 internal import Secrets
 internal import Statements
+internal import Synchronization
 internal import Transport
 internal import Vault
 internal import Vocabulary
@@ -84,6 +85,7 @@ struct Conversation {
             if !self.isOver { await self.rest(after: result) }
         case .closed:
             self.isOver = true
+            if self.services.isStopping.load(ordering: .sequentiallyConsistent) { await self.sayGoodbye() }
         }
     }
 

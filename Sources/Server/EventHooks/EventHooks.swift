@@ -1,0 +1,69 @@
+public import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+public import Vocabulary
+
+/// Tells programs and sockets of an operator's what happens to wallets, at the moment when it does.
+///
+/// Whoever tells it something does not wait: each receiver has a queue of its own that drops what it has no room for.
+/// Delivery is an attempt, not a promise: what must not be lost is in the audit log and the store.
+public final class EventHooks: Sendable {
+    /// How much waits, and for how long.
+    public struct Limits: Sendable {
+        /// Lines that wait for one receiver; further ones are dropped.
+        public var capacity = 4096
+        /// One that takes no line for this long is cut off, and opened again.
+        public var patience: Duration = .seconds(10)
+        /// Before a receiver that failed is opened again; twice as long each time that it took nothing.
+        public var firstPause: Duration = .milliseconds(250)
+        public var longestPause: Duration = .seconds(30)
+        /// For what waits when the server stops.
+        public var farewell: Duration = .seconds(2)
+
+        public init() {}
+    }
+
+    private let feeds: [EventFeed]
+    private let limits: Limits
+    private let clock: any WallClock
+    private let log: Logger
+    private let number = Atomic<UInt64>(0)
+
+    public init(_ receivers: [any EventReceiver], limits: Limits = Limits(), clock: any WallClock, log: Logger) {
+        self.feeds = receivers.map {
+            EventFeed(receiver: $0, queue: LineQueue(capacity: limits.capacity), limits: limits, clock: clock, log: log)
+        }
+        self.limits = limits
+        self.clock = clock
+        self.log = log
+    }
+
+    /// Queues an event for every receiver; never waits.
+    public func tell(_ event: WalletIncident) {
+        let number = self.number.add(1, ordering: .relaxed).newValue
+        let line = EventLine(number: number, time: self.clock.now(), what: .wallet(event)).bytes
+        for feed in self.feeds where feed.queue.offer(line) == 1 {
+            // The first one; how many there were is said when the receiver takes lines again.
+            self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"])
+        }
+    }
+
+    /// Delivers until graceful shutdown, then what waits, for a moment; or until cancelled.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withDiscardingTaskGroup { feeds in
+                    for feed in self.feeds { feeds.addTask { await feed.run() } }
+                }
+            }
+            group.addTask {
+                // Throws when cancelled, which ends the feeds as well.
+                guard (try? await gracefulShutdown()) != nil else { return }
+                for feed in self.feeds { feed.queue.close() }
+                try? await Task.sleep(for: self.limits.farewell)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// Who gets lines: a program or a socket.
+public protocol EventReceiver: Sendable {
+    /// For the log.
+    var name: String { get }
+
+    /// Opens a way to the receiver for as long as `feed` runs; returns when that has ended and nothing of it is left.
+    ///
+    /// Ends at once where the task is cancelled, however busy the receiver is.
+    func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
+}
+
+/// Writes one line, and returns when the receiver's side has taken it.
+public typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
+
+/// Why a receiver takes no lines at present; it is tried again in any case.
+public enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The program could not be started, or nobody listens on the socket: look at the path and its permissions.
+    case notReached(String)
+    /// It closed its end: the line that was on its way is written again to the next one.
+    case ended(String)
+    /// It did not take a line for so long, and was cut off.
+    case stalled(Duration)
+
+    public var description: String {
+        switch self {
+        case .notReached(let reason): "not reached: \(reason)"
+        case .ended(let how): "it ended: \(how)"
+        case .stalled(let limit): "it took no line for \(limit)"
+        }
+    }
+}

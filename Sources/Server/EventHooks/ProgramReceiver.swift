@@ -1,0 +1,69 @@
+internal import FoundationEssentials
+internal import HostSystem
+internal import Subprocess
+internal import SystemPackage
+
+/// A program that gets each event as a line on its standard input.
+///
+/// It is started once and kept, not once for each event: events keep their order, a flood of them starts no flood of
+/// processes, and a program that hangs is one process that is ended. It is started without a shell, in a session of its own,
+/// so that ending it ends all that it has started.
+public struct ProgramReceiver: EventReceiver {
+    private let path: String
+    private let arguments: [String]
+
+    public init(path: String, arguments: [String]) {
+        self.path = path
+        self.arguments = arguments
+    }
+
+    /// The path alone: arguments may hold what nobody should read.
+    public var name: String { self.path }
+
+    public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+        // Writing to a program that has ended must fail, not end this process.
+        StandardStreams.ignoreBrokenPipes()
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
+        ]
+        let status: TerminationStatus
+        do {
+            let run = try await Subprocess.run(
+                .path(FilePath(self.path)),
+                arguments: Arguments(self.arguments),
+                environment: .custom(Self.environment),
+                platformOptions: options,
+                input: .inputWriter,
+                output: .discarded,
+                error: .currentStandardError
+            ) { execution in
+                do {
+                    try await feed { line in _ = try await execution.standardInputWriter.write(line) }
+                    try await execution.standardInputWriter.finish()
+                } catch {
+                    // One that closed its end and stays would be waited for.
+                    try? execution.send(signal: .kill, toProcessGroup: true)
+                }
+            }
+            status = run.terminationStatus
+        } catch {
+            throw .notReached("\(error)")
+        }
+        switch status {
+        case .exited(let code): throw .ended("status \(code)")
+        case .signaled(let signal): throw .ended("signal \(signal)")
+        }
+    }
+
+    /// What a program needs to run, and nothing else of what the server was started with.
+    private static var environment: [Environment.Key: String] {
+        var environment: [Environment.Key: String] = [:]
+        let own = ProcessInfo.processInfo.environment
+        for name in ["PATH", "HOME", "LANG", "TMPDIR"] {
+            if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
+        }
+        return environment
+    }
+}

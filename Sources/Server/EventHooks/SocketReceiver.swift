@@ -1,0 +1,43 @@
+internal import NIOCore
+internal import NIOPosix
+
+/// A program that listens on a Unix socket and gets each event as a line.
+///
+/// Nothing is ever read from it: one that talks back blocks itself.
+public struct SocketReceiver: EventReceiver {
+    private let path: String
+    private static let connectLimit = TimeAmount.seconds(5)
+
+    public init(path: String) {
+        self.path = path
+    }
+
+    public var name: String { self.path }
+
+    public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+        let channel: any Channel
+        do {
+            channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(Self.connectLimit)
+                .channelOption(.autoRead, value: false)
+                .connect(unixDomainSocketPath: self.path)
+                .get()
+        } catch {
+            throw .notReached("\(error)")
+        }
+        let failure: ReceiverFailure?
+        do {
+            try await withTaskCancellationHandler {
+                try await feed { line in try await channel.writeAndFlush(ByteBuffer(bytes: line)) }
+            } onCancel: {
+                channel.close(promise: nil)
+            }
+            failure = nil
+        } catch {
+            failure = .ended("\(error)")
+        }
+        channel.close(promise: nil)
+        try? await channel.closeFuture.get()
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,115 @@
+internal import ArgumentParser
+internal import HostSystem
+internal import ServerSettings
+
+/// What can be asked of a configuration.
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Look at a server's configuration.",
+        subcommands: [ConfigShow.self]
+    )
+}
+
+/// Shows what holds, and where it comes from.
+struct ConfigShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show each setting with its value and where that comes from; name everything that is wrong.",
+        discussion: """
+            Where a value comes from: `default`, FILE:LINE, the environment variable, or the flag. What may be a secret is not \
+            shown. Files that settings name are not opened; `check-config` does that.
+
+            Where something is wrong, the rest is shown all the same, everything wrong is named on standard error, and \
+            the exit status is 78.
+
+              remote-pin-server config show /srv/remote-pin
+              remote-pin-server config show --changed --config /etc/remote-pin/server.yaml
+              remote-pin-server config show --json --lab.folder none /tmp/lab
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Leave out what has its default.")
+    var changed = false
+
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let report = try self.options.report()
+            let rows = report.rows.filter { !self.changed || $0.origin != .standard }
+            let json = ConfigJSON(
+                settings: rows.map(ConfigJSON.Setting.init),
+                problems: report.problems.map { ConfigJSON.Problem(place: $0.place, message: $0.message) }
+            )
+            self.output.print(json) { $0.settings(rows) }
+            guard report.problems.isEmpty else {
+                throw StartFailure(
+                    .configuration,
+                    "the configuration is not used:\n\(SettingsError(problems: report.problems))"
+                )
+            }
+        }
+    }
+
+    private struct ConfigJSON: Encodable {
+        let settings: [Setting]
+        let problems: [Problem]
+
+        struct Setting: Encodable {
+            let name: String
+            /// Missing where no source gave a good one.
+            let value: String?
+            /// `default`, `file`, `environment` or `flag`.
+            let source: String?
+            let file: String?
+            let line: Int?
+            /// The variable's or the flag's.
+            let sourceName: String?
+
+            init(_ row: SettingRow) {
+                self.name = row.name
+                self.value = row.value
+                self.source = row.origin?.kind
+                (self.file, self.line, self.sourceName) =
+                    switch row.origin {
+                    case .file(let path, let line): (path, line, nil)
+                    case .environment(let name): (nil, nil, name)
+                    case .flag(let name): (nil, nil, "--\(name)")
+                    case .standard, nil: (nil, nil, nil)
+                    }
+            }
+        }
+
+        struct Problem: Encodable {
+            let place: String
+            let message: String
+        }
+    }
+}
+
+extension SettingOrigin {
+    /// In a word, for programs.
+    fileprivate var kind: String {
+        switch self {
+        case .standard: "default"
+        case .file: "file"
+        case .environment: "environment"
+        case .flag: "flag"
+        }
+    }
+}
+
+extension Page {
+    /// Settings with value and origin: the one form in which commands show them.
+    mutating func settings(_ rows: [SettingRow]) {
+        self.table(
+            ["SETTING", "VALUE", "FROM"],
+            rows.map { row in
+                [row.name, row.value ?? "wrong or missing", row.origin.map { "\($0)" } ?? ""]
+            }
+        )
+    }
+}

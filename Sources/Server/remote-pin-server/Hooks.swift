@@ -1,0 +1,30 @@
+internal import EventHooks
+internal import Foundation
+internal import HostSystem
+internal import Logging
+internal import ServerSettings
+internal import Vocabulary
+
+/// Makes the hooks that an operator's settings describe.
+enum Hooks {
+    /// Nil where there are none.
+    static func make(_ settings: ServerSettings, clock: any WallClock, log: Logger) -> EventHooks? {
+        var receivers: [any EventReceiver] = []
+        if let path = settings[SettingTable.hookProgram] {
+            receivers.append(ProgramReceiver(path: path, arguments: settings[SettingTable.hookArguments]))
+        }
+        if let path = settings[SettingTable.hookSocket] { receivers.append(SocketReceiver(path: path)) }
+        guard !receivers.isEmpty else { return nil }
+        var limits = EventHooks.Limits()
+        limits.capacity = settings[SettingTable.hookQueue]
+        return EventHooks(receivers, limits: limits, clock: clock, log: log)
+    }
+
+    /// A program that cannot be started is found before the first event; a socket may come later than the server.
+    static func check(_ settings: ServerSettings) throws {
+        guard let path = settings[SettingTable.hookProgram] else { return }
+        guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
+            throw StartFailure(.configuration, "`hook.program`: \(path) is no program that this user may start")
+        }
+    }
+}

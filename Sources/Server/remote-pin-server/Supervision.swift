@@ -1,0 +1,124 @@
+internal import Foundation
+internal import HostSystem
+internal import Logging
+internal import RemotePINServer
+internal import ServerSettings
+internal import ServiceLifecycle
+internal import UnixSignals
+internal import Vocabulary
+internal import Wire
+
+/// Who runs the process: signals that come from there, and what it is told (systemd, or any that speaks its protocol).
+///
+///     TERM ─▶ not ready ─▶ drain.delay ─▶ no new connections, answers under way leave ─▶ end, at the latest after drain.limit
+///     TERM again ─▶ end at once
+struct Supervision: Sendable {
+    /// Nil where nobody wants to hear anything.
+    private let manager: ServiceManager?
+    private let log: Logger
+    private let delay: Duration
+    private let limit: Duration
+    /// Makes balancers look for another server; the first thing that happens at a stop.
+    private let readinessDrops: @Sendable () -> Void
+
+    /// What a second signal ends the process with, as a shell says of one that a signal ended.
+    private static let statusAtOnce: Int32 = 128 + SIGTERM
+    /// EX_SOFTWARE: what did not end within all limits.
+    private static let statusOverdue: Int32 = 70
+    /// What connections that were cut after the limit have for their ends.
+    private static let grace: Duration = .seconds(5)
+
+    init(_ settings: ServerSettings, log: Logger, readinessDrops: @escaping @Sendable () -> Void = {}) {
+        self.manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
+        self.log = log
+        self.delay = settings[SettingTable.drainDelay]
+        self.limit = settings[SettingTable.drainLimit]
+        self.readinessDrops = readinessDrops
+    }
+
+    /// Runs the services until a signal has stopped them.
+    ///
+    /// - Parameter signals: caught before anybody can read that the server is ready, so that none is missed.
+    func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ heartbeat: Heartbeat) async throws {
+        var configuration = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [],
+            logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.maximumGracefulShutdownDuration = self.limit
+        let group = ServiceGroup(configuration: configuration)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { await self.obey(signals, stopping: group) }
+            tasks.addTask { await self.reportLife(heartbeat) }
+            try await group.run()
+            tasks.cancelAll()
+        }
+    }
+
+    /// Says that wallets can connect.
+    func isReady(on address: String) {
+        self.manager?.tell(.ready, .status("serving wallets on \(address)"))
+    }
+
+    /// Has files read again, and says so before and after.
+    func reloading(_ reload: () async -> [ReloadedPart]) async -> [ReloadedPart] {
+        self.manager?.tell(.reloading)
+        let parts = await reload()
+        let kept = parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }
+        let status = kept.isEmpty ? "serving wallets" : "serving wallets; \(kept.joined(separator: ", ")), see the log"
+        self.manager?.tell(.ready, .status(status))
+        return parts
+    }
+
+    // MARK: - Signals
+
+    private func obey(_ signals: UnixSignalsSequence, stopping group: ServiceGroup) async {
+        await withDiscardingTaskGroup { tasks in
+            var isStopping = false
+            for await signal in signals {
+                if isStopping { self.endAtOnce(signal) }
+                isStopping = true
+                self.announceStop(signal)
+                tasks.addTask { await self.stop(group) }
+            }
+        }
+    }
+
+    private func announceStop(_ signal: UnixSignal) {
+        self.readinessDrops()
+        self.log.notice(
+            "stopping",
+            metadata: ["signal": "\(signal)", "delay": "\(self.delay)", "limit": "\(self.limit)"]
+        )
+        self.manager?.tell(.stopping, .status("draining, for at most \(self.delay + self.limit)"))
+    }
+
+    private func stop(_ group: ServiceGroup) async {
+        // Cancelled only when the group has ended by itself.
+        guard (try? await Task.sleep(for: self.delay)) != nil else { return }
+        await group.triggerGracefulShutdown()
+        guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
+        self.log.critical("ending at once", metadata: ["reason": "something did not end within drain.limit"])
+        ProcessEnd.atOnce(status: Self.statusOverdue)
+    }
+
+    private func endAtOnce(_ signal: UnixSignal) -> Never {
+        self.log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
+        ProcessEnd.atOnce(status: Self.statusAtOnce)
+    }
+
+    // MARK: - The watchdog
+
+    /// Says at half of the manager's time that the process works, and only while it does.
+    private func reportLife(_ heartbeat: Heartbeat) async {
+        guard let manager, let interval = manager.watchdogInterval else { return }
+        await heartbeat.watch(every: interval / 2) {
+            manager.tell(.alive)
+        } stuck: { parts in
+            self.log.error(
+                "no answer; the watchdog is not fed",
+                metadata: ["parts": "\(parts.joined(separator: ", "))"]
+            )
+        }
+    }
+}

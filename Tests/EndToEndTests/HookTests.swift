@@ -1,0 +1,127 @@
+import Glibc
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+import Vocabulary
+import Wire
+
+/// The real server with a program as its hook.
+@Suite("The server's hooks")
+struct HookTests {
+    private let lab: LabUnderTest
+    private let lines: String
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.lines = "\(self.lab.folder)/lines"
+    }
+
+    /// One round of two attempts, or two rounds of one, and a program that keeps what it is told.
+    private func start(_ script: String, rounds: Int = 2, _ more: [String: String] = [:]) async throws -> ServerProcess
+    {
+        let environment = [
+            "REMOTE_PIN_PIN_ROUNDS": "\(rounds)", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "\(2 / rounds)",
+            "REMOTE_PIN_PIN_BLOCKS": rounds == 1 ? "[]" : "[1m]", "REMOTE_PIN_LOG_FILE": "none",
+            "REMOTE_PIN_HOOK_PROGRAM": "/bin/sh", "REMOTE_PIN_HOOK_ARGUMENTS": "-c,\(script),\(self.lines)",
+        ]
+        return try await self.lab.start(environment.merging(more) { $1 })
+    }
+
+    private func admin(_ arguments: String...) async throws {
+        let run = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin"] + arguments + ["--lab", self.lab.lab.path]
+        )
+        try #require(run.exitCode == 0, "\(run.output)")
+    }
+
+    /// What the program was told, after the server has ended and with it the program.
+    private func told() throws -> [JSONValue] {
+        let text = String(decoding: try DurableFile.read(self.lines, atMost: 1 << 20), as: UTF8.self)
+        return try text.split(separator: "\n").map { try JSONValue(String($0)) }
+    }
+
+    @Test("both blocks and every kind of revocation are told once, when they happen, and no secret is")
+    func events() async throws {
+        let server = try await self.start("exec cat >>\"$0\"")
+        let blocked = try await self.lab.register(pin: "135790")
+        let session = try await blocked.openSession()
+        guard case .wrong(.blocked) = try await session.check("000000") else { throw UnexpectedAnswer() }
+        // A block that goes on is no new one.
+        guard case .blocked = try await session.check("135790") else { throw UnexpectedAnswer() }
+        try await self.admin("clock", "advance", "61s")
+        #expect(try await session.check("000001") == .wrong(.blockedPermanently))
+        let code = "NL-999-1234"
+        let linked = try await self.lab.register(pin: "135790")
+        _ = try await linked.openSession().answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790")
+        let late = try await self.lab.register(pin: "135790")
+        let lost = try await self.lab.register(pin: "135790")
+        let dear = try await self.lab.register(pin: "135790")
+        try await self.admin("revoke", "wallet", "\(lost.walletID)")
+        try await self.admin("revoke", "wallet", "\(lost.walletID)", "\(dear.walletID)")
+        try await self.admin("deny-list", "add", code)
+        try await self.admin("deny-list", "add", code)
+        _ = try await late.openSession().answer(.linkRecoveryCode(Array(code.utf8)), pin: "135790")
+        let coded = try await self.lab.register(pin: "135790")
+        let deletion = try coded.deletionCode.orThrow().characters
+        for _ in 0..<2 {
+            #expect(await (try self.lab.server.connect()).answer(.revokeWithCode(deletion)) == .other("revoked"))
+        }
+        try await self.admin("revoke", "solution", "--yes")
+        try await self.admin("revoke", "solution", "--yes")
+        try await self.admin("restore", "solution")
+        #expect(await server.terminate() == 0)
+
+        let told = try self.told()
+        let names = told.map { event in
+            [event["event"]?.string, event["wallet"]?.string, event["reason"]?.string].compactMap(\.self)
+        }
+        #expect(
+            names == [
+                ["blocked", "\(blocked.walletID)"], ["blocked-permanently", "\(blocked.walletID)"],
+                ["revoked", "\(lost.walletID)", "wallet"], ["revoked", "\(dear.walletID)", "wallet"],
+                ["revoked", "\(linked.walletID)", "recovery-code"], ["revoked", "\(late.walletID)", "recovery-code"],
+                ["revoked", "\(coded.walletID)", "user"], ["solution-revoked"], ["solution-restored"],
+            ]
+        )
+        let text = String(decoding: try DurableFile.read(self.lines, atMost: 1 << 20), as: UTF8.self)
+        for secret in ["135790", code, deletion] { #expect(!text.contains(secret)) }
+        for line in ["wallet blocked", "wallet blocked permanently", "wallet revoked by its deletion code"] {
+            #expect(server.output.contains(line))
+        }
+    }
+
+    @Test("a program that never reads keeps no PIN from being checked and no server from ending")
+    func hanging() async throws {
+        let server = try await self.start("exec tail -f /dev/null", ["REMOTE_PIN_HOOK_QUEUE": "1"])
+        for _ in 0..<4 {
+            let session = try await self.lab.register(pin: "135790").openSession()
+            guard case .wrong(.blocked) = try await session.check("000000") else { throw UnexpectedAnswer() }
+        }
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a hook that is no program is named before the server starts; its arguments are shown to nobody")
+    func noProgram() async throws {
+        let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]
+        let run = try await ServerProcess.run("remote-pin-server", arguments)
+        #expect(run.exitCode == 78 && run.output.contains("`hook.program`: /etc/passwd is no program"), "\(run.output)")
+        let shown = try await ServerProcess.run(
+            "remote-pin-server",
+            [
+                "config", "show", self.lab.lab.path, "--hook.program", "/bin/cat", "--hook.arguments",
+                "[--token, abc123]",
+            ]
+        )
+        #expect(shown.exitCode == 0 && shown.output.contains("(not shown)") && !shown.output.contains("abc123"))
+        let alone = try await ServerProcess.run(
+            "remote-pin-server",
+            ["config", "show", self.lab.lab.path, "--hook.program", "/bin/cat", "--hook.arguments"]
+                + [String(repeating: "abc123", count: 1000)]
+        )
+        #expect(alone.exitCode == 78 && !alone.output.contains("abc123"), "\(alone.output)")
+    }
+}

@@ -1,0 +1,48 @@
+import Dispatch
+import Foundation
+import Glibc
+import HostSystem
+import Lab
+
+/// A client that connects, says nothing and keeps what it is sent: `openssl s_client`.
+final class PlainPeer: Sendable {
+    private let process: Process
+    private let output: Pipe
+
+    init(to lab: LabFolder) throws {
+        let file = try LabFile(of: lab)
+        self.process = Process()
+        self.output = Pipe()
+        self.process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        self.process.arguments = [
+            "s_client", "-quiet", "-connect", "\(file.host):\(file.port)", "-servername", file.serverName,
+            "-alpn", "remote-pin/1", "-CAfile", file.caFile, "-verify_return_error",
+        ]
+        self.process.standardInput = FileHandle.nullDevice
+        self.process.standardOutput = self.output
+        self.process.standardError = FileHandle.nullDevice
+        try self.process.run()
+    }
+
+    deinit { kill(self.process.processIdentifier, SIGKILL) }
+
+    /// From now on it neither reads nor closes its end.
+    func freeze() { kill(self.process.processIdentifier, SIGSTOP) }
+
+    /// The frames that came until the server closed the connection.
+    func frames() async -> [[UInt8]] {
+        let bytes: [UInt8] = await withCheckedContinuation { ended in
+            DispatchQueue.global().async {
+                ended.resume(returning: Array(self.output.fileHandleForReading.readDataToEndOfFile()))
+            }
+        }
+        var rest = bytes[...]
+        var frames: [[UInt8]] = []
+        while rest.count >= 4 {
+            let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            frames.append(Array(rest.dropFirst(4).prefix(length)))
+            rest = rest.dropFirst(4 + length)
+        }
+        return frames
+    }
+}

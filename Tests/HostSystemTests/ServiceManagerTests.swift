@@ -1,0 +1,61 @@
+import Glibc
+import HostSystem
+import TestSupport
+import Testing
+
+@Suite("The service manager")
+struct ServiceManagerTests {
+    private let folder = TemporaryFolder()
+
+    @Test("what it is told arrives as one datagram, at a path and at an abstract name", arguments: [false, true])
+    func told(isAbstract: Bool) async throws {
+        let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
+        let ear = try DatagramEar(name)
+        let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
+        #expect(manager.tell(.ready, .status("two\nlines")))
+        #expect(await ear.next() == "READY=1\nSTATUS=two lines")
+        #expect(manager.tell(.stopping))
+        #expect(await ear.next() == "STOPPING=1")
+        #expect(manager.tell(.alive))
+        #expect(await ear.next() == "WATCHDOG=1")
+    }
+
+    @Test("a reload is told with a time that goes forward, as the manager's own clock")
+    func reloading() async throws {
+        let ear = try DatagramEar(self.folder.file("notify"))
+        let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("notify")]))
+        var last: Int64 = 0
+        for _ in 0..<2 {
+            #expect(manager.tell(.reloading))
+            let lines = await ear.next().split(separator: "\n")
+            #expect(lines.first == "RELOADING=1")
+            let time = try #require(lines.last?.split(separator: "=").last.flatMap { Int64($0) })
+            #expect(lines.last?.hasPrefix("MONOTONIC_USEC=") == true && time > last)
+            last = time
+        }
+    }
+
+    @Test("without a socket that is one of Unix there is no manager, and one that is gone stops nothing")
+    func nobody() throws {
+        #expect(ServiceManager(environment: [:]) == nil)
+        #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)
+        #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
+        let gone = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("gone")]))
+        #expect(!gone.tell(.ready))
+    }
+
+    @Test(
+        "the watchdog's time counts for the process that it names, or for any where it names none",
+        arguments: [
+            (["WATCHDOG_USEC": "4000000"], Duration.seconds(4)),
+            (["WATCHDOG_USEC": "4000000", "WATCHDOG_PID": "17"], .seconds(4)),
+            (["WATCHDOG_USEC": "4000000", "WATCHDOG_PID": "18"], nil), (["WATCHDOG_USEC": "0"], nil),
+            (["WATCHDOG_USEC": "soon"], nil), ([:], nil),
+        ] as [([String: String], Duration?)]
+    )
+    func watchdog(environment: [String: String], interval: Duration?) throws {
+        let environment = environment.merging(["NOTIFY_SOCKET": "/run/notify"]) { $1 }
+        let manager = try #require(ServiceManager(environment: environment, processID: 17))
+        #expect(manager.watchdogInterval == interval)
+    }
+}

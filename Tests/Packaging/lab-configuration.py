@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Writes a lab's settings as a configuration that may lie elsewhere: `config show --json LAB | … [NAME=VALUE …]`."""
+
+import itertools
+import json
+import sys
+
+
+def quoted(value):
+    if value.startswith("["):
+        return "[" + ", ".join("'" + part + "'" for part in value[1:-1].split(", ") if part) + "]"
+    return "'" + value + "'"
+
+
+def main():
+    settings = {
+        one["name"]: one["value"]
+        for one in json.load(sys.stdin)["settings"]
+        # Paths among the defaults are relative to the file that they are not in any more.
+        if one["source"] == "file" or one["value"].startswith("/")
+    }
+    settings.update(word.split("=", 1) for word in sys.argv[1:])
+    for section, names in itertools.groupby(sorted(settings), lambda name: name.split(".")[0]):
+        print(f"{section}:")
+        for name in names:
+            print(f"  {name.split('.')[1]}: {quoted(settings[name])}")
+
+
+main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Packs programs that are built already: deploy/debian/build.sh PROGRAMS OUT [VERSION]
+#
+# PROGRAMS is the folder of the release build with the static Swift runtime, OUT gets the .deb files. VERSION is theirs;
+# without one it is the programs' own and the commit's.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+programs=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+
+said=$("$programs/remote-pin-server" --version)
+number=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
+git_id=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
+# From the programs, not from what is checked out by now.
+version=${3:-$number${git_id:++git${git_id//-/.}}}
+if [ -n "$git_id" ] && time=$(git -C "$root" log -1 --format=%ct "${git_id%-dirty}" 2>/dev/null); then :; else time=$(date +%s); fi
+export SOURCE_DATE_EPOCH=$time
+date=$(date -u -d "@$time" +%Y-%m-%d)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/remote-pin
+mkdir -p "$tree/docs"
+cp -r "$root/deploy/debian" "$tree/debian"
+rm "$tree"/debian/{build.sh,manual.py,portal.yaml}
+cp "$root"/docs/*.md "$root"/docs/*.json "$root/README.md" "$tree/docs/"
+cp "$root/deploy/systemd/remote-pin-server.service" "$root/deploy/systemd/remote-pin-portal.service" "$tree/debian/"
+cp "$root/deploy/systemd/remote-pin.tmpfiles" "$tree/debian/remote-pin-server.tmpfiles"
+
+# Programs, their pages and completions, for one package.
+stage() {
+    local package=$1 name
+    shift
+    local to=$tree/stage/$package
+    for name in "$@"; do
+        install -D "$programs/$name" "$to/usr/bin/$name"
+        mkdir -p "$to"/usr/share/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
+        "$root/deploy/debian/manual.py" "$programs/$name" "$number" "$date" >"$to/usr/share/man/man1/$name.1"
+        "$programs/$name" --generate-completion-script bash >"$to/usr/share/bash-completion/completions/$name"
+        "$programs/$name" --generate-completion-script zsh >"$to/usr/share/zsh/vendor-completions/_$name"
+        "$programs/$name" --generate-completion-script fish >"$to/usr/share/fish/vendor_completions.d/$name.fish"
+    done
+}
+stage remote-pin-server remote-pin-server
+stage remote-pin-portal remote-pin-portal
+stage remote-pin-tools wallet pin-load
+
+# The configuration that the program itself explains, with a package's places in it.
+"$programs/remote-pin-server" init "$work/made" >/dev/null
+configuration=$work/made/server.yaml
+while read -r section key value; do
+    awk -v section="$section" -v key="$key" -v value="$value" '
+        /^[a-z]+:/ { here = $1 }
+        here == section ":" && index($0, "  #" key ":") == 1 { print "  " key ": " value; found = 1; next }
+        { print }
+        END { if (!found) { print "no setting " section "." key >"/dev/stderr"; exit 1 } }
+    ' "$configuration" >"$configuration.new"
+    mv "$configuration.new" "$configuration"
+done <<END
+data folder /var/lib/remote-pin/data
+vault key-file /var/lib/remote-pin/vault.key
+audit file /var/lib/remote-pin/audit.log
+admin socket /run/remote-pin/admin.sock
+portal socket /run/remote-pin-portal/portal.sock
+portal group remote-pin-portal
+END
+install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pin/server.yaml"
+install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"
+
+cat >"$tree/debian/changelog" <<END
+remote-pin ($version) unstable; urgency=medium
+
+  * Built from ${git_id:-a tree without a git id}.
+
+ -- remote-pin maintainers <maintainers@remote-pin.example>  $(date -u -R -d "@$time")
+END
+
+cd "$tree"
+dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo --no-check-builddeps >"$work/log" 2>&1 || {
+    cat "$work/log" >&2
+    exit 1
+}
+cp "$work"/*.deb "$out/"
+ls "$out"/*_"$version"_*.deb
