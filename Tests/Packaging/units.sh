@@ -24,7 +24,8 @@ leave() {
         inside journalctl --no-pager -u remote-pin-server -u remote-pin-portal -n 60 >&2 || true
     fi
     [ -z "${nspawn:-}" ] || { kill -KILL "${init:-$nspawn}" 2>/dev/null || true; wait "$nspawn" 2>/dev/null || true; }
-    rm -rf "$work"
+    umount "$root/proc" 2>/dev/null || true
+    rm -rf --one-file-system "$work"
     exit "$status"
 }
 trap leave EXIT
@@ -33,6 +34,8 @@ say "a Debian 12 with systemd, and the packages"
 mmdebstrap --quiet --variant=minbase --include=adduser,systemd,systemd-sysv,dbus,procps,curl bookworm "$root"
 mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs/"
+# The program reads its arguments from there.
+mount -t proc proc "$root/proc"
 chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -c \
     'apt-get update -qq && apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
 # A lab's folder lies beside the store, where the unit lets the server write.
@@ -41,6 +44,7 @@ chroot "$root" runuser -u remote-pin -- remote-pin-server init --lab /var/lib/re
     chroot "$root" runuser -u remote-pin -- remote-pin-server config show --json /var/lib/remote-pin/lab
 ) admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock portal.group=remote-pin-portal \
     log.file=none >"$root/etc/remote-pin/server.yaml"
+umount "$root/proc"
 for unit in remote-pin-server remote-pin-portal; do
     mkdir -p "$root/etc/systemd/system/$unit.service.d"
 done

@@ -38,11 +38,15 @@ stage() {
         install -D "$programs/$name" "$to/usr/bin/$name"
         mkdir -p "$to"/usr/share/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
         "$root/deploy/debian/manual.py" "$programs/$name" "$number" "$date" >"$to/usr/share/man/man1/$name.1"
-        "$programs/$name" --generate-completion-script bash >"$to/usr/share/bash-completion/completions/$name"
+        "$programs/$name" --generate-completion-script bash | sed '1{/^#!/d}' >"$to/usr/share/bash-completion/completions/$name"
         "$programs/$name" --generate-completion-script zsh >"$to/usr/share/zsh/vendor-completions/_$name"
         "$programs/$name" --generate-completion-script fish >"$to/usr/share/fish/vendor_completions.d/$name.fish"
     done
 }
+# Yams, which reads the configuration, carries a libyaml of its own; the Swift runtime is meant to be inside.
+for package in remote-pin-server remote-pin-portal remote-pin-tools; do
+    printf '%s: embedded-library libyaml *\n' "$package" >"$tree/debian/$package.lintian-overrides"
+done
 stage remote-pin-server remote-pin-server
 stage remote-pin-portal remote-pin-portal
 stage remote-pin-tools wallet pin-load
