@@ -47,9 +47,9 @@ struct RotationTests {
             let code = try RecoveryCode(Array("NL-1".utf8)).orThrow()
             _ = try await wallets[5].openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
             _ = try await Self.give(.revokeWallets([wallets[39].walletID]), to: server)
-            let session = try await wallets[0].openSession()
             for version in [UInt32(2), 3] {
                 server.clock.advance(by: .seconds(3600))
+                let session = try await wallets[0].openSession()
                 let token = try await Self.token(server)
                 _ = try await Self.give(.rotateVault, to: server)
                 #expect(try await session.check("135790") == wallets[0].unlockShare.asValid)
