@@ -18,6 +18,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -28,6 +29,7 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -91,7 +93,7 @@ let server: [Target] = [
     ),
     .target(
         name: "Vault",
-        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
+        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto, metrics],
         path: "Sources/Server/Vault"
     ),
     .target(
@@ -102,7 +104,7 @@ let server: [Target] = [
     .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb, metrics],
         path: "Sources/Server/WalletStore"
     ),
     .target(
@@ -124,13 +126,19 @@ let server: [Target] = [
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
             "ServerSettings",
-            "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            "HostSystem", "LogLines", "ServerObservation", "Spelling", "Transport", "Vault", "Vocabulary",
+            "WalletStore", "Wire",
             argumentParser,
-            lifecycle, logging,
+            lifecycle, logging, metrics,
             nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    .target(
+        name: "ServerObservation",
+        dependencies: ["AttestationVerifier", "HostSystem", coreMetrics, nioCore, nioHTTP1, nioPosix],
+        path: "Sources/Server/ServerObservation"
     ),
     .target(
         name: "LogLines",
@@ -251,7 +259,7 @@ let tests: [Target] = [
         name: "TestSupport",
         dependencies: [
             "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "Wire",
-            crypto,
+            crypto, nioCore, nioPosix,
         ],
         path: "Tests/TestSupport"
     ),
@@ -287,6 +295,10 @@ let tests: [Target] = [
         dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
     ),
     .testTarget(
+        name: "ServerObservationTests",
+        dependencies: ["HostSystem", "ServerObservation", "TestSupport", coreMetrics, nioCore, nioPosix]
+    ),
+    .testTarget(
         name: "DeletionPortalTests",
         dependencies: [
             "DeletionPortal", "ServerSettings", "TestSupport", "Transport", "Vocabulary", "Wire", httpTypes,
@@ -297,6 +309,7 @@ let tests: [Target] = [
         name: "RemotePINServerTests",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "ServerObservation",
             "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             crypto,
             logging,

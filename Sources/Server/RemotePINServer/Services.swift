@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import AuditLog
+internal import Metrics
 internal import Synchronization
 internal import Vault
 internal import Vocabulary
@@ -18,13 +19,14 @@ final class Services: Sendable {
     let decoy: Decoy
     let registry = ConnectionRegistry()
     let sources: SourceTable
-    let limitMetrics = LimitMetrics()
+    let limitMetrics: LimitMetrics
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog
     /// For whatever asks first whether a recovery code is denied and then acts on it.
     let recoveryCodeTurns = RecoveryCodeTurns()
     let pinOutcomes = PINOutcomes()
+    let meters: CallMeters
     /// Since when the process serves, whatever its clock is.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
@@ -37,7 +39,8 @@ final class Services: Sendable {
         attestations: Attestations,
         decoy: Decoy,
         controls: OperatorControls,
-        audit: AuditLog
+        audit: AuditLog,
+        metrics: any MetricsFactory
     ) {
         self.rules = rules
         self.clock = clock
@@ -49,6 +52,8 @@ final class Services: Sendable {
         self.controls = controls
         self.audit = audit
         self.sources = SourceTable(rules.sources)
+        self.meters = CallMeters(metrics)
+        self.limitMetrics = LimitMetrics(metrics)
     }
 
     /// What the server offers before it knows which wallet is asking.

@@ -138,6 +138,7 @@ struct LabLayout {
                 // All the load of a lab comes from one machine.
                 "limits.frames-per-source": "0",
                 "limits.enrollments-per-source": "0",
+                "observation.listen": "127.0.0.1:0",
                 "android.apps": "['\(LabApp.androidPackage):\(digest.joined()):2']",
                 "android.patch-level": "2025-01",
                 "android.vendor-patch-level": "2025-01-01",

@@ -30,10 +30,9 @@ struct ConnectionStateMachine {
 
     private var state = State.awaitingHello
 
-    /// Whether a wallet has proved itself on this connection, and its session is not found over yet.
+    /// Whether a wallet has proved itself here and its session is not over.
     var isInSession: Bool {
-        if case .inSession = self.state { return true }
-        return false
+        if case .inSession = self.state { true } else { false }
     }
 
     /// The first call said which version is speaking; `servesVersion` is the update policy's word on it.
