@@ -52,7 +52,7 @@ final class LimitMetrics: Sendable {
     }
 
     /// A call had to wait.
-    func note(_ limit: SourceLimit, of source: PeerSource, log: Logger) {
+    func note(_ limit: SourceLimit, of source: PeerSource, log: @autoclosure () -> Logger) {
         self.limited[limit]?.increment()
         let count: Int? = self.untold.withLock { untold in
             untold.count += 1
@@ -62,7 +62,7 @@ final class LimitMetrics: Sendable {
             return untold.count
         }
         guard let count else { return }
-        log.warning(
+        log().warning(
             "calls are rate-limited",
             metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(count)"]
         )

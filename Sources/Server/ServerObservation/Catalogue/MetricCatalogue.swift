@@ -63,7 +63,7 @@ public enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_handshake_failures_total",
             .counter,
-            "Connections that ended in the handshake, or that TLS ended after it, by reason.",
+            "Connections that did not open or that TLS ended later, by reason.",
             labels: [
                 MetricDefinition.Label(
                     "reason",
@@ -74,20 +74,26 @@ public enum MetricCatalogue {
                 )
             ]
         ),
-        MetricDefinition("remote_pin_handshakes_in_progress", .gauge, "TLS handshakes that have begun and not ended."),
+        MetricDefinition(
+            "remote_pin_handshakes_in_progress",
+            .gauge,
+            "Connections that have not finished their handshake."
+        ),
         MetricDefinition(
             "remote_pin_connections_refused_total",
             .counter,
-            "Connections closed as soon as they were accepted, by the limit that was reached.",
+            "Connections that were closed as soon as they were accepted, by the limit that was reached.",
             labels: [MetricDefinition.Label("limit", .listed(["connections", "connections_per_source"]))]
         ),
         MetricDefinition(
             "remote_pin_calls_limited_total",
             .counter,
-            "Calls that had to wait for their source's sake, by limit.",
-            labels: [MetricDefinition.Label("limit", .listed(["calls", "session_calls", "enrollments", "codes"]))]
+            "Calls that had to wait because their source asked too much, by the limit that was reached.",
+            labels: [
+                MetricDefinition.Label("limit", .listed(["calls", "session_calls", "enrollments", "codes"]))
+            ]
         ),
-        MetricDefinition("remote_pin_sources", .gauge, "Sources that limits are counted for."),
+        MetricDefinition("remote_pin_sources", .gauge, "Sources of connections that are known."),
     ]
 
     /// From a tenth of a millisecond, which a sync takes on a good disk, to where callers have gone.
