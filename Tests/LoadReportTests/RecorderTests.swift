@@ -108,6 +108,26 @@ struct RecorderTests {
         #expect(Totals(of: [unknown, known]).serverCPUMicrosecondsPerOperation == 1000)
     }
 
+    @Test("a verification's share of an operation's cost is that of all measured intervals together")
+    func verificationShare() {
+        let recorder = Recorder()
+        var intervals: [Interval] = []
+        for (second, cost) in [60.0, 70.0].enumerated() {
+            recorder.record(Self.sample())
+            intervals.append(
+                recorder.takeInterval(
+                    from: .seconds(second),
+                    to: .seconds(second + 1),
+                    gauges: Gauges(serverCPUSeconds: 0.0001, verificationMicroseconds: cost)
+                )
+            )
+        }
+        let totals = Totals(of: intervals)
+        #expect(totals.verificationMicroseconds == 65)
+        #expect(totals.verificationShare.map { abs($0 - 0.65) < 1e-9 } == true)
+        #expect(Totals(of: [Interval(from: .zero, to: .seconds(1))]).verificationShare == nil)
+    }
+
     @Test(
         "an outcome's name comes back as the outcome",
         arguments: Outcome.answers + [.timeout, .failed("refused:rate-limited")]

@@ -23,6 +23,7 @@ struct EngineTests {
         let report = try await lab.report(ofWallet: 0)
         #expect(report.contains("\"failures\":120"), "\(report)")
         #expect(result.totals.serverCPUSeconds ?? 0 > 0)
+        #expect(result.totals.verificationMicroseconds ?? 0 > 0)
         await lab.server.terminate()
     }
 

@@ -1,6 +1,7 @@
 public import AttestationVerifier
 public import AuditLog
 public import Logging
+public import Metrics
 internal import ServiceLifecycle
 internal import Synchronization
 public import Transport
@@ -26,6 +27,8 @@ public final class RemotePINServer: Sendable {
         public var log: Logger
         /// Told of what happens to wallets once it is committed; must not wait.
         public var onEvent: @Sendable (WalletIncident) -> Void
+        /// Where calls are counted.
+        public var metrics: any MetricsFactory
 
         public init(
             rules: ServiceRules,
@@ -36,7 +39,8 @@ public final class RemotePINServer: Sendable {
             statusList: StatusListFile? = nil,
             audit: AuditLog,
             log: Logger,
-            onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in }
+            onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in },
+            metrics: any MetricsFactory = NOOPMetricsHandler.instance
         ) {
             self.rules = rules
             self.clock = clock
@@ -47,6 +51,7 @@ public final class RemotePINServer: Sendable {
             self.audit = audit
             self.log = log
             self.onEvent = onEvent
+            self.metrics = metrics
         }
     }
 
@@ -79,7 +84,8 @@ public final class RemotePINServer: Sendable {
             decoy: decoy,
             controls: controls,
             audit: parts.audit,
-            onEvent: parts.onEvent
+            onEvent: parts.onEvent,
+            metrics: parts.metrics
         )
     }
 
@@ -90,7 +96,7 @@ public final class RemotePINServer: Sendable {
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
         let turn = Turn()
-        var conversation = Conversation(
+        let start = Conversation(
             services: self.services,
             connection: connection,
             live: LiveConnection(
@@ -103,9 +109,11 @@ public final class RemotePINServer: Sendable {
             turn: turn,
             channelBinding: connection.channelBinding,
             source: connection.source,
-            log: log
+            log: CallLog(log)
         )
+        self.services.meters.handshakes.increment()
         self.services.openConnections.add(1, ordering: .relaxed)
+        var conversation = await start.opened()
         await conversation.run()
         self.services.openConnections.subtract(1, ordering: .relaxed)
     }

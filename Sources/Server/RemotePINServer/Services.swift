@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import AuditLog
+internal import Metrics
 internal import Synchronization
 internal import Vault
 internal import Vocabulary
@@ -26,6 +27,7 @@ final class Services: Sendable {
     /// For whatever asks first whether a recovery code is denied and then acts on it.
     let recoveryCodeTurns = RecoveryCodeTurns()
     let pinOutcomes = PINOutcomes()
+    let meters: CallMeters
     /// Since when the process serves, whatever its clock is.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
@@ -41,7 +43,8 @@ final class Services: Sendable {
         decoy: Decoy,
         controls: OperatorControls,
         audit: AuditLog,
-        onEvent: @escaping @Sendable (WalletIncident) -> Void
+        onEvent: @escaping @Sendable (WalletIncident) -> Void,
+        metrics: any MetricsFactory
     ) {
         self.rules = rules
         self.clock = clock
@@ -53,6 +56,7 @@ final class Services: Sendable {
         self.controls = controls
         self.audit = audit
         self.onEvent = onEvent
+        self.meters = CallMeters(metrics)
     }
 
     /// What the server offers before it knows which wallet is asking.

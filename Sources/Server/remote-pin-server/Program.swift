@@ -34,7 +34,7 @@ struct ServerCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
             SettingsCommand.self,
-            CheckAttestationCommand.self, AdminCommand.self, PortalCommand.self,
+            CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self, PortalCommand.self,
         ]
     )
 }

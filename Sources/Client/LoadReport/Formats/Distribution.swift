@@ -28,10 +28,17 @@ extension Totals {
     var serverText: String? {
         let parts = [
             self.serverCPUMicrosecondsPerOperation.map { "\(Figure.time(microseconds: $0)) of CPU per operation" },
+            self.verificationText,
             self.serverCPUShare.map { "\(Figure.fixed($0, 2)) cores busy" },
             self.serverPeakResidentBytes.map { "at most \(Figure.bytes(Double($0))) of memory" },
         ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// The yardstick of the cost.
+    private var verificationText: String? {
+        guard let cost = self.verificationMicroseconds, let share = self.verificationShare else { return nil }
+        return "\(Figure.fixed(share, 2)) of that for one P-256 verification (\(Figure.time(microseconds: cost)))"
     }
 
     /// Cores that the server kept busy.

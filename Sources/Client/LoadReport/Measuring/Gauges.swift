@@ -12,6 +12,8 @@ public struct Gauges: Sendable, Equatable, Codable {
     public var serverResidentBytes: Int?
     /// CPU time, in seconds, that this tool used in this interval.
     public var toolCPUSeconds: Double?
+    /// CPU time, in µs, that one P-256 verification took meanwhile on the server's machine.
+    public var verificationMicroseconds: Double?
 
     public init(
         connections: Int = 0,
@@ -19,7 +21,8 @@ public struct Gauges: Sendable, Equatable, Codable {
         plannedRate: Double? = nil,
         serverCPUSeconds: Double? = nil,
         serverResidentBytes: Int? = nil,
-        toolCPUSeconds: Double? = nil
+        toolCPUSeconds: Double? = nil,
+        verificationMicroseconds: Double? = nil
     ) {
         self.connections = connections
         self.inFlight = inFlight
@@ -27,5 +30,6 @@ public struct Gauges: Sendable, Equatable, Codable {
         self.serverCPUSeconds = serverCPUSeconds
         self.serverResidentBytes = serverResidentBytes
         self.toolCPUSeconds = toolCPUSeconds
+        self.verificationMicroseconds = verificationMicroseconds
     }
 }

@@ -18,6 +18,9 @@ public struct Totals: Sendable, Equatable {
     public private(set) var peakConnections = 0
     /// The operations of those intervals in which the server's CPU time is known.
     private var operationsWithServerCPU = 0
+    /// The intervals' costs of a verification, summed, and how many there are.
+    private var verificationSum = 0.0
+    private var verificationCount = 0
 
     /// Nothing yet.
     public init() {}
@@ -47,6 +50,10 @@ public struct Totals: Sendable, Equatable {
         if let seconds = interval.gauges.toolCPUSeconds {
             self.toolCPUSeconds = (self.toolCPUSeconds ?? 0) + seconds
         }
+        if let microseconds = interval.gauges.verificationMicroseconds {
+            self.verificationSum += microseconds
+            self.verificationCount += 1
+        }
     }
 
     /// The sums of one kind of operation, or of all kinds.
@@ -68,6 +75,19 @@ public struct Totals: Sendable, Equatable {
     public var serverCPUMicrosecondsPerOperation: Double? {
         guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
         return seconds * 1_000_000 / Double(self.operationsWithServerCPU)
+    }
+
+    /// CPU time in µs of one P-256 verification on the server's machine, measured beside the load; nil where it is not known.
+    public var verificationMicroseconds: Double? {
+        self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
+    }
+
+    /// How much of an operation's cost one P-256 verification is: the signature check that no PIN check can do without.
+    public var verificationShare: Double? {
+        guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
+            cost > 0
+        else { return nil }
+        return verification / cost
     }
 
     /// So many a second of the measured time; nil while no time has passed.

@@ -95,6 +95,7 @@ extension Totals: Encodable {
     private enum Key: String, CodingKey {
         case durationMicros, operations, count, answered, failures, unexpected, unsent, violations, ratePerSecond
         case serverCPUSeconds, serverCPUMicrosPerOperation, serverPeakResidentBytes, toolCPUSeconds, peakConnections
+        case verificationMicros, verificationShare
     }
 
     /// For programs that only want to look; nothing is read back from it.
@@ -114,6 +115,8 @@ extension Totals: Encodable {
         try fields.encodeIfPresent(self.serverCPUMicrosecondsPerOperation, forKey: .serverCPUMicrosPerOperation)
         try fields.encodeIfPresent(self.serverPeakResidentBytes, forKey: .serverPeakResidentBytes)
         try fields.encodeIfPresent(self.toolCPUSeconds, forKey: .toolCPUSeconds)
+        try fields.encodeIfPresent(self.verificationMicroseconds, forKey: .verificationMicros)
+        try fields.encodeIfPresent(self.verificationShare, forKey: .verificationShare)
         try fields.encode(self.peakConnections, forKey: .peakConnections)
     }
 }

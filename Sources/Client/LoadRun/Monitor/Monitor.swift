@@ -12,6 +12,7 @@ final class Monitor: Sendable {
     private let options: LoadRun.Options
     private let idle: [OpenedSession]
     private let hear: @Sendable (RunProgress) -> Void
+    private let yardstick = Yardstick()
 
     /// For so many intervals a rate or a percentile may miss its threshold before the run is ended for it.
     private static let patience = 5
@@ -49,6 +50,8 @@ final class Monitor: Sendable {
         var state = State()
         state.toolCPU = state.tool.read()?.cpu
         self.follow(&state)
+        self.yardstick?.start()
+        defer { self.yardstick?.stop() }
         while !Task.isCancelled {
             let end = self.boundary(after: state.start)
             await self.wait(until: end, &state)
@@ -138,6 +141,7 @@ final class Monitor: Sendable {
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu
             state.server = server
+            gauges.verificationMicroseconds = self.yardstick?.take()
         }
         if let reading = state.tool.read() {
             gauges.toolCPUSeconds = state.toolCPU.map { (reading.cpu - $0) / .seconds(1) }

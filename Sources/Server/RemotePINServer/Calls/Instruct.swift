@@ -147,9 +147,11 @@ extension Conversation {
             switch state {
             case .open: self.log.debug("wrong PIN")
             case .blocked(let remaining):
+                self.services.meters.noteBlock(isPermanent: false)
                 self.log.notice("wallet blocked", metadata: ["remainingMs": "\(remaining.milliseconds)"])
                 self.services.onEvent(.blocked(wallet, until: now + remaining))
             case .blockedPermanently:
+                self.services.meters.noteBlock(isPermanent: true)
                 self.log.notice("wallet blocked permanently")
                 self.services.onEvent(.blockedPermanently(wallet))
             }
