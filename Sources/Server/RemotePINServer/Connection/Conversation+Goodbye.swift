@@ -11,12 +11,10 @@ extension Conversation {
     /// frame on the connection.
     ///
     /// Every call that has had an answer is done, and any other was not begun: nothing is judged after this.
-    func sayGoodbye() async {
+    mutating func sayGoodbye() async {
+        self.log.begin(call: 0)
         self.log.debug("told to come back")
-        let refusal = Refusal(
-            .unavailable(retryAfter: Self.comeBack),
-            correlationID: "\(self.log.correlationID)"
-        )
+        let refusal = Refusal(.unavailable(retryAfter: Self.comeBack), correlationID: "\(self.log.correlationID)")
         await self.connection.send(Response(id: 0, result: .refused(refusal)))
     }
 }
