@@ -3,6 +3,7 @@ import HostSystem
 import Lab
 import TestSupport
 import Testing
+import Transport
 import Vocabulary
 import Wire
 

@@ -84,7 +84,6 @@ struct Conversation {
             self.isOver = violation.endsConnection || !isSent
             if !self.isOver { await self.rest(after: result) }
         case .closed:
-            if self.services.isStopping.load(ordering: .sequentiallyConsistent) { await self.sayGoodbye() }
             self.isOver = true
             if self.services.isStopping.load(ordering: .sequentiallyConsistent) { await self.sayGoodbye() }
         }
