@@ -64,10 +64,10 @@ extension AdminMessageTests {
         (failed.state, failed.problem) = (.failed, String(repeating: "é", count: 256))
         var reseal = ResealReport(version: .max)
         (reseal.state, reseal.walletsDone, reseal.wallets, reseal.problem) = (.failed, 5, 6, "no")
-        let versions = (1...256).map { number in
+        let versions = (1...64).map { number in
             VaultKeyVersion(
                 version: UInt32(number),
-                isActive: number == 256,
+                isActive: number == 64,
                 values: number,
                 activeSince: number == 7 ? nil : Timestamp(milliseconds: .max),
                 isRetirable: number < 3

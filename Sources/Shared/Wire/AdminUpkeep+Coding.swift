@@ -141,7 +141,8 @@ extension ResealReport {
 }
 
 extension VaultKeyVersion {
-    private static let most = 256
+    /// More would be refused: small messages take more memory, against their bytes, than a frame's budget gives them.
+    private static let most = 64
 
     /// The versions as one message in the arena.
     static func placed(

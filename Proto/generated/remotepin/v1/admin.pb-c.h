@@ -1411,7 +1411,7 @@ struct  Remotepin__V1__VaultKeysReport
 {
   ProtobufCMessage base;
   /*
-   * 1 … 256, ascending; the newest of more
+   * 1 … 64, ascending; the newest of more
    */
   size_t n_versions;
   Remotepin__V1__VaultKeyVersion **versions;
