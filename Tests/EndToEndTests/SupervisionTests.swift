@@ -94,7 +94,7 @@ struct SupervisionTests {
         let server = try await self.start(["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let wallet = try await self.lab.register(pin: "135790")
         server.send(SIGTERM)
-        #expect(await server.writes("stopping signal="))
+        #expect(await server.writes("notice stopping "))
         #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
         server.send(SIGTERM)
         #expect(await server.ended() == 128 + SIGTERM)
