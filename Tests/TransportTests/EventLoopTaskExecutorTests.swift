@@ -12,37 +12,48 @@ struct EventLoopTaskExecutorTests {
     @Test("every job runs on its event loop, also those that come while others run, from this thread and others")
     func jobs() async {
         let executor = EventLoopTaskExecutor.of(self.eventLoop)
-        let (tasks, turns) = (200, 50)
-        let count = Mutex(0)
+        let (eventLoop, tasks, turns) = (self.eventLoop, 200, 50)
+        let seen = Seen()
         await withTaskGroup { group in
             for _ in 0..<tasks {
                 group.addTask(executorPreference: executor) {
                     for _ in 0..<turns {
-                        #expect(self.eventLoop.inEventLoop)
-                        count.withLock { $0 += 1 }
+                        #expect(eventLoop.inEventLoop)
+                        seen.add(0)
                         await Task.yield()
                     }
                 }
             }
         }
-        #expect(count.withLock { $0 } == tasks * turns)
+        #expect(seen.numbers.count == tasks * turns)
     }
 
     @Test("jobs run in the order in which they came")
     func order() async {
         let executor = EventLoopTaskExecutor.of(self.eventLoop)
-        let seen = Mutex<[Int]>([])
+        let seen = Seen()
         // From a job, so that all of them wait before the first one runs.
         await withTaskExecutorPreference(executor) {
             await withTaskGroup { group in
-                for number in 0..<100 { group.addTask { seen.withLock { $0.append(number) } } }
+                for number in 0..<100 { group.addTask { seen.add(number) } }
             }
         }
-        #expect(seen.withLock { $0 } == Array(0..<100))
+        #expect(seen.numbers == Array(0..<100))
     }
 
     @Test("all tasks of an event loop share one, which is what lets their jobs go together")
     func shared() {
         #expect(EventLoopTaskExecutor.of(self.eventLoop) === EventLoopTaskExecutor.of(self.eventLoop))
+    }
+}
+
+/// What jobs noted, in order.
+private final class Seen: Sendable {
+    private let noted = Mutex<[Int]>([])
+
+    var numbers: [Int] { self.noted.withLock { $0 } }
+
+    func add(_ number: Int) {
+        self.noted.withLock { $0.append(number) }
     }
 }
