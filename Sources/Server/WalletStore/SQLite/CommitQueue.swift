@@ -33,6 +33,17 @@ final class CommitQueue: Sendable {
         var isClosed = false
         var hasEnded = false
         var onEnd: [CheckedContinuation<Void, Never>] = []
+
+        /// Those that wait, as many as may share a commit; most often that is all of them, and none is copied.
+        mutating func takeBatch() -> [PendingStep] {
+            guard self.waiting.count > CommitQueue.largestBatch else {
+                defer { self.waiting = [] }
+                return self.waiting
+            }
+            let batch = Array(self.waiting.prefix(CommitQueue.largestBatch))
+            self.waiting.removeFirst(batch.count)
+            return batch
+        }
     }
 
     private let state = Mutex(State())
@@ -72,8 +83,7 @@ final class CommitQueue: Sendable {
         self.gather()
         while true {
             let (batch, isClosed) = self.state.withLock { state in
-                let batch = Array(state.waiting.prefix(Self.largestBatch))
-                state.waiting.removeFirst(batch.count)
+                let batch = state.takeBatch()
                 state.isIdle = batch.isEmpty && !state.isClosed
                 state.lastCount = batch.count
                 return (batch, state.isClosed)
