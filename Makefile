@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 # Debian packages, by name; installed when missing.
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
-TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl
+TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 

@@ -18,15 +18,18 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -90,7 +93,7 @@ let server: [Target] = [
     ),
     .target(
         name: "Vault",
-        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto],
+        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto, metrics],
         path: "Sources/Server/Vault"
     ),
     .target(
@@ -101,7 +104,7 @@ let server: [Target] = [
     .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb],
+        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb, metrics],
         path: "Sources/Server/WalletStore"
     ),
     .target(
@@ -113,7 +116,8 @@ let server: [Target] = [
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, nioCore, nioPosix,
+            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, metrics, nioCore,
+            nioPosix,
         ],
         path: "Sources/Server/RemotePINServer"
     ),
@@ -122,13 +126,19 @@ let server: [Target] = [
         dependencies: [
             "AttestationVerifier", "AuditLog", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
             "ServerSettings",
-            "HostSystem", "LogLines", "Spelling", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            "HostSystem", "LogLines", "ServerObservation", "Spelling", "Transport", "Vault", "Vocabulary",
+            "WalletStore", "Wire",
             argumentParser,
-            lifecycle, logging,
+            lifecycle, logging, metrics,
             nioCore,
             nioPosix, unixSignals, crypto,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    .target(
+        name: "ServerObservation",
+        dependencies: ["AttestationVerifier", "HostSystem", coreMetrics, nioCore, nioHTTP1, nioPosix],
+        path: "Sources/Server/ServerObservation"
     ),
     .target(
         name: "LogLines",
@@ -248,7 +258,7 @@ let tests: [Target] = [
         name: "TestSupport",
         dependencies: [
             "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "Wire",
-            crypto,
+            crypto, nioCore, nioPosix,
         ],
         path: "Tests/TestSupport"
     ),
@@ -284,6 +294,10 @@ let tests: [Target] = [
         dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
     ),
     .testTarget(
+        name: "ServerObservationTests",
+        dependencies: ["HostSystem", "ServerObservation", "TestSupport", coreMetrics, nioCore, nioPosix]
+    ),
+    .testTarget(
         name: "DeletionPortalTests",
         dependencies: [
             "DeletionPortal", "ServerSettings", "TestSupport", "Transport", "Vocabulary", "Wire", httpTypes,
@@ -294,6 +308,7 @@ let tests: [Target] = [
         name: "RemotePINServerTests",
         dependencies: [
             "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
+            "ServerObservation",
             "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
             crypto,
             logging,
@@ -387,6 +402,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),

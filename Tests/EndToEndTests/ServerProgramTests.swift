@@ -52,6 +52,16 @@ struct ServerProgramTests {
         #expect(try await server("admin", "clock", "advance", "61s", "--lab", deep).exitCode == 69)
     }
 
+    @Test("as many threads serve connections as are asked for")
+    func threads() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let running = try await ServerProcess.start(["serve", lab.path, "--listen.threads", "3"])
+        let tasks = "/proc/\(running.processID)/task"
+        let names = try DurableFile.names(in: tasks).map { try DurableFile.read("\(tasks)/\($0)/comm", atMost: 64) }
+        #expect(names.count { String(decoding: $0, as: UTF8.self).hasPrefix("NIO-SGLTN") } == 3)
+        #expect(await running.terminate() == 0)
+    }
+
     @Test("what exists is never overwritten")
     func initTwice() async throws {
         let lab = try await lab("\(self.path)/lab")

@@ -5,6 +5,7 @@ import Evidence
 import Lab
 import Logging
 import RemotePINServer
+import ServerObservation
 import Synchronization
 import HostSystem
 import TestSupport
@@ -25,6 +26,8 @@ final class InProcessServer: Sendable {
     /// The same server on another port, for peers that misbehave.
     let impatient: RPCListener
     let log = RecordedLog()
+    /// Everything that is counted.
+    let metrics = MetricRegistry()
     let audit: AuditLog
     let vault: KeyFileVault
     /// How clients reach it.
@@ -51,7 +54,7 @@ final class InProcessServer: Sendable {
         try DurableFile.write(Array(key.utf8), to: "\(path)/tls.key")
         try KeyFileVault.create(at: "\(path)/vault.key")
         try DurableFile.makeFolder("\(path)/data")
-        self.store = try SQLiteWalletStore.open(folder: "\(path)/data", creating: true)
+        self.store = try SQLiteWalletStore.open(folder: "\(path)/data", creating: true, metrics: self.metrics)
         self.vault = try KeyFileVault("\(path)/vault.key")
         let audit = AuditLog.Parts(path: "\(path)/audit.log", vault: self.vault, clock: self.clock)
         try await AuditLog.create(audit)
@@ -62,10 +65,11 @@ final class InProcessServer: Sendable {
                 rules: options.rules,
                 clock: self.clock,
                 store: options.wrapping(self.store),
-                vault: self.vault,
+                vault: CountedVault(self.vault, metrics: self.metrics),
                 attestations: try Self.verifier(authority, options),
                 audit: self.audit,
-                log: Logger(label: "test") { _ in handler }
+                log: Logger(label: "test") { _ in handler },
+                metrics: self.metrics
             )
         )
         let tls = try TLSServerContext(certificateFile: "\(path)/tls.pem", keyFile: "\(path)/tls.key")

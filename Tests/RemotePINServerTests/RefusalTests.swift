@@ -54,10 +54,18 @@ struct RefusalTests {
         #expect(CallFailure.malformed(.unknownField).refusal == .malformed)
     }
 
-    @Test("correlation ids are short and differ")
+    @Test("correlation ids are short, differ from connection to connection, and end with the call's own")
     func correlation() {
         let ids = Set((0..<1000).map { _ in CorrelationID.random() })
         #expect(ids.count == 1000)
-        #expect(ids.allSatisfy { $0.count == 16 })
+        #expect(ids.allSatisfy { $0.description.count == 16 && $0.description.hasSuffix("000000") })
+        for (call, end) in [(1, "000001"), (0xABCDEF, "abcdef"), (UInt64.max, "ffffff"), (1 << 24, "000000")]
+            as [(UInt64, String)]
+        {
+            var id = CorrelationID.random()
+            let connection = id.description.prefix(10)
+            id.call = call
+            #expect(id.description == connection + end)
+        }
     }
 }

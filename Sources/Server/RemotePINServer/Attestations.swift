@@ -31,6 +31,15 @@ final class Attestations: Sendable {
         }
     }
 
+    /// When the present list was fetched, and from when on it is stale; nil where there is none, or its age does not matter.
+    var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
+        self.state.withLock { state in
+            let fetched = state.verifier.statusList?.fetched
+            let age = state.verifier.policy.android.statusList.maximumAge
+            return (fetched, fetched.flatMap { fetched in age.map { fetched + $0 } })
+        }
+    }
+
     /// The verifier with the present list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 

@@ -1,6 +1,7 @@
 public import AttestationVerifier
 public import AuditLog
 public import Logging
+public import Metrics
 internal import ServiceLifecycle
 internal import Synchronization
 public import Transport
@@ -24,6 +25,8 @@ public final class RemotePINServer: Sendable {
         /// Where every command and every revocation is on record.
         public var audit: AuditLog
         public var log: Logger
+        /// Where calls are counted.
+        public var metrics: any MetricsFactory
 
         public init(
             rules: ServiceRules,
@@ -33,7 +36,8 @@ public final class RemotePINServer: Sendable {
             attestations: EvidenceVerifier,
             statusList: StatusListFile? = nil,
             audit: AuditLog,
-            log: Logger
+            log: Logger,
+            metrics: any MetricsFactory = NOOPMetricsHandler.instance
         ) {
             self.rules = rules
             self.clock = clock
@@ -43,6 +47,7 @@ public final class RemotePINServer: Sendable {
             self.statusList = statusList
             self.audit = audit
             self.log = log
+            self.metrics = metrics
         }
     }
 
@@ -74,7 +79,8 @@ public final class RemotePINServer: Sendable {
             attestations: Attestations(parts.attestations, statusList: parts.statusList),
             decoy: decoy,
             controls: controls,
-            audit: parts.audit
+            audit: parts.audit,
+            metrics: parts.metrics
         )
     }
 
@@ -85,7 +91,7 @@ public final class RemotePINServer: Sendable {
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
         let turn = Turn()
-        var conversation = Conversation(
+        let start = Conversation(
             services: self.services,
             connection: connection,
             live: LiveConnection(
@@ -98,9 +104,11 @@ public final class RemotePINServer: Sendable {
             turn: turn,
             channelBinding: connection.channelBinding,
             source: connection.source,
-            log: log
+            log: CallLog(log)
         )
+        self.services.meters.handshakes.increment()
         self.services.openConnections.add(1, ordering: .relaxed)
+        var conversation = await start.opened()
         await conversation.run()
         self.services.openConnections.subtract(1, ordering: .relaxed)
     }

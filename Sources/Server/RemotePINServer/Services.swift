@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import AuditLog
+internal import Metrics
 internal import Synchronization
 internal import Vault
 internal import Vocabulary
@@ -24,6 +25,7 @@ final class Services: Sendable {
     /// For whatever asks first whether a recovery code is denied and then acts on it.
     let recoveryCodeTurns = RecoveryCodeTurns()
     let pinOutcomes = PINOutcomes()
+    let meters: CallMeters
     /// Since when the process serves, whatever its clock is.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
@@ -36,7 +38,8 @@ final class Services: Sendable {
         attestations: Attestations,
         decoy: Decoy,
         controls: OperatorControls,
-        audit: AuditLog
+        audit: AuditLog,
+        metrics: any MetricsFactory
     ) {
         self.rules = rules
         self.clock = clock
@@ -47,6 +50,7 @@ final class Services: Sendable {
         self.decoy = decoy
         self.controls = controls
         self.audit = audit
+        self.meters = CallMeters(metrics)
     }
 
     /// What the server offers before it knows which wallet is asking.

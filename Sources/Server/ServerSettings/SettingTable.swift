@@ -11,7 +11,8 @@ public enum SettingTable {
 
     /// All of them.
     public static let all: [any SettingDeclaration] =
-        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.operation
+        Self.network + Self.storage + Self.portal + Self.limits + Self.pin + Self.android + Self.iOS + Self.observation
+        + Self.operation
 
     /// What each section of the file is about.
     static let groups: [(name: String, text: String)] = [
@@ -33,12 +34,13 @@ public enum SettingTable {
         ("android", "Which Android devices and apps may register."),
         ("ios", "Which iOS devices and apps may register."),
         ("update", "Which versions of the app are served."),
+        ("observation", "What monitoring asks: metrics, and whether the server lives and is ready."),
         ("log", "What is written about the server's work. No secret, no PIN and no code is ever logged."),
         ("lab", "A server for tests, with a clock that can be moved and roots of its own."),
     ]
 
     static let network: [any SettingDeclaration] = [
-        Self.listenAddress, Self.tlsCertificate, Self.tlsKey,
+        Self.listenAddress, Self.listenThreads, Self.tlsCertificate, Self.tlsKey,
     ]
     static let storage: [any SettingDeclaration] = [
         Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.auditFile,
@@ -62,6 +64,12 @@ extension SettingTable {
         .one("address", "HOST:PORT, as 0.0.0.0:7400 or [::]:7400", read: { ListenAddress($0) }, show: { "\($0)" }),
         standard: ListenAddress(host: "127.0.0.1", port: 7400),
         "Address and port that wallets connect to. Port 0 takes a free one."
+    )
+    public static let listenThreads = Setting(
+        "listen.threads",
+        .number(0...256),
+        standard: 0,
+        "Threads that serve connections, 0 for as many as this machine has processors. One checks thousands of PINs a second."
     )
     public static let tlsCertificate = Setting(
         "tls.certificate",

@@ -135,6 +135,7 @@ struct LabLayout {
                 "portal.socket": "'\(ConfigurationOptions.folder(of: socket))/portal.sock'",
                 // Several labs may be tried side by side.
                 "portal.listen": "127.0.0.1:0",
+                "observation.listen": "127.0.0.1:0",
                 "android.apps": "['\(LabApp.androidPackage):\(digest.joined()):2']",
                 "android.patch-level": "2025-01",
                 "android.vendor-patch-level": "2025-01-01",

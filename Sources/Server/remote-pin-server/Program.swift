@@ -33,7 +33,7 @@ struct ServerCommand: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, CheckConfigCommand.self, SettingsCommand.self,
-            CheckAttestationCommand.self, AdminCommand.self, PortalCommand.self,
+            CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self, PortalCommand.self,
         ]
     )
 }

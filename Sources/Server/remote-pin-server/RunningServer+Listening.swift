@@ -1,13 +1,16 @@
 internal import Foundation
 internal import Lab
 internal import Logging
+internal import RemotePINServer
+internal import ServerObservation
 internal import ServerSettings
 internal import HostSystem
 internal import Transport
 
 extension RunningServer {
     /// Listens for wallets; a lab that was served before gets its port again.
-    static func listen(_ files: ServerFiles, log: Logger) async throws -> RPCListener {
+    static func listen(_ files: ServerFiles, metrics: MetricRegistry, log: Logger) async throws -> RPCListener {
+        let failures = HandshakeFailures(metrics)
         let settings = files.settings
         var address = settings[SettingTable.listenAddress]
         if address.port == 0, let lab = files.lab { address.port = try Self.file(of: lab).port }
@@ -25,6 +28,7 @@ extension RunningServer {
                 tls: files.tls,
                 limits: limits,
                 onFailure: { peer, failure in
+                    failures.note(failure)
                     log.info("no TLS connection", metadata: ["peer": "\(peer)", "reason": "\(failure)"])
                 },
                 onRefusal: { refused in

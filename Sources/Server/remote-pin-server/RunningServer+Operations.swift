@@ -4,6 +4,7 @@ internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
+internal import ServerObservation
 internal import ServerSettings
 internal import Transport
 internal import Vault
@@ -12,7 +13,7 @@ internal import Wire
 
 extension RunningServer {
     /// Opens the audit log, and makes it where there is none yet; its newest entry goes to the log stream.
-    static func openAudit(_ files: ServerFiles, log: Logger) async throws -> AuditLog {
+    static func openAudit(_ files: ServerFiles, metrics: MetricRegistry, log: Logger) async throws -> AuditLog {
         let path = files.settings[SettingTable.auditFile]
         // Written whatever the level is: without it a cut of the log is not found.
         var stream = log
@@ -20,7 +21,7 @@ extension RunningServer {
         let marks = stream
         let parts = AuditLog.Parts(
             path: path,
-            vault: files.vault,
+            vault: CountedVault(files.vault, metrics: metrics),
             clock: try Self.clock(of: files.lab),
             onNewest: { newest in
                 marks.notice("audit log", metadata: ["newest": "\(newest)"])

@@ -4,6 +4,7 @@ internal import Lab
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
+internal import ServerObservation
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import HostSystem
@@ -23,40 +24,66 @@ enum RunningServer {
     static func run(_ loaded: LoadedSettings) async throws {
         let files = try ServerFiles(loaded)
         let settings = loaded.settings
+        let threads = settings[SettingTable.listenThreads]
+        if threads > 0 { EventLoops.use(threads: threads) }
         let output = try Self.output(settings)
         let handler = output.handler(
             settings[SettingTable.logFormat],
             level: Logger.Level(settings[SettingTable.logLevel])
         )
         let log = Logger(label: "remote-pin-server") { _ in handler }
-        let store = try Self.openStore(settings, log: log)
+        // First and last: whoever watches the server is answered also while it recovers and stops.
+        let watch = try await ServerWatch.start(settings, log: log)
         do {
-            let audit = try await Self.openAudit(files, log: log)
+            try await Self.run(files, watch: watch, output: output, log: log)
+        } catch {
+            await watch.stop()
+            throw error
+        }
+        await watch.stop()
+        log.notice("stopped")
+    }
+
+    private static func run(_ files: ServerFiles, watch: ServerWatch, output: LogOutput, log: Logger) async throws {
+        let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
+        watch.watch(store)
+        do {
+            let audit = try await Self.openAudit(files, metrics: watch.registry, log: log)
             do {
-                try await Self.serve(files, from: store, audit: audit, output: output, log: log)
+                try await Self.serve(files, from: store, audit: audit, watch: watch, output: output, log: log)
             } catch {
                 await audit.close()
                 throw error
             }
             await audit.close()
         } catch {
+            watch.forgetStore()
             await store.close()
             throw error
         }
+        watch.forgetStore()
         await store.close()
-        log.notice("stopped")
     }
 
     private static func serve(
         _ files: ServerFiles,
         from store: SQLiteWalletStore,
         audit: AuditLog,
+        watch: ServerWatch,
         output: LogOutput,
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let server = try await Self.server(of: files, clock: clock, store: store, audit: audit, log: log)
-        let listener = try await Self.listen(files, log: log)
+        let server = try await Self.server(
+            of: files,
+            clock: clock,
+            store: store,
+            audit: audit,
+            metrics: watch.registry,
+            log: log
+        )
+        watch.watch(server, tls: files.tls)
+        let listener = try await Self.listen(files, metrics: watch.registry, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
         let reload: @Sendable () async -> [ReloadedPart] = {
@@ -79,7 +106,15 @@ enum RunningServer {
             Running {
                 // Only here are the signals caught: whoever reads that it is ready may send one at once.
                 try Self.announce(listener, of: files, log: log)
+                watch.readiness.begin()
                 await server.serve(listener)
+            }
+        )
+        // Stopped before all others: whoever sends wallets here learns first that they should go elsewhere.
+        services.append(
+            Running {
+                try? await gracefulShutdown()
+                watch.readiness.drop()
             }
         )
         var configuration = ServiceGroupConfiguration(
@@ -96,17 +131,19 @@ enum RunningServer {
         clock: any WallClock,
         store: SQLiteWalletStore,
         audit: AuditLog,
+        metrics: MetricRegistry,
         log: Logger
     ) async throws -> RemotePINServer {
         let parts = RemotePINServer.Parts(
             rules: Self.rules(files.settings),
             clock: clock,
             store: store,
-            vault: files.vault,
+            vault: CountedVault(files.vault, metrics: metrics),
             attestations: files.attestations,
             statusList: files.statusList,
             audit: audit,
-            log: log
+            log: log,
+            metrics: metrics
         )
         do throws(ServerStartError) {
             return try await RemotePINServer(parts)
@@ -124,10 +161,14 @@ enum RunningServer {
         try explaining(.files, "`log.file` cannot be written") { try LogOutput(path: settings[SettingTable.logFile]) }
     }
 
-    private static func openStore(_ settings: ServerSettings, log: Logger) throws -> SQLiteWalletStore {
+    private static func openStore(
+        _ settings: ServerSettings,
+        metrics: MetricRegistry,
+        log: Logger
+    ) throws -> SQLiteWalletStore {
         let folder = settings[SettingTable.dataFolder]
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder) { reason in
+            return try SQLiteWalletStore.open(folder: folder, metrics: metrics) { reason in
                 // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
                 log.critical("stopping at once", metadata: ["reason": "\(reason)"])
                 exit(70)

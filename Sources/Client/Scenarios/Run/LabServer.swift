@@ -27,7 +27,8 @@ final class LabServer: Sendable {
     /// - Parameters:
     ///   - folder: A folder that does not exist yet.
     ///   - settings: Those that differ from a lab's, by the names of docs/settings.md.
-    init(folder: String, binary: String, settings: [String: String]) {
+    ///   - logFile: Where all its processes log whatever they can; nil where their output is kept here.
+    init(folder: String, binary: String, settings: [String: String], logFile: String? = nil) {
         self.lab = LabFolder("\(folder)/lab")
         self.binary = binary
         self.socket = "\(folder)/admin.sock"
@@ -36,6 +37,11 @@ final class LabServer: Sendable {
             // A program built with the address sanitizer may end while an event loop still takes a channel apart.
             "ASAN_OPTIONS": "detect_leaks=0",
         ]
+        if let logFile {
+            environment["REMOTE_PIN_LOG_FILE"] = logFile
+            environment["REMOTE_PIN_LOG_LEVEL"] = "debug"
+            environment["REMOTE_PIN_LOG_FORMAT"] = "json"
+        }
         for (name, value) in settings { environment[Self.variable(name)] = value }
         self.environment = environment
     }

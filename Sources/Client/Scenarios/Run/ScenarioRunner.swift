@@ -11,16 +11,25 @@ public struct ScenarioRunner: Sendable {
     private let jobs: Int
     private let keepsFolders: Bool
     private let parentFolder: String
+    private let serverLogs: String?
 
     /// - Parameters:
     ///   - jobs: Scenarios at a time, at least one.
     ///   - keepsFolders: Whether labs and phones stay for a look.
     ///   - parentFolder: Where folders are made; nil for the system's folder for temporary files.
-    public init(_ target: ScenarioTarget, jobs: Int, keepsFolders: Bool = false, parentFolder: String? = nil) {
+    ///   - serverLogs: A folder that exists, for the logs of labs' servers: one file for each scenario, at level debug, as JSON.
+    public init(
+        _ target: ScenarioTarget,
+        jobs: Int,
+        keepsFolders: Bool = false,
+        parentFolder: String? = nil,
+        serverLogs: String? = nil
+    ) {
         self.target = target
         self.jobs = max(1, jobs)
         self.keepsFolders = keepsFolders
         self.parentFolder = parentFolder ?? Self.temporaryFolder
+        self.serverLogs = serverLogs
     }
 
     /// How many processors there are.
@@ -112,7 +121,13 @@ public struct ScenarioRunner: Sendable {
 
     private func lab(_ scenario: Scenario, _ folder: String) -> LabServer? {
         switch self.target {
-        case .ownLabs(let binary): LabServer(folder: folder, binary: binary, settings: scenario.server)
+        case .ownLabs(let binary):
+            LabServer(
+                folder: folder,
+                binary: binary,
+                settings: scenario.server,
+                logFile: self.serverLogs.map { "\($0)/\(scenario.caseID).log" }
+            )
         case .server: nil
         }
     }

@@ -45,6 +45,15 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Keep each scenario's lab and phones, and say where they lie.")
     var keep = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Have labs' servers log everything, as JSON, into a file for each scenario in this folder.",
+            valueName: "dir"
+        ),
+        completion: .directory
+    )
+    var serverLogs: String?
+
     @Option(help: ArgumentHelp("Scenarios at a time; as many as there are processors by default.", valueName: "n"))
     var jobs: Int?
 
@@ -83,7 +92,8 @@ struct RunCommand: AsyncParsableCommand {
         let runner = ScenarioRunner(
             target,
             jobs: self.jobs ?? ScenarioRunner.processors,
-            keepsFolders: self.keep
+            keepsFolders: self.keep,
+            serverLogs: try self.logFolder()
         )
         let progress = RunProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
@@ -98,6 +108,17 @@ struct RunCommand: AsyncParsableCommand {
         try self.output.write(report)
         let isPageRight = try self.output.writePage(results)
         return report.isSuccess && isPageRight ? 0 : 1
+    }
+
+    /// The folder for servers' logs, made where it does not exist.
+    private func logFolder() throws(RunFailure) -> String? {
+        guard let folder = self.serverLogs.map(Environment.absolute) else { return nil }
+        do throws(FileError) {
+            if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
+            return folder
+        } catch {
+            throw .failed("\(error)")
+        }
     }
 
     /// What the run gave; nil where a signal ended it, and then nothing of it is left.

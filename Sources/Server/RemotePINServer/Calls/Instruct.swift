@@ -141,8 +141,11 @@ extension Conversation {
             switch state {
             case .open: self.log.debug("wrong PIN")
             case .blocked(let remaining):
+                self.services.meters.noteBlock(isPermanent: false)
                 self.log.notice("wallet blocked", metadata: ["remainingMs": "\(remaining.milliseconds)"])
-            case .blockedPermanently: self.log.notice("wallet blocked permanently")
+            case .blockedPermanently:
+                self.services.meters.noteBlock(isPermanent: true)
+                self.log.notice("wallet blocked permanently")
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)

@@ -76,7 +76,7 @@ extension Conversation {
             return try await stored { () throws(StoreError) in try await store.judge(attempt) }
         }
         let subject = AuditSubject(wallets: [attempt.walletID], recoveryCode: mac)
-        let begun = try await self.services.begin(.deniedLink, by: .wallet, on: subject, log: self.log)
+        let begun = try await self.services.begin(.deniedLink, by: .wallet, on: subject, log: self.log.ofCall)
         let outcome: AttemptOutcome
         do throws(StoreError) {
             outcome = try await store.judge(attempt)

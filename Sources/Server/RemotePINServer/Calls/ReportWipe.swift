@@ -9,7 +9,7 @@ extension Conversation {
     mutating func reportWipe() async throws(CallFailure) -> CallResult {
         let (services, now) = (self.services, self.services.clock.now())
         let session = try self.inOrder { machine throws(OrderViolation) in try machine.receiveReportWipe(at: now) }
-        try await self.services.onRecord(.wipe, by: .wallet, ending: session.walletID, log: self.log) {
+        try await self.services.onRecord(.wipe, by: .wallet, ending: session.walletID, log: self.log.ofCall) {
             () throws(StoreError) in
             try await services.store.recordWipe(of: session.walletID, at: now)
         }

@@ -15,7 +15,7 @@ extension Conversation {
                 from: self.source,
                 by: .deletionCode,
                 asking: self.live.id,
-                log: self.log
+                log: self.log.ofCall
             )
         )
     }

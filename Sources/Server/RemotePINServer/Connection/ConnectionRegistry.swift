@@ -48,6 +48,9 @@ final class ConnectionRegistry: Sendable {
         self.members.withLock { $0.byConnection.compactMapValues(\.session) }
     }
 
+    /// How many sessions are open.
+    var sessionCount: Int { self.members.withLock { $0.byConnection.values.count { $0.session != nil } } }
+
     /// The connection is closed: nothing can leave through it any more.
     func leave(_ connection: UInt64) {
         self.members.withLock { members in

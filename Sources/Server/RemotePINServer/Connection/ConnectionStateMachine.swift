@@ -30,6 +30,11 @@ struct ConnectionStateMachine {
 
     private var state = State.awaitingHello
 
+    /// Whether a wallet has proved itself here and its session is not over.
+    var isInSession: Bool {
+        if case .inSession = self.state { true } else { false }
+    }
+
     /// The first call said which version is speaking; `servesVersion` is the update policy's word on it.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Metrics
 internal import Secrets
 internal import Statements
 internal import Transport
@@ -28,31 +29,57 @@ struct Conversation {
     /// Nil before Hello.
     var app: ClaimedApp?
     var use = UsefulCalls()
-    var log: Logger
+    var log: CallLog
+    /// Nothing more is answered.
+    var isOver = false
+
+    /// Serves until a session is open, or there will be none; ``run()`` goes on from there.
+    ///
+    /// In a task of its own, which is gone when this returns: a task keeps what its memory has grown to, the calls up to a
+    /// session need most of it, and a session is mostly idle.
+    func opened() async -> Conversation {
+        async let conversation = self.openingSession()
+        return await conversation
+    }
+
+    private func openingSession() async -> Conversation {
+        var conversation = self
+        conversation.log.debug("connected")
+        while !conversation.isOver, !conversation.machine.isInSession { await conversation.serveOne() }
+        return conversation
+    }
 
     /// Serves until either side ends the connection; returns once it is closed.
     mutating func run() async {
-        self.log.debug("connected")
-        serving: while true {
-            switch await self.connection.next() {
-            case .request(let request):
-                self.turn.begin()
-                let (result, endsConnection) = await self.answer(request.call)
-                let isUse = self.use.counts(request.call, result)
-                let response = Response(id: request.id, result: result)
-                guard await self.connection.send(response, isUse: isUse), !endsConnection else { break serving }
-                self.turn.end()
-            case .violation(let violation, let id):
-                let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
-                guard await self.connection.send(response), !violation.endsConnection else { break serving }
-            case .closed:
-                break serving
-            }
-        }
+        while !self.isOver { await self.serveOne() }
+        self.log.begin(call: 0)
         self.connection.close()
         await self.connection.closed()
         self.services.registry.leave(self.live.id)
         self.log.debug("disconnected")
+    }
+
+    /// Takes one call and answers it.
+    private mutating func serveOne() async {
+        switch await self.connection.next() {
+        case .request(let request):
+            self.turn.begin()
+            self.log.begin(call: request.id)
+            let (result, endsConnection) = await self.answer(request.call)
+            let isUse = self.use.counts(request.call, result)
+            let response = Response(id: request.id, result: result)
+            let isSent = await self.connection.send(response, isUse: isUse)
+            self.isOver = endsConnection || !isSent
+            if !self.isOver { self.turn.end() }
+        case .violation(let violation, let id):
+            self.log.begin(call: id)
+            self.services.meters.note(.unknown, .violation(violation))
+            let response = Response(id: id, result: .refused(self.logged(.violation(violation))))
+            let isSent = await self.connection.send(response)
+            self.isOver = violation.endsConnection || !isSent
+        case .closed:
+            self.isOver = true
+        }
     }
 
     /// The call's result, or why there is none, and whether the connection ends with it.
@@ -60,8 +87,10 @@ struct Conversation {
         do throws(CallFailure) {
             let result = try await self.carryOut(call)
             self.services.pinOutcomes.note(result)
+            self.services.meters.note(CallKind(call), .done)
             return (result, false)
         } catch {
+            self.services.meters.note(CallKind(call), error)
             return (.refused(self.logged(error)), error.endsConnection)
         }
     }
@@ -83,13 +112,8 @@ struct Conversation {
 
     /// Writes the line that an operator finds by the correlation id which the peer gets.
     func logged(_ failure: CallFailure) -> Refusal {
-        let correlationID = CorrelationID.random()
-        self.log.log(
-            level: failure.logLevel,
-            "refused",
-            metadata: ["reason": "\(failure.logged)", "correlation": "\(correlationID)"]
-        )
-        return Refusal(failure.refusal, correlationID: correlationID)
+        self.log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+        return Refusal(failure.refusal, correlationID: "\(self.log.correlationID)")
     }
 
     /// Lets the machine say whether a call is for the connection's state.
@@ -101,14 +125,6 @@ struct Conversation {
         } catch {
             throw .order(error)
         }
-    }
-}
-
-/// Ids that lead from an answer to the line in the log; sixteen hexadecimal digits.
-enum CorrelationID {
-    static func random() -> String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 

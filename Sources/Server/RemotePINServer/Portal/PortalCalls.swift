@@ -21,6 +21,7 @@ public struct PortalCalls: Sendable {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         var log = self.server.log
         log[metadataKey: "portal"] = "\(source)"
+        log[metadataKey: "correlation"] = "\(CorrelationID.random())"
         do throws(CallFailure) {
             return
                 switch try await self.server.services.revoke(

@@ -6,6 +6,7 @@ final class PINOutcomes: Sendable {
     private let valid = Atomic<Int>(0)
     private let wrong = Atomic<Int>(0)
     private let blocked = Atomic<Int>(0)
+    private let permanentlyBlocked = Atomic<Int>(0)
 
     /// Counts a result that is a verdict.
     func note(_ result: CallResult) {
@@ -13,7 +14,8 @@ final class PINOutcomes: Sendable {
         switch result {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: self.valid.add(1, ordering: .relaxed)
         case .wrong: self.wrong.add(1, ordering: .relaxed)
-        case .blocked, .blockedPermanently: self.blocked.add(1, ordering: .relaxed)
+        case .blocked: self.blocked.add(1, ordering: .relaxed)
+        case .blockedPermanently: self.permanentlyBlocked.add(1, ordering: .relaxed)
         }
     }
 
@@ -21,7 +23,9 @@ final class PINOutcomes: Sendable {
         StatusReport.PINCounts(
             valid: self.valid.load(ordering: .relaxed),
             wrong: self.wrong.load(ordering: .relaxed),
-            blocked: self.blocked.load(ordering: .relaxed)
+            blocked: self.blocked.load(ordering: .relaxed) + self.permanentlyBlockedCount
         )
     }
+
+    var permanentlyBlockedCount: Int { self.permanentlyBlocked.load(ordering: .relaxed) }
 }

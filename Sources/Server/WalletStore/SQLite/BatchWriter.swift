@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Metrics
 
 /// Takes batches of steps through one transaction each, on the store's own thread.
 ///
@@ -11,6 +12,7 @@ internal import GRDB
 struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
+    var meters = StoreMeters.none
     let onFatal: @Sendable (String) -> Never
 
     /// Why a transaction was rolled back.
@@ -34,6 +36,7 @@ struct BatchWriter {
     }
 
     private func refuse(_ batch: [CommitQueue.PendingStep]) {
+        self.meters.failedBatches.increment()
         for step in batch { step.refuse(.unavailable) }
     }
 
@@ -48,7 +51,10 @@ struct BatchWriter {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
             try self.connection.commit()
-            self.latency.note(.now - start)
+            let duration = ContinuousClock.now - start
+            self.latency.note(duration)
+            self.meters.commit.record(duration)
+            self.meters.batch.record(batch.count)
         } catch {
             self.rollBack()
             return self.failure(for: error)

@@ -25,6 +25,8 @@ final class CommitQueue: Sendable {
 
     private struct State {
         var waiting: [PendingStep] = []
+        /// Since when the first of them waits.
+        var since = ContinuousClock.now
         var isIdle = false
         /// Steps of the batch before.
         var lastCount = 0
@@ -48,6 +50,14 @@ final class CommitQueue: Sendable {
 
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    private let meters: StoreMeters
+
+    init(meters: StoreMeters = .none) {
+        self.meters = meters
+    }
+
+    /// How many steps wait.
+    var count: Int { self.state.withLock { $0.waiting.count } }
 
     /// Runs a step in the next batch and returns what it returned once that is durable.
     func perform<Answer: Sendable>(
@@ -70,6 +80,8 @@ final class CommitQueue: Sendable {
     private func enqueue(_ step: PendingStep) {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
+            // One look at the clock for each batch.
+            if state.waiting.isEmpty { state.since = .now }
             state.waiting.append(step)
             defer { state.isIdle = false }
             return (true, state.isIdle || state.waiting.count == state.gathersUntil)
@@ -82,13 +94,18 @@ final class CommitQueue: Sendable {
     func nextBatch() -> [PendingStep]? {
         self.gather()
         while true {
-            let (batch, isClosed) = self.state.withLock { state in
+            let (batch, since, isClosed) = self.state.withLock { state in
+                let since = state.since
                 let batch = state.takeBatch()
+                state.since = .now
                 state.isIdle = batch.isEmpty && !state.isClosed
                 state.lastCount = batch.count
-                return (batch, state.isClosed)
+                return (batch, since, state.isClosed)
             }
-            if !batch.isEmpty { return batch }
+            if !batch.isEmpty {
+                self.meters.wait.record(.now - since)
+                return batch
+            }
             if isClosed { return nil }
             self.wake.wait()
         }

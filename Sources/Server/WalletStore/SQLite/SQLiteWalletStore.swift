@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import HostSystem
+public import Metrics
 public import Vocabulary
 
 /// Wallets in one SQLite file, for one process.
@@ -31,6 +32,7 @@ public final class SQLiteWalletStore: WalletStore {
     public static func open(
         folder: String,
         creating: Bool = false,
+        metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         let path = folder + "/wallets.db"
@@ -48,9 +50,10 @@ public final class SQLiteWalletStore: WalletStore {
         } catch {
             throw StoreOpenError(error)
         }
-        let (queue, latency) = (CommitQueue(), CommitLatency())
+        let meters = StoreMeters(factory)
+        let (queue, latency) = (CommitQueue(meters: meters), CommitLatency())
         let thread = Thread {
-            database.inDatabase { self.serve($0, queue: queue, latency: latency, onFatal: onFatal) }
+            database.inDatabase { self.serve($0, queue: queue, latency: latency, meters: meters, onFatal: onFatal) }
             // Copies the log into the file and removes it; what fails here is done at the next start.
             try? database.close()
             lock.release()
@@ -72,6 +75,14 @@ public final class SQLiteWalletStore: WalletStore {
         }
     }
 
+    /// How many steps wait for the next commit.
+    public var waitingSteps: Int { self.queue.count }
+
+    /// Returns once the store's thread has taken a step, whatever came of it: it lives, and its disk answers.
+    public func answers() async {
+        _ = try? await self.isSolutionRevoked()
+    }
+
     /// Takes no further steps, finishes those that wait and lets go of the files.
     public func close() async {
         self.queue.close()
@@ -82,10 +93,16 @@ public final class SQLiteWalletStore: WalletStore {
         _ db: Database,
         queue: CommitQueue,
         latency: CommitLatency,
+        meters: StoreMeters,
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
-            let writer = BatchWriter(connection: try StoreConnection(db), latency: latency, onFatal: onFatal)
+            let writer = BatchWriter(
+                connection: try StoreConnection(db),
+                latency: latency,
+                meters: meters,
+                onFatal: onFatal
+            )
             while let batch = queue.nextBatch() { writer.run(batch) }
         } catch {
             onFatal("wallet store: its statements do not compile")

@@ -1,15 +1,13 @@
-import HTTPTypes
-import NIOCore
-import NIOPosix
-import Synchronization
-import TestSupport
+internal import NIOCore
+internal import NIOPosix
 
 /// A client that sends what it likes over a connection of its own, and keeps what it gets.
-final class RawVisitor: Sendable {
+public final class RawVisitor: Sendable {
     private let channel: any Channel
     private let (received, source) = AsyncStream<[UInt8]>.makeStream()
 
-    init(port: Int) async throws {
+    /// Connects to this machine.
+    public init(port: Int) async throws {
         let source = self.source
         self.channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port) { channel in
@@ -21,12 +19,12 @@ final class RawVisitor: Sendable {
     }
 
     /// Sends text as it is; whether it arrives does not matter.
-    func send(_ text: String) async {
+    public func send(_ text: String) async {
         try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
     /// Everything that came until `word`, or until the connection ended.
-    func receive(until word: String?) async -> String {
+    public func receive(until word: String? = nil) async -> String {
         var bytes: [UInt8] = []
         for await part in self.received {
             bytes += part
@@ -36,13 +34,7 @@ final class RawVisitor: Sendable {
     }
 
     /// Returns when the connection has ended.
-    func closed() async { try? await self.channel.closeFuture.get() }
-
-    /// The first lines of a form's request.
-    static func head(byteCount: Int) -> String {
-        "POST /en HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
-            + "Content-Length: \(byteCount)\r\n\r\n"
-    }
+    public func closed() async { try? await self.channel.closeFuture.get() }
 
     private final class Collector: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The server's speed against its aims, each figure a ratio from one run.
+
+Server and load tool are separate processes on this machine; nothing is sent anywhere else. Every round measures both
+sides of a ratio in turn, and the middle round counts, so that a machine that is slower for a while is slower for both.
+
+    Benchmarks/aims.py                      all of them; makes its labs and wallets in ./aims and keeps them there
+    Benchmarks/aims.py checks threads       only these
+    Benchmarks/aims.py --many 20000 wallets fewer than a million wallets, which take half an hour to register
+
+Needs release builds of remote-pin-server and pin-load (`make bench` says how), openssl and Python's own library.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def say(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def middle(figures):
+    return statistics.median(figures)
+
+
+def cpu(pid):
+    """Seconds of CPU time of a process, all threads, to the nanosecond."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def anonymous_kib(pid):
+    """A process's own memory, without files, in KiB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1])
+    raise SystemExit("no RssAnon in /proc")
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.folder = pathlib.Path(options.folder).resolve()
+        self.folder.mkdir(exist_ok=True)
+
+    def program(self, name):
+        return str(pathlib.Path(self.options.programs) / name)
+
+    def lab(self, name):
+        path = self.folder / name
+        if not path.exists():
+            subprocess.run([self.program("remote-pin-server"), "init", "--lab", path], check=True, capture_output=True)
+        return path
+
+    @contextlib.contextmanager
+    def server(self, lab, **settings):
+        environment = dict(os.environ)
+        environment.update({f"REMOTE_PIN_{key.upper()}": str(value) for key, value in settings.items()})
+        command = [self.program("remote-pin-server"), "lab", "up", str(lab)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        try:
+            for line in process.stdout:
+                if line.startswith("ready"):
+                    break
+            else:
+                raise SystemExit(f"{lab}: the server ended")
+            yield process.pid
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+
+    def wallets(self, lab, count, name=None):
+        """A file with so many wallets registered in a served lab."""
+        path = self.folder / f"{pathlib.Path(lab).name}-{name or count}.wallets"
+        output = None if sys.stderr.isatty() else subprocess.DEVNULL
+        command = ["provision", "--lab", lab, "--wallets", count, "--out", path, "--patience", "10m"]
+        subprocess.run([self.program("pin-load"), *map(str, command)], check=True, stdout=output, stderr=output)
+        return path
+
+    def load(self, lab, wallets, *arguments, wait=True):
+        command = [self.program("pin-load"), "run", "--lab", lab, "--wallets", wallets, "--json", *arguments]
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return self.result(process) if wait else process
+
+    @staticmethod
+    def result(process):
+        output, errors = process.communicate()
+        if process.returncode not in (0, 130):
+            raise SystemExit(f"pin-load: exit {process.returncode}\n{errors[-2000:]}")
+        return json.loads(output)
+
+    def seconds(self):
+        return f"{self.options.seconds}s"
+
+    # MARK: - Each aim
+
+    def checks(self):
+        """warm checks: P-256 verification / server CPU of a check"""
+        lab = self.lab("lab")
+        rows = []
+        with self.server(lab):
+            wallets = self.wallets(lab, 1000)
+            for name in ("right", "wrong"):
+                shares, costs = [], []
+                for _ in range(self.options.rounds):
+                    totals = self.load(
+                        lab, wallets, "--connections", 64, "--warmup", "1s", "--duration", self.seconds(),
+                        "--mix", f"{name}=1", *(["--max-wrong-per-wallet", 3] if name == "wrong" else []),
+                    )["totals"]
+                    shares.append(totals["verificationShare"])
+                    costs.append((totals["serverCPUMicrosPerOperation"], totals["ratePerSecond"]))
+                cost, rate = sorted(costs)[len(costs) // 2]
+                rows.append((f"warm checks, {name}", middle(shares), "≥ 0.70", f"{cost:.1f} µs, {rate:,.0f}/s"))
+        return rows
+
+    def unlocks(self):
+        """unlocks: (bare handshake by openssl s_server + 2 verifications) / server CPU of an unlock"""
+        lab = self.lab("lab")
+        ratios, costs = [], []
+        with self.server(lab):
+            wallets = self.wallets(lab, 1000)
+            for _ in range(self.options.rounds):
+                handshake = self.bare_handshake(lab)
+                totals = self.load(
+                    lab, wallets, "--connections", 32, "--connection", "new", "--warmup", "1s", "--duration",
+                    self.seconds(),
+                )["totals"]
+                cost = totals["serverCPUMicrosPerOperation"]
+                ratios.append((handshake + 2 * totals["verificationMicros"]) / cost)
+                costs.append((cost, handshake))
+        cost, handshake = sorted(costs)[len(costs) // 2]
+        return [("unlock, new connection", middle(ratios), "≥ 0.70", f"{cost:.0f} µs, bare handshake {handshake:.0f} µs")]
+
+    def bare_handshake(self, lab):
+        """µs of CPU time of `openssl s_server` for one handshake with the lab's certificate and key."""
+        server = pathlib.Path(lab) / "server"
+        port = 20000 + os.getpid() % 20000
+        command = [
+            "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", server / "tls.pem", "-key",
+            server / "tls.key", "-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-groups", "X25519",
+            "-num_tickets", "0", "-no_cache", "-quiet",
+        ]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, **quiet)
+        try:
+            time.sleep(0.3)
+            before = cpu(process.pid)
+            client = ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", "3"]
+            output = subprocess.run(client, capture_output=True, text=True).stdout
+            count = next(int(line.split()[0]) for line in output.splitlines() if "connections in" in line)
+            return (cpu(process.pid) - before) / count * 1e6
+        finally:
+            process.kill()
+
+    def wallet_numbers(self):
+        """server CPU of a check with a thousand wallets / with a million, each connection moving on after 8 checks"""
+        labs = [(self.lab("lab"), 1000), (self.lab(f"lab-{self.options.many}"), self.options.many)]
+        ratios, costs = [], []
+        for lab, count in labs:
+            with self.server(lab):
+                self.wallets(lab, count)
+        for _ in range(self.options.rounds):
+            cost = []
+            for lab, count in labs:
+                with self.server(lab):
+                    totals = self.load(
+                        lab, self.folder / f"{lab.name}-{count}.wallets", "--connections", 64, "--warmup", "2s",
+                        "--duration", self.seconds(), "--checks-per-wallet", 8, "--pick", "uniform",
+                    )["totals"]
+                    # In verifications: the two runs are not at the same time.
+                    cost.append((totals["verificationShare"], totals["serverCPUMicrosPerOperation"]))
+            ratios.append(cost[1][0] / cost[0][0])
+            costs.append((cost[0][1], cost[1][1]))
+        few, many = sorted(costs)[len(costs) // 2]
+        return [(f"1,000 wallets / {self.options.many:,}", middle(ratios), "≥ 0.9", f"{few:.0f} µs, {many:.0f} µs")]
+
+    def idle(self):
+        """the server's own memory for each idle connection with a session"""
+        lab = self.lab("lab")
+        with self.server(lab) as pid:
+            wallets = self.wallets(lab, 3000)
+            self.load(lab, wallets, "--connections", 64, "--duration", "3s")
+            before = anonymous_kib(pid)
+            run = self.load(
+                lab, wallets, "--connections", 1, "--think", "1s", "--idle-connections", 2000, "--duration", "5s",
+                wait=False,
+            )
+            after = 0
+            while run.poll() is None:
+                after = max(after, anonymous_kib(pid))
+                time.sleep(0.2)
+            self.result(run)
+        return [("idle connection, KiB", (after - before) / 2000, "≤ 28", "2,000 with a session")]
+
+    def crowd(self):
+        """p99 of other wallets with 10,000 idle connections and a hammered wallet / with neither"""
+        lab = self.lab("lab")
+        ratios, times = [], []
+        with self.server(lab, limits_connections=20000, limits_connections_per_source=0):
+            wallets, hammered = self.wallets(lab, 11000), self.wallets(lab, 1, "hammered")
+            steady = ["--connections", 32, "--rate", 200, "--warmup", "2s", "--duration", self.seconds()]
+            for _ in range(self.options.rounds):
+                quiet = self.p99(self.load(lab, wallets, *steady))
+                hammer = self.load(
+                    lab, hammered, "--pick", "single", "--connections", 16, "--duration",
+                    f"{self.options.seconds + 60}s", wait=False,
+                )
+                crowded = self.p99(self.load(lab, wallets, *steady, "--idle-connections", 10000))
+                hammer.send_signal(signal.SIGINT)
+                self.result(hammer)
+                ratios.append(crowded / quiet)
+                times.append((crowded, quiet))
+        crowded, quiet = sorted(times)[len(times) // 2]
+        return [("p99 beside 10,000 idle, one hammered / quiet", middle(ratios), "≤ 2", f"{crowded} µs, {quiet} µs")]
+
+    @staticmethod
+    def p99(result):
+        return result["totals"]["operations"]["check"]["latencyMicros"]["p99"]
+
+    def threads(self):
+        """server CPU of a check with 2 threads / with 1, at half of what one can do"""
+        lab = self.lab("lab")
+        with self.server(lab, listen_threads=1):
+            wallets = self.wallets(lab, 1000)
+            most = self.load(lab, wallets, "--connections", 64, "--duration", self.seconds())["totals"]["ratePerSecond"]
+        rate = int(most / 2)
+        ratios = []
+        for _ in range(self.options.rounds):
+            shares = []
+            for threads in (1, 2):
+                with self.server(lab, listen_threads=threads):
+                    totals = self.load(
+                        lab, wallets, "--connections", 64, "--rate", rate, "--warmup", "1s", "--duration",
+                        self.seconds(),
+                    )["totals"]
+                    shares.append(totals["verificationShare"])
+            ratios.append(shares[0] / shares[1])
+        return [("two threads / one", middle(ratios), "≤ 1.2", f"at {rate:,}/s")]
+
+
+AIMS = {
+    "checks": Bench.checks,
+    "unlocks": Bench.unlocks,
+    "wallets": Bench.wallet_numbers,
+    "idle": Bench.idle,
+    "crowd": Bench.crowd,
+    "threads": Bench.threads,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:9}{work.__doc__}" for name, work in AIMS.items()),
+    )
+    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="which ones; all of them by default")
+    parser.add_argument("--programs", default=HERE / ".build/release", help="folder of the programs (.build/release)")
+    parser.add_argument("--folder", default="aims", help="folder of labs and wallets; its disk is synced to (./aims)")
+    parser.add_argument("--many", type=int, default=1_000_000, help="wallets of the large store (1,000,000)")
+    parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the middle one counts (5)")
+    options = parser.parse_args()
+    bench = Bench(options)
+    for name in options.aims or AIMS:
+        say(f"{AIMS[name].__doc__} …")
+        for label, figure, aim, detail in AIMS[name](bench):
+            say("")
+            bound = float(aim.split()[1])
+            holds = figure >= bound if aim.startswith("≥") else figure <= bound
+            print(f"{label:46}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+internal import AttestationVerifier
+internal import Metrics
+internal import Wire
+
+/// What is counted of wallets' calls.
+///
+/// Every series is made at the start and found by its place: a call costs one atomic addition, no lock and no look-up.
+final class CallMeters: Sendable {
+    /// By kind, then by outcome.
+    private let calls: [Counter]
+    private let evidence: [String: Counter]
+    private let temporaryBlocks: Counter
+    private let permanentBlocks: Counter
+    let handshakes: Counter
+
+    init(_ factory: any MetricsFactory) {
+        var calls: [Counter] = []
+        for kind in CallKind.allCases {
+            for outcome in CallOutcome.allCases {
+                let dimensions = [("call", kind.label), ("outcome", outcome.label)]
+                calls.append(Counter(label: "remote_pin_calls_total", dimensions: dimensions, factory: factory))
+            }
+        }
+        self.calls = calls
+        self.evidence = AttestationRefusal.allCases.reduce(into: [:]) { counters, reason in
+            counters[reason.rawValue] = Counter(
+                label: "remote_pin_attestation_refusals_total",
+                dimensions: [("reason", reason.rawValue)],
+                factory: factory
+            )
+        }
+        func blocks(_ kind: String) -> Counter {
+            Counter(label: "remote_pin_blocks_total", dimensions: [("kind", kind)], factory: factory)
+        }
+        self.temporaryBlocks = blocks("temporary")
+        self.permanentBlocks = blocks("permanent")
+        self.handshakes = Counter(label: "remote_pin_handshakes_total", factory: factory)
+    }
+
+    /// A call has its answer.
+    func note(_ kind: CallKind, _ outcome: CallOutcome) {
+        self.calls[kind.rawValue * CallOutcome.allCases.count + outcome.rawValue].increment()
+    }
+
+    /// A call was refused.
+    func note(_ kind: CallKind, _ failure: CallFailure) {
+        self.note(kind, CallOutcome(failure.refusal))
+        if case .attestation(let reason) = failure { self.evidence[reason]?.increment() }
+    }
+
+    /// A wallet's attempt, judged just now, brought it into a block.
+    func noteBlock(isPermanent: Bool) {
+        (isPermanent ? self.permanentBlocks : self.temporaryBlocks).increment()
+    }
+}
+
+/// The kinds of calls, as metrics name them.
+enum CallKind: Int, CaseIterable {
+    case hello
+    case beginEnrollment
+    case register
+    case openSession
+    case instruct
+    case revokeWithCode
+    case reportWipe
+    /// What is no call, or none that this version knows.
+    case unknown
+
+    init(_ call: Call) {
+        switch call {
+        case .hello: self = .hello
+        case .beginEnrollment: self = .beginEnrollment
+        case .register: self = .register
+        case .openSession: self = .openSession
+        case .instruct: self = .instruct
+        case .revokeWithCode: self = .revokeWithCode
+        case .reportWipe: self = .reportWipe
+        case .unknown: self = .unknown
+        }
+    }
+
+    var label: String {
+        switch self {
+        case .hello: "hello"
+        case .beginEnrollment: "begin_enrollment"
+        case .register: "register"
+        case .openSession: "open_session"
+        case .instruct: "instruct"
+        case .revokeWithCode: "revoke_with_code"
+        case .reportWipe: "report_wipe"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+/// What became of a call: the codes of docs/protocol.md, and `done`.
+enum CallOutcome: Int, CaseIterable {
+    case done
+    case malformed
+    case unsupported
+    case sessionRequired
+    case authenticationFailed
+    case outOfOrder
+    case challengeInvalid
+    case attestationRejected
+    case notAllowed
+    case revoked
+    case pinKeyChanged
+    case rateLimited
+    case unavailable
+    case `internal`
+
+    init(_ reason: Refusal.Reason) {
+        switch reason {
+        case .malformed: self = .malformed
+        case .unsupported: self = .unsupported
+        case .sessionRequired: self = .sessionRequired
+        case .authenticationFailed: self = .authenticationFailed
+        case .outOfOrder: self = .outOfOrder
+        case .challengeInvalid: self = .challengeInvalid
+        case .attestationRejected: self = .attestationRejected
+        case .notAllowed: self = .notAllowed
+        case .revoked: self = .revoked
+        case .pinKeyChanged: self = .pinKeyChanged
+        case .rateLimited: self = .rateLimited
+        case .unavailable: self = .unavailable
+        case .internal: self = .internal
+        }
+    }
+
+    var label: String {
+        switch self {
+        case .done: "done"
+        case .malformed: "malformed"
+        case .unsupported: "unsupported"
+        case .sessionRequired: "session_required"
+        case .authenticationFailed: "authentication_failed"
+        case .outOfOrder: "out_of_order"
+        case .challengeInvalid: "challenge_invalid"
+        case .attestationRejected: "attestation_rejected"
+        case .notAllowed: "not_allowed"
+        case .revoked: "revoked"
+        case .pinKeyChanged: "pin_key_changed"
+        case .rateLimited: "rate_limited"
+        case .unavailable: "unavailable"
+        case .internal: "internal"
+        }
+    }
+}

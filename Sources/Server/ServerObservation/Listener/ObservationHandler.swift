@@ -1,0 +1,105 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One request, one answer, then the connection's end.
+///
+/// Nothing is kept alive: what follows a request is never looked at, so nobody holds a connection or has two answers
+/// mixed up. The whole connection has one time limit, which nothing that its peer does moves.
+final class ObservationHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let answers: ObservationAnswers
+    private let limit: TimeAmount
+    private var end: Scheduled<Void>?
+    private var hasAnswered = false
+
+    init(_ answers: ObservationAnswers, limit: TimeAmount) {
+        self.answers = answers
+        self.limit = limit
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.end = context.eventLoop.assumeIsolated().scheduleTask(in: self.limit) { context.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.end?.cancel()
+        self.end = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(let head) = self.unwrapInboundIn(data), !self.hasAnswered else { return }
+        self.hasAnswered = true
+        // A body, and whatever else comes, stays in the socket.
+        context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+        let isHead = head.method == .HEAD
+        let path = head.uri.prefix { $0 != "?" }
+        guard ["/metrics", "/livez", "/readyz"].contains(path) else {
+            return self.send(.notFound, isHead: isHead, context: context)
+        }
+        guard isHead || head.method == .GET else { return self.send(.notAllowed, isHead: false, context: context) }
+        switch path {
+        case "/metrics": self.send(.metrics(self.answers.metrics()), isHead: isHead, context: context)
+        case "/readyz": self.send(.readiness(self.answers.readiness()), isHead: isHead, context: context)
+        default: self.askForFailures(isHead: isHead, context: context)
+        }
+    }
+
+    private func askForFailures(isHead: Bool, context: ChannelHandlerContext) {
+        let promise = context.eventLoop.makePromise(of: [String].self)
+        let failures = self.answers.failures
+        promise.completeWithTask { await failures() }
+        promise.futureResult.assumeIsolated().whenSuccess { failures in
+            self.send(.alive(except: failures), isHead: isHead, context: context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !self.hasAnswered, context.channel.isActive else { return context.close(promise: nil) }
+        self.hasAnswered = true
+        switch error {
+        case is RequestTooLong: self.send(.tooLong, isHead: false, context: context)
+        case is HTTPParserError: self.send(.malformed, isHead: false, context: context)
+        default: context.close(promise: nil)
+        }
+    }
+
+    private func send(_ answer: ObservationAnswer, isHead: Bool, context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let body = ByteBuffer(string: answer.text)
+        var headers: HTTPHeaders = [
+            "Content-Type": answer.mediaType, "Content-Length": "\(body.readableBytes)", "Connection": "close",
+            "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+        ]
+        if let allowed = answer.allowed { headers.add(name: "Allow", value: allowed) }
+        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
+        context.write(self.wrapOutboundOut(.head(head)), promise: nil)
+        if !isHead { context.write(self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: sent)
+    }
+}
+
+/// More bytes came than a request for three short paths has.
+struct RequestTooLong: Error {}
+
+/// Lets so many bytes through and no more, before anything reads or keeps them.
+final class RequestByteLimit: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private var rest: Int
+
+    init(_ limit: Int) {
+        self.rest = limit
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.rest >= 0 else { return }
+        self.rest -= self.unwrapInboundIn(data).readableBytes
+        guard self.rest >= 0 else { return context.fireErrorCaught(RequestTooLong()) }
+        context.fireChannelRead(data)
+    }
+}

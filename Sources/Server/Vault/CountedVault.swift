@@ -1,0 +1,95 @@
+public import Metrics
+public import Secrets
+public import Vocabulary
+
+/// A vault whose operations are counted, by kind and by whether they were done; it stands before any other.
+public struct CountedVault: Vault {
+    private struct Counters: Sendable {
+        let done: Counter
+        let notOurs: Counter
+        let unreachable: Counter
+
+        init(_ operation: String, _ factory: any MetricsFactory) {
+            func counter(_ outcome: String) -> Counter {
+                Counter(
+                    label: "remote_pin_vault_operations_total",
+                    dimensions: [("operation", operation), ("outcome", outcome)],
+                    factory: factory
+                )
+            }
+            self.done = counter("done")
+            self.notOurs = counter("not_ours")
+            self.unreachable = counter("unreachable")
+        }
+
+        /// Does it and counts what came of it.
+        func count<Result: ~Copyable>(
+            _ operation: () async throws(VaultError) -> Result
+        ) async throws(VaultError) -> Result {
+            do throws(VaultError) {
+                let result = try await operation()
+                self.done.increment()
+                return result
+            } catch {
+                self.note(error)
+                throw error
+            }
+        }
+
+        func note(_ error: VaultError) {
+            switch error {
+            case .notOurs: self.notOurs.increment()
+            case .unreachable: self.unreachable.increment()
+            }
+        }
+    }
+
+    private let vault: any Vault
+    private let (seals, unseals): (Counters, Counters)
+    private let (macs, verifications): (Counters, Counters)
+
+    public init(_ vault: any Vault, metrics factory: any MetricsFactory) {
+        self.vault = vault
+        self.seals = Counters("seal", factory)
+        self.unseals = Counters("unseal", factory)
+        self.macs = Counters("mac", factory)
+        self.verifications = Counters("verify", factory)
+    }
+
+    public func seal(
+        _ secret: borrowing SecretBytes,
+        as field: VaultField,
+        of wallet: WalletID
+    ) async throws(VaultError) -> [UInt8] {
+        // No closure here: it could not borrow the secret.
+        do throws(VaultError) {
+            let sealed = try await self.vault.seal(secret, as: field, of: wallet)
+            self.seals.done.increment()
+            return sealed
+        } catch {
+            self.seals.note(error)
+            throw error
+        }
+    }
+
+    public func unseal(
+        _ sealed: [UInt8],
+        as field: VaultField,
+        of wallet: WalletID
+    ) async throws(VaultError) -> SecretBytes {
+        try await self.unseals.count { () throws(VaultError) in
+            try await self.vault.unseal(sealed, as: field, of: wallet)
+        }
+    }
+
+    public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+        try await self.macs.count { () throws(VaultError) in try await self.vault.mac(message, for: use) }
+    }
+
+    /// A MAC that is not right is an answer, and no failure of the vault.
+    public func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+        try await self.verifications.count { () throws(VaultError) in
+            try await self.vault.isMAC(mac, of: message, for: use)
+        }
+    }
+}

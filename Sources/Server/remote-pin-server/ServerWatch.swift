@@ -1,0 +1,100 @@
+internal import Logging
+internal import Metrics
+internal import NIOPosix
+internal import RemotePINServer
+internal import ServerObservation
+internal import ServerSettings
+internal import Transport
+internal import Vocabulary
+internal import WalletStore
+
+/// What watches this process, from before the store is opened until after it is closed: a probe is answered also while
+/// the server recovers and while it stops.
+struct ServerWatch: Sendable {
+    let registry: MetricRegistry
+    let readiness = Readiness()
+    let liveness = Liveness()
+    private let listener: ObservationListener?
+
+    /// Listens where the settings say so; from here on swift-metrics counts here.
+    static func start(_ settings: ServerSettings, log: Logger) async throws -> ServerWatch {
+        let registry = MetricRegistry { name, fault in
+            log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
+        }
+        MetricsSystem.bootstrap(registry)
+        return try await ServerWatch(registry, settings, log: log)
+    }
+
+    private init(_ registry: MetricRegistry, _ settings: ServerSettings, log: Logger) async throws {
+        self.registry = registry
+        self.liveness.watch("event loops", MultiThreadedEventLoopGroup.singleton)
+        registry.watchProcess()
+        registry.probe("remote_pin_build_info", [("version", Version.number)]) { 1 }
+        let readiness = self.readiness
+        registry.probe("remote_pin_ready") { readiness.isReady ? 1 : 0 }
+        guard var address = settings[SettingTable.observationListen] else {
+            self.listener = nil
+            return
+        }
+        do throws(ObservationListenError) {
+            let answers = ObservationAnswers(registry: registry, liveness: self.liveness, readiness: self.readiness)
+            let listener = try await ObservationListener.bind(
+                host: address.host,
+                port: address.port,
+                answers: answers
+            )
+            self.listener = listener
+            address.port = listener.port
+        } catch {
+            throw StartFailure(.unavailable, "`observation.listen`: nothing can listen on \(address): \(error.reason)")
+        }
+        log.notice("observed", metadata: ["address": "\(address)"])
+    }
+
+    /// The store is open.
+    func watch(_ store: SQLiteWalletStore) {
+        self.liveness.watch(Self.storeThread) {
+            await store.answers()
+            return true
+        }
+        self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
+    }
+
+    /// The store is about to be closed, and will not answer any more.
+    func forgetStore() { self.liveness.forget(Self.storeThread) }
+
+    private static let storeThread = "store"
+
+    /// The server has its parts.
+    func watch(_ server: RemotePINServer, tls: TLSServerContext) {
+        func figure(
+            _ name: String,
+            _ labels: [(String, String)] = [],
+            _ value: @escaping @Sendable (ServerFigures) -> Double?
+        ) {
+            self.registry.probe(name, labels) { value(server.figures) }
+        }
+        figure("remote_pin_connections") { Double($0.connections) }
+        figure("remote_pin_sessions") { Double($0.sessions) }
+        let verdicts = "remote_pin_pin_verdicts_total"
+        figure(verdicts, [("verdict", "valid")]) { Double($0.validPINs) }
+        figure(verdicts, [("verdict", "wrong")]) { Double($0.wrongPINs) }
+        figure(verdicts, [("verdict", "blocked")]) { Double($0.blockedPINs) }
+        figure(verdicts, [("verdict", "blocked_permanently")]) { Double($0.permanentlyBlockedPINs) }
+        figure("remote_pin_status_list_fetched_timestamp_seconds") { $0.statusListFetched?.seconds }
+        figure("remote_pin_status_list_expiry_timestamp_seconds") { $0.statusListExpiry?.seconds }
+        figure("remote_pin_audit_entries_total") { Double($0.auditEntries) }
+        self.registry.probe("remote_pin_certificate_expiry_timestamp_seconds") { tls.certificateExpiry?.seconds }
+    }
+
+    /// Ends the listener; asked last.
+    func stop() async {
+        self.readiness.drop()
+        await self.listener?.close()
+    }
+}
+
+extension Timestamp {
+    /// Unix time as Prometheus wants it.
+    fileprivate var seconds: Double { Double(self.milliseconds) / 1000 }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+/// What a server told at its observed address.
+private struct Observed {
+    let port: Int
+
+    /// As the server's log says where it listens.
+    init(_ server: ServerProcess) throws {
+        let match = server.output.firstMatch(of: /observed.*?address"?[=:]"?127\.0\.0\.1:(\d+)/)
+        self.port = try Int(match.map { String($0.1) } ?? "").orThrow()
+    }
+
+    func get(_ path: String) async throws -> String {
+        let visitor = try await RawVisitor(port: self.port)
+        await visitor.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await visitor.receive()
+    }
+
+    func metrics() async throws -> String {
+        let answer = try await self.get("/metrics")
+        return String(answer[(try answer.range(of: "\r\n\r\n").orThrow()).upperBound...])
+    }
+}
+
+@Suite("Watching a server, with the real programs")
+struct ObservationProgramTests {
+    private let lab: LabUnderTest
+    private static let loud = [
+        "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "debug", "REMOTE_PIN_LOG_FORMAT": "json",
+    ]
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+    }
+
+    @Test("a scrape of a used server is what promtool takes, and tells what was done")
+    func scrape() async throws {
+        let server = try await self.lab.start(Self.loud)
+        let observed = try Observed(server)
+        let wallet = try await self.lab.register(pin: "135790")
+        let session = try await wallet.openSession()
+        #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        _ = try await session.check("000000")
+        let metrics = try await observed.metrics()
+        for line in [
+            "remote_pin_calls_total{call=\"instruct\",outcome=\"done\"} 2", "remote_pin_ready 1",
+            "remote_pin_pin_verdicts_total{verdict=\"wrong\"} 1", "remote_pin_sessions 1",
+            "remote_pin_metrics_refused_total{reason=\"unknown\"} 0",
+            "remote_pin_metrics_refused_total{reason=\"labels\"} 0",
+        ] { #expect(metrics.contains("\n\(line)\n"), "\(line)") }
+        // Every metric of the catalogue is there.
+        let page = try await ServerProcess.run("remote-pin-server", ["metrics"]).output
+        let names = page.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != "{" } }
+        try #require(names.count > 20)
+        for name in names { #expect(metrics.contains("# TYPE \(name) "), "\(name)") }
+
+        try #require(
+            DurableFile.exists("/usr/bin/promtool"),
+            "promtool is missing: install the Debian package `prometheus` (make packages-test does)"
+        )
+        let file = "\(self.lab.folder)/metrics.txt"
+        func check(_ text: String) async throws -> ProgramRun {
+            try DurableFile.write(Array(text.utf8), to: file)
+            return try await ServerProcess.run("/bin/sh", ["-c", "exec promtool check metrics <\(file)"])
+        }
+        let run = try await check(metrics)
+        #expect(run.exitCode == 0 && run.output.isEmpty, "\(run.output)")
+        #expect(try await check(metrics + "bad_seconds_count{ 1\n").exitCode != 0)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("at SIGTERM readiness drops before connections have ended, and the server still lives")
+    func readinessDrops() async throws {
+        let server = try await self.lab.start(Self.loud)
+        let observed = try Observed(server)
+        #expect(try await observed.get("/readyz").hasPrefix("HTTP/1.1 200 "))
+        // A client that does not take its leave holds the end of the server back a little.
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        let address = try LabFile(of: self.lab.lab)
+        client.arguments = [
+            "s_client", "-connect", "\(address.host):\(address.port)", "-tls1_3", "-alpn", "remote-pin/1", "-quiet",
+        ]
+        client.standardInput = Pipe()
+        (client.standardOutput, client.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try client.run()
+        defer { kill(client.processIdentifier, SIGKILL) }
+        #expect(await server.writes("\"message\":\"connected\""))
+        kill(client.processIdentifier, SIGSTOP)
+        server.send(SIGTERM)
+        var answers: Set<String> = []
+        while let answer = try? await observed.get("/readyz"), !answer.isEmpty {
+            answers.insert(String(answer.prefix(12)))
+            if answer.hasSuffix("stopping\n") {
+                #expect(try await observed.get("/livez").hasPrefix("HTTP/1.1 200 "))
+                break
+            }
+        }
+        #expect(answers.contains("HTTP/1.1 503"))
+        #expect(await server.ended() == 0)
+    }
+
+    @Test("a server without the listener has none, and one whose address is taken says so and does not start")
+    func addresses() async throws {
+        let silent = try await self.lab.start(Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "none"]) { $1 })
+        #expect(!silent.output.contains("observed"))
+        #expect(await silent.terminate() == 0)
+        let (server, other) = (try await self.lab.start(Self.loud), try await LabUnderTest())
+        let port = try Observed(server).port
+        let taken = Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:\(port)"]) { $1 }
+        await #expect {
+            _ = try await other.start(taken)
+        } throws: { error in
+            (error as? ServerProcess.NotReady)?.output.contains("`observation.listen`") == true
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("an app's user who quotes the code that was shown leads to the line in the log")
+    func correlation() async throws {
+        let server = try await self.lab.start(Self.loud)
+        let session = try await self.lab.register(pin: "135790").openSession()
+        let result = try await session.connection.call(.unknown, timeout: TestWallet.patience)
+        guard case .refused(let refusal) = result else { throw UnexpectedAnswer(result) }
+        #expect(refusal.correlationID.wholeMatch(of: /[0-9a-f]{16}/) != nil)
+        let lines = server.output.split(separator: "\n").filter { $0.contains(refusal.correlationID) }
+        #expect(lines.count == 1 && lines[0].contains("\"reason\":\"unsupported call\""), "\(lines)")
+        #expect(await server.terminate() == 0)
+    }
+}

@@ -1,0 +1,80 @@
+import Dispatch
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ServerObservation
+
+@Suite("Whether a server lives and is ready")
+struct HealthTests {
+    @Test("a server is ready after its beginning and never again after its end")
+    func readiness() {
+        let readiness = Readiness()
+        #expect(readiness.state == .starting && !readiness.isReady)
+        readiness.begin()
+        #expect(readiness.isReady)
+        readiness.drop()
+        readiness.begin()
+        #expect(readiness.state == .stopping)
+        let stopped = Readiness()
+        stopped.drop()
+        stopped.begin()
+        #expect(!stopped.isReady, "told to stop before it was ready")
+    }
+
+    @Test("the names of dead and of silent parts are told, and of no others")
+    func failures() async {
+        let liveness = Liveness(patience: .milliseconds(200), freshness: .zero)
+        liveness.watch("live") { true }
+        liveness.watch("dead") { false }
+        liveness.watch("silent") { await Gate.never() }
+        #expect(await liveness.failures() == ["dead", "silent"])
+        liveness.forget("dead")
+        // Not asked a second time while it has not answered the first one.
+        #expect(await liveness.failures() == ["silent"])
+    }
+
+    @Test("many who ask at once cost one question")
+    func once() async {
+        let asked = Atomic<Int>(0)
+        let liveness = Liveness(freshness: .seconds(3600))
+        liveness.watch("store") {
+            asked.add(1, ordering: .relaxed)
+            return true
+        }
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<50 { group.addTask { #expect(await liveness.failures().isEmpty) } }
+        }
+        #expect(asked.load(ordering: .relaxed) == 1)
+    }
+
+    @Test("a thread that is stuck is found, though the others answer")
+    func stuckLoop() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let liveness = Liveness(patience: .milliseconds(300), freshness: .zero)
+        liveness.watch("event loops", group)
+        #expect(await liveness.failures().isEmpty)
+        let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
+        let key = DispatchSemaphore(value: 0)
+        group.next().execute {
+            held.yield()
+            key.wait()
+        }
+        for await _ in isHeld { break }
+        #expect(await liveness.failures() == ["event loops"])
+        key.signal()
+        try await group.shutdownGracefully()
+    }
+}
+
+/// What never happens.
+private enum Gate {
+    static func never() async -> Bool {
+        let (ends, source) = AsyncStream<Bool>.makeStream()
+        for await end in ends { return end }
+        source.finish()
+        return true
+    }
+}

@@ -1,0 +1,20 @@
+import NIOCore
+import NIOPosix
+
+/// Asks for the metrics and reads nothing of them.
+final class SilentReader: Sendable {
+    private let channel: any Channel
+
+    init(port: Int) async throws {
+        self.channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+            .connect(host: "127.0.0.1", port: port).get()
+        try await self.channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
+    }
+
+    /// Returns once what it sends is not taken any more: the other end is gone.
+    func isReset() async {
+        while (try? await self.channel.writeAndFlush(ByteBuffer(string: "x")).get()) != nil { await Task.yield() }
+    }
+}

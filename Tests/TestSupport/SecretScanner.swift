@@ -1,0 +1,112 @@
+internal import Foundation
+internal import Vocabulary
+
+/// Looks for secrets in what a server writes, in every form in which one could have been written.
+///
+/// It knows some secrets exactly, and of all others what they look like: keys and shares are 32 random bytes, evidence
+/// is long, so a long run of random-looking digits is one that nobody wanted there.
+public struct SecretScanner: Sendable {
+    private struct Known: Sendable {
+        let name: String
+        let form: String
+        let bytes: [UInt8]
+    }
+
+    private var known: [Known] = []
+    private var words: [String: String] = [:]
+    /// Fields whose values may be long: the marks of the audit log, which its operator must keep, and files.
+    private let longFields: Set<String>
+    private static let longestHexadecimal = 40
+    private static let longestBase64 = 40
+
+    public init(longFields: Set<String> = ["newest", "file", "address", "attested"]) {
+        self.longFields = longFields
+    }
+
+    /// Adds a key, a share or evidence: at least 8 bytes.
+    public mutating func add(_ name: String, _ bytes: [UInt8]) {
+        precondition(bytes.count >= 8, "shorter ones are found by chance")
+        self.known.append(Known(name: name, form: "raw", bytes: bytes))
+        let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
+        self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.uppercased().utf8)))
+        self.known.append(Known(name: name, form: "numbers", bytes: Array("\(bytes)".dropFirst().dropLast().utf8)))
+        for text in Self.base64(bytes) {
+            self.known.append(Known(name: name, form: "base64", bytes: Array(text.utf8)))
+            let other = text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
+            self.known.append(Known(name: name, form: "base64", bytes: Array(String(other).utf8)))
+        }
+    }
+
+    /// Adds a PIN or a code: a word that stands between others.
+    public mutating func add(_ name: String, word: String) {
+        self.words[word] = name
+        // As bytes it would be found within other numbers where it is short.
+        if word.utf8.count >= 8 { self.add(name, Array(word.utf8)) }
+        let digits = word.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
+        self.known.append(Known(name: name, form: "numbers", bytes: Array("\(Array(word.utf8))".utf8)))
+        let text = Data(word.utf8).base64EncodedString()
+        self.words[String(text.prefix { $0 != "=" })] = name
+    }
+
+    /// What stays the same in base64 wherever the bytes stand in something longer.
+    private static func base64(_ bytes: [UInt8]) -> [String] {
+        (0..<3).map { offset in
+            let text = Data([UInt8](repeating: 0, count: offset) + bytes).base64EncodedString()
+            let first = offset == 0 ? 0 : offset + 1
+            let spoiled = text.hasSuffix("==") ? 3 : text.hasSuffix("=") ? 2 : 0
+            return String(text.dropFirst(first).dropLast(spoiled))
+        }
+    }
+
+    /// What is found in any text, one sentence for each finding.
+    public func findings(in text: String) -> [String] {
+        let data = Data(text.utf8)
+        var findings = self.known.filter { data.range(of: Data($0.bytes)) != nil }.map { "\($0.name) as \($0.form)" }
+        // A point belongs to a number, unless it ends a sentence.
+        let isPart: (Character) -> Bool = { $0.isLetter || $0.isNumber || $0 == "." }
+        for part in text.split(whereSeparator: { !isPart($0) }) {
+            let word = part.drop { $0 == "." }.reversed().drop { $0 == "." }.reversed()
+            if let name = self.words[String(word)] { findings.append("\(name) as a word") }
+        }
+        return findings
+    }
+
+    /// What is found in lines of JSON, one object each: known secrets, and what looks like one.
+    public func findings(inLines text: String) -> [String] {
+        var findings = self.findings(in: text)
+        for line in text.split(separator: "\n") {
+            guard let fields = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: String] else {
+                findings.append("a line that is no JSON object: \(line.prefix(80))")
+                continue
+            }
+            for (field, value) in fields {
+                if Self.isCode(value) { findings.append("what looks like a deletion code in `\(field)`: \(value)") }
+                guard !self.longFields.contains(field) else { continue }
+                if let run = Self.suspiciousRun(in: value) {
+                    findings.append("what looks like a key in `\(field)` of `\(fields["message"] ?? "")`: \(run)")
+                }
+            }
+        }
+        return findings
+    }
+
+    /// Whether a word of it has a deletion code's form.
+    private static func isCode(_ text: String) -> Bool {
+        text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" }).contains { word in
+            let isOneCase = word == word.uppercased() && word.contains(where: \.isLetter)
+            return isOneCase && word.utf8.count >= DeletionCode.length && DeletionCode(String(word)) != nil
+        }
+    }
+
+    /// A run as long as a key would be in hexadecimal or base64, or a list of as many numbers.
+    private static func suspiciousRun(in text: String) -> Substring? {
+        func runs(of isPart: (Character) -> Bool) -> [Substring] { text.split(whereSeparator: { !isPart($0) }) }
+        let digits = runs { $0.isHexDigit }.first { $0.count >= Self.longestHexadecimal }
+        let random = runs { $0.isASCII && ($0.isLetter || $0.isNumber || "+/_-=".contains($0)) }
+            .first { $0.count >= Self.longestBase64 }
+        let list = runs { $0.isNumber || $0 == "," || $0 == " " }.first { list in list.count { $0 == "," } >= 15 }
+        return digits ?? random ?? list
+    }
+}
