@@ -109,7 +109,7 @@ struct ConnectionStateMachineTests {
         var machine = try inSession()
         let newer = try identity(pin: 2)
         machine.identityReplaced(by: newer)
-        #expect(try machine.receiveInstruct(counter: 1, at: start).identity == newer)
+        #expect(try machine.receiveInstruct(counter: 1, at: start).identity === newer)
     }
 }
 

@@ -6,12 +6,21 @@ struct IdentifierTests {
     @Test("only the right length makes a value", arguments: [0, 1, 15, 17, 32])
     func length(count: Int) {
         #expect(WalletID([UInt8](repeating: 1, count: count)) == nil)
+        #expect(WalletID(repeatElement(1, count: count)) == nil)
+    }
+
+    @Test("bytes of the right length are the value, whatever sequence they come in")
+    func sequences() {
+        let bytes = (1...16).map(UInt8.init)
+        #expect(WalletID(bytes)?.bytes == bytes)
+        #expect(WalletID(([0] + bytes).dropFirst())?.bytes == bytes)
     }
 
     @Test("a public key begins with 0x04")
     func publicKey() {
         #expect(P256PublicKey([4] + [UInt8](repeating: 1, count: 64)) != nil)
         #expect(P256PublicKey([2] + [UInt8](repeating: 1, count: 64)) == nil)
+        #expect(P256PublicKey(([0, 2] + [UInt8](repeating: 1, count: 64)).dropFirst()) == nil)
     }
 
     @Test("hexadecimal reads back what it wrote, in either case")

@@ -55,7 +55,7 @@ extension AttemptRecord {
             guard Self.isZero(bytes[4..<20]) else { return nil }
         }
         if flags & Self.attemptFlag != 0 {
-            self.lastWrongAttempt = AttemptID(bytes[20..<36])
+            self.lastWrongAttempt = AttemptID([UInt8](bytes[20..<36]))
         } else {
             guard Self.isZero(bytes[20..<36]) else { return nil }
         }

@@ -46,9 +46,16 @@ struct IdentityRecord: Hashable {
 /// A wallet's identity beside the sealed value that it was opened from.
 ///
 /// The sealed value is what the store compares: the record may be judged with only while that one is on file.
-struct OpenedIdentity: Hashable {
+///
+/// A class, so that a call takes one reference along and not those of all its parts; it never changes.
+final class OpenedIdentity: Sendable {
     let record: IdentityRecord
     let sealed: Sealed
+
+    init(record: IdentityRecord, sealed: Sealed) {
+        self.record = record
+        self.sealed = sealed
+    }
 }
 
 // The bytes that are sealed: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment, the two

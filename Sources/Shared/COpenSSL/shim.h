@@ -22,6 +22,10 @@ static inline long COpenSSL_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
+static inline long COpenSSL_SSL_CTX_set_max_send_fragment(SSL_CTX *context, long byteCount) {
+    return SSL_CTX_set_max_send_fragment(context, byteCount);
+}
+
 static inline long COpenSSL_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_session_cache_mode(context, mode);
 }

@@ -149,7 +149,7 @@ final class FrameChannel: FrameReceiver {
     }
 
     /// Where tasks of this connection run best.
-    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(self.eventLoop) }
+    var executor: EventLoopTaskExecutor { .of(self.eventLoop) }
 
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
         if self.eventLoop.inEventLoop {

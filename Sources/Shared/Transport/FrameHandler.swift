@@ -162,6 +162,9 @@ final class FrameHandler: ChannelInboundHandler {
     ///   - mayWait: whether more is about to be sent that can leave in the same record.
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.phase == .open || self.phase == .violated else { return }
+        if self.outgoing.readableBytes == 0 {
+            self.outgoing = ByteBufferAllocator.shared.buffer(capacity: Frame.headerByteCount + payload.count)
+        }
         Frame.append(payload, to: &self.outgoing)
         self.unanswered = max(0, self.unanswered - 1)
         if isUse { self.lastUse = context.eventLoop.now }
@@ -176,9 +179,10 @@ final class FrameHandler: ChannelInboundHandler {
 
     private func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
-        context.writeAndFlush(self.wrapOutboundOut(self.outgoing), promise: nil)
-        // Encrypted by now. Kept for the next answer it would cost every idle connection half a kilobyte.
+        let bytes = self.outgoing
+        // Not kept for the next answer, which would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
+        context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

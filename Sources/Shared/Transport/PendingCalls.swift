@@ -166,7 +166,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 
     /// Where tasks that make many calls run best.
-    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(self.channel.eventLoop) }
+    var executor: EventLoopTaskExecutor { .of(self.channel.eventLoop) }
 
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
         if self.channel.eventLoop.inEventLoop {

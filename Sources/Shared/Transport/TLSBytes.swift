@@ -43,6 +43,7 @@ struct TLSBytes {
     }
 
     fileprivate mutating func write(_ bytes: UnsafeRawBufferPointer) {
+        if self.output.readableBytes == 0 { self.output = ByteBufferAllocator.shared.buffer(capacity: bytes.count) }
         unsafe self.output.writeBytes(bytes)
     }
 
@@ -53,6 +54,11 @@ struct TLSBytes {
         unsafe BIO_set_init(bio, 1)
         return unsafe bio
     }
+}
+
+extension ByteBufferAllocator {
+    /// For buffers whose size is known: one that begins empty is made twice.
+    static let shared = ByteBufferAllocator()
 }
 
 /// How libssl reaches ``TLSBytes``.

@@ -131,9 +131,10 @@ final class TLSHandler: ChannelDuplexHandler {
     private func decrypt(context: ChannelHandlerContext) {
         do throws(TLSFailure) {
             while self.state == .open || self.state == .saidGoodbye {
-                var buffer = ByteBuffer()
                 // A record is longer than what is in it.
-                buffer.reserveCapacity(max(256, self.connection.readableByteCount))
+                var buffer = ByteBufferAllocator.shared.buffer(
+                    capacity: max(256, self.connection.readableByteCount)
+                )
                 switch try self.connection.read(into: &buffer) {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(buffer))

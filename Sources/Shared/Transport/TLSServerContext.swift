@@ -30,6 +30,12 @@ public final class TLSServerContext: Sendable {
 }
 
 extension SSLContext {
+    /// Bytes that a record of the server's holds at most.
+    ///
+    /// libssl takes memory for the longest record whenever it writes one. Answers are short; for so little, malloc(3) has
+    /// a piece at hand, where 17 KiB cost it a search.
+    private static let longestRecord = 800
+
     /// A server's context.
     fileprivate convenience init(certificateFile: String, keyFile: String) throws(TLSContextError) {
         self.init(tickets: nil)
@@ -48,6 +54,8 @@ extension SSLContext {
             ERR_clear_error()
             throw .keyOfAnotherCertificate(path: keyFile)
         }
+        let isSet = unsafe COpenSSL_SSL_CTX_set_max_send_fragment(self.pointer, Self.longestRecord) == 1
+        precondition(isSet, "libssl allows records of 512 bytes and more")
         // Tickets are not stored but sealed into themselves; one for each connection that ends well is enough.
         unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
         unsafe SSL_CTX_set_client_hello_cb(self.pointer, requireProtocolNames, nil)

@@ -26,6 +26,12 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
         self.bytes = copy
     }
 
+    /// The same without a copy; what decodes messages and records has arrays.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == Kind.byteCount, Kind.admits(bytes) else { return nil }
+        self.bytes = bytes
+    }
+
     /// Reads lower- or upper-case hexadecimal digits, two a byte.
     public init?(hex: String) {
         guard let bytes = [UInt8](hex: hex) else { return nil }

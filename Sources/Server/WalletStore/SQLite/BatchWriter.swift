@@ -23,7 +23,8 @@ struct BatchWriter {
         case step
     }
 
-    private typealias Prepared = (answer: @Sendable () -> Void, refuse: @Sendable (StoreError) -> Void, truncates: Bool)
+    /// What lets a step's answer out, and whether the log must be emptied before.
+    private typealias Prepared = (answer: @Sendable () -> Void, truncates: Bool)
 
     /// Runs one batch and answers every step of it.
     func run(_ batch: [CommitQueue.PendingStep]) {
@@ -47,7 +48,7 @@ struct BatchWriter {
         do {
             try self.connection.begin()
             for step in batch {
-                if let done = apart ? try self.runApart(step) : try self.run(step) { prepared.append(done) }
+                prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
             try self.connection.commit()
             let duration = ContinuousClock.now - start
@@ -58,7 +59,7 @@ struct BatchWriter {
             self.rollBack()
             return self.failure(for: error)
         }
-        self.answer(prepared)
+        self.answer(prepared, to: batch)
         self.runChores()
         return nil
     }
@@ -66,13 +67,13 @@ struct BatchWriter {
     private func run(_ step: CommitQueue.PendingStep) throws -> Prepared {
         self.connection.mustTruncateLog = false
         let answer = try step.run(self.connection)
-        return (answer, step.refuse, self.connection.mustTruncateLog)
+        return (answer, self.connection.mustTruncateLog)
     }
 
     /// Runs a step within a savepoint; one that throws is undone and refused alone.
     ///
     /// Its refusal is an answer like the others and waits for the commit.
-    private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared? {
+    private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
         try self.connection.beginStep()
         do {
             let prepared = try self.run(step)
@@ -82,14 +83,14 @@ struct BatchWriter {
             if case .diskFull = self.failure(for: error) { throw error }
             try self.connection.undoStep()
             let reason = error as? StoreError ?? .corrupt
-            return ({ step.refuse(reason) }, step.refuse, false)
+            return ({ step.refuse(reason) }, false)
         }
     }
 
     /// Lets the answers out.
     ///
     /// Those of steps that destroyed shares wait until the log holds no older copy of them.
-    private func answer(_ prepared: [Prepared]) {
+    private func answer(_ prepared: [Prepared], to batch: [CommitQueue.PendingStep]) {
         var isTruncated = true
         if prepared.contains(where: \.truncates) {
             do {
@@ -100,8 +101,8 @@ struct BatchWriter {
                 isTruncated = false
             }
         }
-        for step in prepared {
-            if step.truncates && !isTruncated { step.refuse(.unavailable) } else { step.answer() }
+        for (step, done) in zip(batch, prepared) {
+            if done.truncates && !isTruncated { step.refuse(.unavailable) } else { done.answer() }
         }
     }
 

@@ -35,6 +35,17 @@ final class CommitQueue: Sendable {
         var isClosed = false
         var hasEnded = false
         var onEnd: [CheckedContinuation<Void, Never>] = []
+
+        /// Those that wait, as many as may share a commit; most often that is all of them, and none is copied.
+        mutating func takeBatch() -> [PendingStep] {
+            guard self.waiting.count > CommitQueue.largestBatch else {
+                defer { self.waiting = [] }
+                return self.waiting
+            }
+            let batch = Array(self.waiting.prefix(CommitQueue.largestBatch))
+            self.waiting.removeFirst(batch.count)
+            return batch
+        }
     }
 
     private let state = Mutex(State())
@@ -104,9 +115,8 @@ final class CommitQueue: Sendable {
         self.gather()
         while true {
             let (batch, since, isClosed) = self.state.withLock { state in
-                let batch = Array(state.waiting.prefix(Self.largestBatch))
                 let since = state.since
-                state.waiting.removeFirst(batch.count)
+                let batch = state.takeBatch()
                 state.since = .now
                 state.isIdle = batch.isEmpty && !state.isClosed
                 state.lastCount = batch.count

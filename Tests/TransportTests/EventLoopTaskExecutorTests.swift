@@ -1,0 +1,59 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Transport
+
+@Suite("Tasks on an event loop")
+struct EventLoopTaskExecutorTests {
+    private let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+
+    @Test("every job runs on its event loop, also those that come while others run, from this thread and others")
+    func jobs() async {
+        let executor = EventLoopTaskExecutor.of(self.eventLoop)
+        let (eventLoop, tasks, turns) = (self.eventLoop, 200, 50)
+        let seen = Seen()
+        await withTaskGroup { group in
+            for _ in 0..<tasks {
+                group.addTask(executorPreference: executor) {
+                    for _ in 0..<turns {
+                        #expect(eventLoop.inEventLoop)
+                        seen.add(0)
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        #expect(seen.numbers.count == tasks * turns)
+    }
+
+    @Test("jobs run in the order in which they came")
+    func order() async {
+        let executor = EventLoopTaskExecutor.of(self.eventLoop)
+        let seen = Seen()
+        // From a job, so that all of them wait before the first one runs.
+        await withTaskExecutorPreference(executor) {
+            await withTaskGroup { group in
+                for number in 0..<100 { group.addTask { seen.add(number) } }
+            }
+        }
+        #expect(seen.numbers == Array(0..<100))
+    }
+
+    @Test("all tasks of an event loop share one, which is what lets their jobs go together")
+    func shared() {
+        #expect(EventLoopTaskExecutor.of(self.eventLoop) === EventLoopTaskExecutor.of(self.eventLoop))
+    }
+}
+
+/// What jobs noted, in order.
+private final class Seen: Sendable {
+    private let noted = Mutex<[Int]>([])
+
+    var numbers: [Int] { self.noted.withLock { $0 } }
+
+    func add(_ number: Int) {
+        self.noted.withLock { $0.append(number) }
+    }
+}
