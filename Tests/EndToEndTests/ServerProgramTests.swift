@@ -142,6 +142,7 @@ struct ServerProgramTests {
         let named = [
             "--tls.certificate", lab.certificateFile, "--tls.key", lab.certificateKeyFile,
             "--ios.apps", "ABCDE12345.org.example.wallet", "--listen.address", "127.0.0.1:0",
+            "--observation.listen", "none",
         ]
         func check(_ more: [String]) async throws -> ProgramRun {
             try await ServerProcess.run("remote-pin-server", ["check-config", path] + named + more)
