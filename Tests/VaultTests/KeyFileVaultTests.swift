@@ -166,6 +166,24 @@ struct KeyRotationTests {
         #expect(try KeyFileVault(path).activeVersion == 9)
     }
 
+    @Test("another vault's file, or one from before a rotation, is not taken over by a running vault")
+    func otherKeys() async throws {
+        let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
+        let before = try DurableFile.read(self.file.path, atMost: 1 << 16)
+        try KeyFileVault.addVersion(to: self.file.path)
+        try self.vault.reload()
+        try DurableFile.write(before, to: self.file.path)
+        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try self.vault.reload() }
+        let other = try KeyFileFixture()
+        for _ in 0..<2 {
+            try KeyFileVault.addVersion(to: other.path)
+            try DurableFile.write(try DurableFile.read(other.path, atMost: 1 << 16), to: self.file.path)
+            #expect(throws: KeyFileError.otherKeys(self.file.path)) { try self.vault.reload() }
+        }
+        #expect(self.vault.activeVersion == 2)
+        #expect(try await opened(self.vault, sealed, .unlockShare, self.wallet) == [1])
+    }
+
     @Test("a file that became unusable leaves a running vault its keys")
     func failedReload() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)

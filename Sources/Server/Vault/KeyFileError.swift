@@ -12,6 +12,8 @@ public enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged(String, line: Int)
     /// Written by a newer version of this program: use that one.
     case newerFormat(String)
+    /// It is another vault's, or older than the keys in use: put the right file back.
+    case otherKeys(String)
     /// Another process has it locked and does not let go, or the lock cannot be made.
     case locked(String)
 
@@ -23,6 +25,8 @@ public enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged(let path, let line):
             "vault key file: \(path), line \(line): not as this program writes it; restore it from a backup"
         case .newerFormat(let path): "vault key file: \(path) was written by a newer version of this program"
+        case .otherKeys(let path):
+            "vault key file: \(path) is another vault's or from before a rotation; put the newest one back"
         case .locked(let path): "vault key file: \(path) cannot be locked"
         }
     }

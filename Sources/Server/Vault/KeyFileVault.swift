@@ -54,9 +54,16 @@ public final class KeyFileVault: Vault {
     }
 
     /// Reads the file again; when it cannot be used, the keys stay as they are.
+    ///
+    /// A file of another vault, or one from before a rotation, would have the server seal and sign with keys that its store
+    /// and its audit log do not know, which nobody could take back.
     public func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
-        self.ring.withLock { $0 = fresh }
+        let path = self.path
+        try self.ring.withLock { ring throws(KeyFileError) in
+            guard fresh.continues(ring) else { throw .otherKeys(path) }
+            ring = fresh
+        }
     }
 
     /// The version that seals now.

@@ -65,6 +65,18 @@ final class KeyRing: Sendable {
         self.indexRoot = index
     }
 
+    /// Whether these keys may take the place of `old` ones: the same that are never rotated, no known version changed, and
+    /// none that seals is lost.
+    func continues(_ old: KeyRing) -> Bool {
+        let probe = Array("remote-pin/1 same vault".utf8)
+        guard constantTimeEqual(self.index.hmacSHA256(probe), old.index.hmacSHA256(probe)),
+            self.active.number >= old.active.number, self.version(old.active.number) != nil
+        else { return false }
+        return old.versions.allSatisfy { known in
+            self.version(known.number).map { constantTimeEqual($0.tokenMAC(probe), known.tokenMAC(probe)) } ?? true
+        }
+    }
+
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
 
     /// The version before the active one; its tokens are still taken, until they expire.
