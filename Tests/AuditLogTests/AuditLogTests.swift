@@ -28,6 +28,27 @@ struct AuditLogTests {
         #expect(found.newest == log.marks.last)
     }
 
+    @Test("what a killed process had begun is recorded as unclear by the next one, once")
+    func unended() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        let killed = try await log.open()
+        let before = try await killed.endUnended()
+        let cut = try await killed.append(.revokeSolution, by: .user(7, name: nil), .begun)
+        await killed.close()
+        let next = try await log.open()
+        #expect(try await next.endUnended() == 1)
+        #expect(try await next.endUnended() == 0)
+        await next.close()
+        var entries: [AuditEntry] = []
+        _ = try await AuditReader(log.path, vault: KeyFileVault(log.keyFile)).verify { entries.append($0) }
+        guard case .unclear(cut.number, _)? = entries.last?.record.phase else {
+            Issue.record("\(entries.suffix(2)), \(before)")
+            return
+        }
+        #expect(entries.last?.record.actor == .server && entries.last?.record.event == .revokeSolution)
+    }
+
     @Test("every entry is told to the log stream, also at the opening, and the chain goes on after it")
     func told() async throws {
         let log = try LogUnderTest()

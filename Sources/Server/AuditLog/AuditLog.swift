@@ -62,7 +62,7 @@ public final class AuditLog: Sendable {
     /// Entries that share one write.
     private static let largestBatch = 256
 
-    private let parts: Parts
+    let parts: Parts
     private let file: AppendFile
     private let queue = DispatchQueue(label: "audit log")
     private let state: Mutex<State>

@@ -38,16 +38,25 @@ extension RunningServer {
                 exit(70)
             }
         )
+        let audit: AuditLog
         do throws(AuditLogError) {
             if !AuditLog.exists(at: path) {
                 // Said aloud: whoever took the old one away should not go unnoticed.
                 log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
                 try await AuditLog.create(parts)
             }
-            return try await AuditLog.open(parts)
+            audit = try await AuditLog.open(parts)
         } catch {
             throw StartFailure(error)
         }
+        do {
+            let unended = try await audit.endUnended()
+            if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
+        } catch {
+            await audit.close()
+            throw StartFailure(.files, "the audit log \(path) cannot be read to its end: \(error)")
+        }
+        return audit
     }
 
     /// What the process lends its operators.

@@ -1,0 +1,31 @@
+internal import Vocabulary
+
+extension AuditLog {
+    /// Records as unclear what an earlier process had begun and not ended; called before the log is used for anything else.
+    ///
+    /// A restore carries out what was begun and never ended, since it may have been committed just before a crash. From the
+    /// moment in which the store is open again its own state has decided that, and every later backup holds it: without this
+    /// entry a command that a crash kept from happening would be carried out by every restore there will ever be.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func endUnended() async throws -> Int {
+        var begun: [UInt64: AuditRecord] = [:]
+        _ = try await AuditReader(self.parts.path, vault: self.parts.vault).verify { entry in
+            switch entry.record.phase {
+            case .begun: begun[entry.number] = entry.record
+            case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): begun[of] = nil
+            case .done(nil, _), .failed(nil, _): break
+            }
+        }
+        for (number, record) in begun.sorted(by: { $0.key < $1.key }) {
+            _ = try await self.append(
+                record.event,
+                by: .server,
+                on: record.subject,
+                .unclear(of: number, reason: "the process ended before its result was on record")
+            )
+        }
+        return begun.count
+    }
+}
