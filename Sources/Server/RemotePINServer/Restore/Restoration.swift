@@ -102,10 +102,12 @@ public struct Restoration: Sendable {
                 problem: .missing(self.parts.auditLog)
             )
         }
-        let (found, replay) = try await self.look(last: label.audit, label)
+        var (found, replay) = try await self.look(last: label.audit, after: label.audit)
+        // Another log's numbers say nothing of the backup: all that this one ends, ends.
+        if !found.hasMark { (found, replay) = try await self.look(last: label.audit, after: nil) }
         var problem = self.problem(of: found, last: label.audit)
         if problem == nil, let last = self.parts.last {
-            problem = self.problem(of: try await self.look(last: last, label).0, last: last)
+            problem = self.problem(of: try await self.look(last: last, after: nil).0, last: last)
         }
         return Plan(label: label, logEpoch: found.newestEpoch ?? 0, replay: replay, problem: problem)
     }
@@ -145,9 +147,9 @@ public struct Restoration: Sendable {
 
     private func look(
         last: AuditMark,
-        _ label: BackupLabel
+        after mark: AuditMark?
     ) async throws(RestoreFailure) -> (AuditVerification, AuditReplay) {
-        var replay = AuditReplay(after: label.audit)
+        var replay = AuditReplay(after: mark)
         do {
             let reader = try AuditReader(self.parts.auditLog, vault: self.parts.vault)
             let found = try await reader.verify(last: last) { replay.take($0) }
