@@ -114,6 +114,26 @@ struct AuditTests {
         }
     }
 
+    @Test("in a block nothing can be linked and nothing ends: a blocked wallet cannot make the record grow")
+    func blockedLinks() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let code = try RecoveryCode(Self.code).orThrow()
+            if case .failed(let failure) = await Self.give(.revokeRecoveryCode(code), to: server) { throw failure }
+            let session = try await wallet.openSession()
+            for _ in 0..<4 { _ = try await session.check("000000") }
+            let before = try await server.record().count
+            for _ in 0..<20 {
+                let answer = try await session.answer(.linkRecoveryCode(Self.code), pin: "135790")
+                guard case .blocked = answer else {
+                    Issue.record("\(answer)")
+                    return
+                }
+            }
+            #expect(try await server.record().count == before)
+        }
+    }
+
     @Test("at no step is a revocation committed that is not on record: a crash between any two loses none")
     func order() async throws {
         let look = Mutex<(@Sendable (GatedStore.Moment) async -> Void)?>(nil)

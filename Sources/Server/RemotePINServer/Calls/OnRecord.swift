@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import Logging
+internal import PINPolicy
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
@@ -73,7 +74,8 @@ extension Conversation {
     {
         let (store, audit) = (self.services.store, self.services.audit)
         let before = try await stored { () throws(StoreError) in try await store.report(of: attempt.walletID) }
-        guard before?.revocation == nil else {
+        // While a block lasts nothing is judged and nothing can end: whoever asks on and on fills no disk with it.
+        guard let before, before.revocation == nil, !before.isBlocked(under: attempt.policy, at: attempt.now) else {
             return try await stored { () throws(StoreError) in try await store.judge(attempt) }
         }
         let subject = AuditSubject(wallets: [attempt.walletID], recoveryCode: mac)
@@ -93,5 +95,15 @@ extension Conversation {
             await audit.mustAppend(.deniedLink, by: .wallet, on: subject, .failed(of: begun, reason: "not linked"))
         }
         return outcome
+    }
+}
+
+extension StoredWallet {
+    /// Whether an attempt made then is not judged; no other attempt can change that.
+    fileprivate func isBlocked(under policy: AttemptPolicy, at now: Timestamp) -> Bool {
+        switch self.attempts(under: policy).state(policy: policy, now: now) {
+        case .open: false
+        case .blocked, .blockedPermanently: true
+        }
     }
 }
