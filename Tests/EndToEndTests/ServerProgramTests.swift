@@ -62,6 +62,22 @@ struct ServerProgramTests {
         #expect(await running.terminate() == 0)
     }
 
+    @Test("as many files may be open as connections need, and where the machine allows fewer the log says so")
+    func openFiles() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        for (connections, warns) in [(2000, false), (1_000_000, true)] {
+            let running = try await ServerProcess.start([
+                "serve", lab.path, "--limits.connections", "\(connections)", "--log.file", "none",
+            ])
+            let bytes = try DurableFile.read("/proc/\(running.processID)/limits", atMost: 1 << 16)
+            let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Max open") }
+            let allowed = line?.split(separator: " ").dropFirst(3).first.flatMap { Int($0) } ?? 0
+            #expect(running.output.contains("fewer open files are allowed") == (allowed < connections + 256))
+            #expect(warns || allowed >= connections + 256)
+            #expect(await running.terminate() == 0)
+        }
+    }
+
     @Test("what exists is never overwritten")
     func initTwice() async throws {
         let lab = try await lab("\(self.path)/lab")

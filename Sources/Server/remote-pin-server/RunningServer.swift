@@ -20,6 +20,9 @@ internal import Wire
 /// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
 /// runs it until it is told to stop.
 enum RunningServer {
+    /// Files that are open beside connections: store, logs, sockets of operators and monitoring, with room to spare.
+    private static let otherFiles = 256
+
     static func run(_ loaded: LoadedSettings) async throws {
         let files = try ServerFiles(loaded)
         let settings = loaded.settings
@@ -31,6 +34,7 @@ enum RunningServer {
             level: Logger.Level(settings[SettingTable.logLevel])
         )
         let log = Logger(label: "remote-pin-server") { _ in handler }
+        Self.raiseOpenFiles(for: settings[SettingTable.connections], log: log)
         // First and last: whoever watches the server is answered also while it recovers and stops.
         let watch = try await ServerWatch.start(settings, log: log)
         do {
@@ -41,6 +45,17 @@ enum RunningServer {
         }
         await watch.stop()
         log.notice("stopped")
+    }
+
+    /// Each connection needs a file; a server without free ones can take nobody's, not even a wallet's that it would serve.
+    private static func raiseOpenFiles(for connections: Int, log: Logger) {
+        let needed = connections + Self.otherFiles
+        let limit = OpenFiles.raise(to: needed)
+        guard limit.current < needed else { return }
+        log.warning(
+            "fewer open files are allowed than `limits.connections` needs",
+            metadata: ["allowed": "\(limit.current)", "needed": "\(needed)"]
+        )
     }
 
     private static func run(_ files: ServerFiles, watch: ServerWatch, output: LogOutput, log: Logger) async throws {
