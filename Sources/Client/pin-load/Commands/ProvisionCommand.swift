@@ -4,7 +4,6 @@ internal import LoadFleet
 internal import LoadPlan
 internal import Spelling
 internal import Transport
-internal import UnixSignals
 internal import Wire
 
 /// Registers wallets, and keeps what a run needs of them in a file.
@@ -145,15 +144,9 @@ struct ProvisionCommand: AsyncParsableCommand {
         _ provisioning: Provisioning,
         _ display: ProvisionDisplay
     ) async throws(FleetFailure) -> Bool {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let watching = Task {
-            var count = 0
-            for await _ in signals {
-                count += 1
-                if count > 1 { ProvisionCommand.exit(withError: ExitStatus.interrupted.exitCode) }
-                display.stop()
-                provisioning.stop()
-            }
+        let watching = await Interruption.watch {
+            display.stop()
+            provisioning.stop()
         }
         let ticking = Task { await display.tick() }
         defer {

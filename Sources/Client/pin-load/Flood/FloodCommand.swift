@@ -4,7 +4,6 @@ internal import LoadFleet
 internal import LoadFlood
 internal import LoadPlan
 internal import Spelling
-internal import UnixSignals
 
 /// Opens connections that mean no good, to see what becomes of those that do.
 struct FloodCommand: AsyncParsableCommand {
@@ -108,15 +107,9 @@ struct FloodCommand: AsyncParsableCommand {
         StandardStreams.writeError(
             "flooding \(address)\(from): \(plan.kinds.map(\.rawValue).joined(separator: ", "))\n"
         )
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let watching = Task {
-            var count = 0
-            for await _ in signals {
-                count += 1
-                if count > 1 { FloodCommand.exit(withError: ExitStatus.interrupted.exitCode) }
-                display.stop()
-                flood.stop()
-            }
+        let watching = await Interruption.watch {
+            display.stop()
+            flood.stop()
         }
         let ticking = Task { await display.tick() }
         await flood.run()

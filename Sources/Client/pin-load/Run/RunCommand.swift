@@ -5,7 +5,6 @@ internal import LoadPlan
 internal import LoadReport
 internal import LoadRun
 internal import Transport
-internal import UnixSignals
 internal import Vocabulary
 
 /// `pin-load run`: the load, its display and its result.
@@ -187,7 +186,12 @@ struct RunCommand: AsyncParsableCommand {
         let display = RunDisplay(plan, address: target.address, wantsLines: self.report.lines)
         display.begin()
         defer { display.end() }
-        let watching = await Self.watchSignals(events, stop: display.stop, end: display.end)
+        let watching = await Interruption.watch {
+            display.stop()
+            events.interrupt()
+        } beforeExit: {
+            display.end()
+        }
         defer { watching.cancel() }
         return try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
             display.hear($0)
@@ -204,31 +208,14 @@ struct RunCommand: AsyncParsableCommand {
         let display = AttackDisplay()
         display.begin(plan, address: target.address)
         defer { display.end() }
-        let watching = await Self.watchSignals(events, stop: {}, end: display.end)
+        let watching = await Interruption.watch {
+            events.interrupt()
+        } beforeExit: {
+            display.end()
+        }
         defer { watching.cancel() }
         return try await BurstAttack(plan, of: fleet, at: target, options: options, events: events).run {
             display.hear($0)
-        }
-    }
-
-    /// The first signal ends the run, the second the process.
-    private static func watchSignals(
-        _ events: RunEvents,
-        stop: @escaping @Sendable () -> Void,
-        end: @escaping @Sendable () -> Void
-    ) async -> Task<Void, Never> {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        return Task {
-            var count = 0
-            for await _ in signals {
-                count += 1
-                if count > 1 {
-                    end()
-                    Self.exit(withError: ExitStatus.interrupted.exitCode)
-                }
-                stop()
-                events.interrupt()
-            }
         }
     }
 }
