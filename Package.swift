@@ -131,8 +131,9 @@ let server: [Target] = [
     .target(
         name: "RemotePINServer",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Evidence", "PINPolicy", "Secrets", "Statements", "HostSystem",
-            "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging, metrics, nioCore,
+            "AttestationVerifier", "AuditLog", "Evidence", "LogLines", "PINPolicy", "Secrets", "Statements",
+            "HostSystem", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging,
+            metrics, nioCore,
             nioPosix,
         ],
         path: "Sources/Server/RemotePINServer"

@@ -1,6 +1,6 @@
+internal import LogLines
 internal import Logging
 internal import Metrics
-internal import Synchronization
 public import Transport
 internal import Vocabulary
 
@@ -8,20 +8,12 @@ internal import Vocabulary
 ///
 /// Every counter is made once. A line for each refusal would let whoever is refused fill the disk.
 final class LimitMetrics: Sendable {
-    private struct Untold {
-        var count = 0
-        var nextLine = ContinuousClock.now
-    }
-
-    /// Between two lines.
-    private static let silence: Duration = .seconds(10)
-
     private let limited: [SourceLimit: Counter]
     private let refused: [RefusedConnections.Reason: Counter]
     private let failed: [String: Counter]
     private let handshakes: Gauge
     private let sources: Gauge
-    private let untold = Mutex(Untold())
+    private let lines = LineAllowance(burst: 1, each: .seconds(10))
 
     init(_ factory: any MetricsFactory) {
         func counters<Key: Hashable>(
@@ -54,17 +46,10 @@ final class LimitMetrics: Sendable {
     /// A call had to wait.
     func note(_ limit: SourceLimit, of source: PeerSource, log: @autoclosure () -> Logger) {
         self.limited[limit]?.increment()
-        let count: Int? = self.untold.withLock { untold in
-            untold.count += 1
-            guard ContinuousClock.now >= untold.nextLine else { return nil }
-            defer { untold.count = 0 }
-            untold.nextLine = .now + Self.silence
-            return untold.count
-        }
-        guard let count else { return }
+        guard let unwritten = self.lines.take() else { return }
         log().warning(
             "calls are rate-limited",
-            metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(count)"]
+            metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(unwritten + 1)"]
         )
     }
 
