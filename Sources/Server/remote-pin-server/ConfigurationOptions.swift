@@ -36,6 +36,15 @@ struct ConfigurationOptions: ParsableArguments {
         return path
     }
 
+    /// All settings of the server in a folder, or of one configuration file, without any flag.
+    static func settings(of folder: String?, config: String? = nil) throws -> LoadedSettings {
+        var options = ConfigurationOptions()
+        options.folder = folder
+        options.config = config
+        options.assignments = []
+        return try options.settings()
+    }
+
     /// All settings from all sources.
     func settings() throws -> LoadedSettings {
         let path = try self.path()

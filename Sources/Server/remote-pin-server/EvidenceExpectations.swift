@@ -125,11 +125,7 @@ struct EvidenceExpectations: ParsableArguments {
             let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: []))
             return (EvidenceVerifier(policy: policy), SystemClock().now())
         }
-        var options = ConfigurationOptions()
-        options.folder = self.lab
-        options.config = self.config
-        options.assignments = []
-        let loaded = try options.settings()
+        let loaded = try ConfigurationOptions.settings(of: self.lab, config: self.config)
         let lab = try LabBoundary.lab(of: loaded)
         let verifier = try AttestationSettings.verifier(loaded.settings, isLab: lab != nil)
         guard let lab else { return (verifier, SystemClock().now()) }

@@ -33,11 +33,7 @@ struct LabCommand: AsyncParsableCommand {
 
                     """
                 )
-                var options = ConfigurationOptions()
-                options.folder = lab.path
-                options.config = nil
-                options.assignments = []
-                try await RunningServer.run(try options.settings())
+                try await RunningServer.run(try ConfigurationOptions.settings(of: lab.path))
             }
         }
     }

@@ -84,14 +84,7 @@ struct AdminAudit: AsyncParsableCommand {
 
 /// Which audit log is meant.
 struct AuditFileOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A lab's folder.", valueName: "dir"), completion: .directory)
-    var lab: String?
-
-    @Option(
-        help: ArgumentHelp("The server's configuration.", valueName: "file"),
-        completion: .file(extensions: ["yaml"])
-    )
-    var config: String?
+    @OptionGroup var server: StoppedServerOptions
 
     @Option(
         help: ArgumentHelp("Another file than the configuration's audit.file.", valueName: "file"),
@@ -102,17 +95,9 @@ struct AuditFileOptions: ParsableArguments {
     /// Looks again so often while a server may just be writing the last line.
     private static let looks = 5
 
-    func validate() throws {
-        guard self.lab == nil || self.config == nil else { throw ValidationError("Name one of --lab and --config.") }
-    }
-
     /// Verifies the log; entries go to `read` where it is given.
     func verified(last: AuditMark? = nil, read: (([AuditEntry]) -> Void)? = nil) async throws -> AuditVerification {
-        var options = ConfigurationOptions()
-        options.folder = self.lab
-        options.config = self.config
-        options.assignments = []
-        let settings = try options.settings().settings
+        let settings = try self.server.loaded().settings
         let path = self.file.map(ConfigurationOptions.absolute) ?? settings[SettingTable.auditFile]
         let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         var found = AuditVerification()

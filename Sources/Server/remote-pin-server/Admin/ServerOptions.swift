@@ -29,21 +29,13 @@ struct ServerOptions: ParsableArguments {
         if self.lab == nil, self.config == nil, !DurableFile.exists(ConfigurationOptions.absolute("server.yaml")) {
             throw ValidationError("Which server? Name it with --lab DIR, --config FILE or --socket PATH.")
         }
-        var options = ConfigurationOptions()
-        options.folder = self.lab
-        options.config = self.config
-        options.assignments = []
-        return try options.settings().settings[SettingTable.adminSocket]
+        return try ConfigurationOptions.settings(of: self.lab, config: self.config).settings[SettingTable.adminSocket]
     }
 
     /// The configuration that is named; nil where it is the socket.
     func loaded() throws -> LoadedSettings? {
         if self.socket != nil { return nil }
-        var options = ConfigurationOptions()
-        options.folder = self.lab
-        options.config = self.config
-        options.assignments = []
-        return try options.settings()
+        return try ConfigurationOptions.settings(of: self.lab, config: self.config)
     }
 
     /// Whether a server answers.

@@ -21,13 +21,9 @@ struct StoppedServerOptions: ParsableArguments {
         guard self.lab == nil || self.config == nil else { throw ValidationError("Name one of --lab and --config.") }
     }
 
-    func server() throws -> StoppedServer {
-        var options = ConfigurationOptions()
-        options.folder = self.lab
-        options.config = self.config
-        options.assignments = []
-        return try StoppedServer(options.settings())
-    }
+    func loaded() throws -> LoadedSettings { try ConfigurationOptions.settings(of: self.lab, config: self.config) }
+
+    func server() throws -> StoppedServer { try StoppedServer(self.loaded()) }
 }
 
 /// What a command needs of a server that does not run: its settings, its vault and its clock.
