@@ -130,6 +130,7 @@ struct ObservationProgramTests {
         let result = try await session.connection.call(.unknown, timeout: TestWallet.patience)
         guard case .refused(let refusal) = result else { throw UnexpectedAnswer(result) }
         #expect(refusal.correlationID.wholeMatch(of: /[0-9a-f]{16}/) != nil)
+        #expect(await server.writes(refusal.correlationID))
         let lines = server.output.split(separator: "\n").filter { $0.contains(refusal.correlationID) }
         #expect(lines.count == 1 && lines[0].contains("\"reason\":\"unsupported call\""), "\(lines)")
         #expect(await server.terminate() == 0)
