@@ -49,7 +49,10 @@ struct BatchWriterTests {
     func answersWait() throws {
         let trace = Trace()
         try Self.withWriter { writer in
-            writer.connection.db.add(transactionObserver: trace)
+            // Told when a statement has ended, whoever ran it.
+            writer.connection.db.trace(options: .profile) { event in
+                if case .profile(let statement, _) = event, statement.sql == "COMMIT" { trace.add("commit") }
+            }
             writer.run([
                 CommitQueue.PendingStep(
                     run: { connection in
@@ -126,7 +129,7 @@ private final class Answers: Sendable {
 }
 
 /// In which order a commit and its answers happened.
-private final class Trace: TransactionObserver, Sendable {
+private final class Trace: Sendable {
     private let events = Mutex<[String]>([])
 
     var all: [String] { self.events.withLock(\.self) }
@@ -134,11 +137,6 @@ private final class Trace: TransactionObserver, Sendable {
     func add(_ event: String) {
         self.events.withLock { $0.append(event) }
     }
-
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseDidCommit(_ db: Database) { self.add("commit") }
-    func databaseDidRollback(_ db: Database) {}
 }
 
 extension StoreConnection {

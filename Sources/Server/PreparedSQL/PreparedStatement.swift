@@ -4,7 +4,7 @@ internal import Glibc
 
 /// One statement of SQLite's, compiled once and run over and over.
 ///
-/// For the few statements that every check of a PIN runs: GRDB's own cost several times what SQLite does in them, for
+/// For the few statements that every session and every check of a PIN run: GRDB's own cost several times what SQLite does in them, for
 /// observers, names and rows that nobody asks for (docs/performance.md). Everything else stays with GRDB, which also
 /// opens, configures and closes the connection.
 ///
@@ -64,6 +64,21 @@ internal import Glibc
         case SQLITE_ROW: return try read(unsafe PreparedRow(self.statement))
         case SQLITE_DONE: return nil
         case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+        }
+    }
+
+    /// Runs the statement and lends each of its rows to `read`.
+    ///
+    /// - Throws: `DatabaseError`, or what `read` throws; the statement can be run again in either case.
+    public func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
+        defer { unsafe sqlite3_reset(self.statement) }
+        var values: [Value] = []
+        while true {
+            switch unsafe sqlite3_step(self.statement) {
+            case SQLITE_ROW: values.append(try read(unsafe PreparedRow(self.statement)))
+            case SQLITE_DONE: return values
+            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import GRDB
 import PINPolicy
+internal import PreparedSQL
 internal import Secrets
 import Vocabulary
 
@@ -86,6 +87,8 @@ extension StoreConnection {
     }
 
     private func isDenied(_ mac: [UInt8]) throws -> Bool {
-        try self.statements.isDenied.first([mac.blob], { _ in true }) != nil
+        let statement = self.statements.isDenied
+        statement.bind(mac, at: 1)
+        return try statement.first { _ in true } != nil
     }
 }

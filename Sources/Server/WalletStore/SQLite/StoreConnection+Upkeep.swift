@@ -1,4 +1,5 @@
 internal import GRDB
+internal import PreparedSQL
 import Vocabulary
 
 /// What is done to many wallets at a time by whoever looks after the store.
@@ -59,12 +60,13 @@ extension StoreConnection {
     }
 
     func sealedValues(after: UInt64?, limit: Int) throws -> [SealedWallet] {
-        let rows = try Row.fetchAll(
-            self.db,
-            sql: "SELECT \(WalletRow.columns), id FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
-            arguments: [after.map { Int64(bitPattern: $0) } ?? .min, limit]
+        let statement = try PreparedStatement(
+            "SELECT \(WalletRow.columns), id FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            on: self.db
         )
-        return try rows.map { row in
+        statement.bind(after.map { Int64(bitPattern: $0) } ?? .min, at: 1)
+        statement.bind(Int64(limit), at: 2)
+        return try statement.all { row in
             let wallet = try WalletRow(row)
             return SealedWallet(
                 place: UInt64(bitPattern: wallet.key.number),

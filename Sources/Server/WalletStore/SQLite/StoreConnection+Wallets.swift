@@ -82,17 +82,23 @@ extension StoreConnection {
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
-        try self.statements.wallet.first([wallet.blob], WalletRow.init)
+        let statement = self.statements.wallet
+        statement.bind(wallet.bytes, at: 1)
+        return try statement.first { try WalletRow($0) }
     }
 
     /// Writes a wallet's row in place; it always changes, and keeps its width.
     func keep(_ row: WalletRow) throws {
         var state = row.state
         state.writes &+= 1
-        try self.statements.keepWallet.run([
-            state.encoded().blob, row.pinKeyID.blob, row.unlockShare.blob, row.identity.blob, row.presenceShare.blob,
-            row.deletionCode.blob, row.recoveryMAC.blob, row.key.number,
-        ])
+        let statement = self.statements.keepWallet
+        let values = [
+            state.encoded(), row.pinKeyID.bytes, row.unlockShare, row.identity, row.presenceShare, row.deletionCode,
+            row.recoveryMAC,
+        ]
+        for (place, value) in values.enumerated() { statement.bind(value, at: Int32(place + 1)) }
+        statement.bind(row.key.number, at: Int32(values.count + 1))
+        try statement.run()
     }
 
     /// Writes an attempt record of the one width that there is; it always changes.

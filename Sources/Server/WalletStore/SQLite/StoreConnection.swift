@@ -47,7 +47,7 @@ final class StoreConnection {
     func begin() throws {
         self.justEmptied = []
         if !self.chores.isEmpty { self.chores = [] }
-        try self.statements.begin.execute()
+        try self.statements.begin.run()
         try self.readSolution()
         self.dropsEmptied = self.emptied.count >= Self.mostEmptied
         if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
@@ -62,7 +62,7 @@ final class StoreConnection {
     }
 
     func commit() throws {
-        try self.statements.commit.execute()
+        try self.statements.commit.run()
         if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
         self.emptied.formUnion(self.justEmptied)
     }
@@ -112,13 +112,13 @@ final class StoreConnection {
 
 /// Every statement of a step that is done often, compiled once.
 struct Statements {
-    let begin, commit: Statement
-    let wallet, keepWallet, isDenied: Statement
-    let solution, attempted, keepAttempts, dropAttempts: PreparedStatement
+    let begin, commit, solution: PreparedStatement
+    let wallet, keepWallet, isDenied: PreparedStatement
+    let attempted, keepAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
-        self.begin = try db.makeStatement(sql: "BEGIN IMMEDIATE")
-        self.commit = try db.makeStatement(sql: "COMMIT")
+        self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
+        self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
         self.attempted = try PreparedStatement(
             """
@@ -127,7 +127,7 @@ struct Statements {
             """,
             on: db
         )
-        self.wallet = try db.makeStatement(sql: "SELECT \(WalletRow.columns) FROM wallets WHERE id = ?")
+        self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.keepAttempts = try PreparedStatement(
             """
             INSERT INTO attempts (wallet, record) VALUES (?, ?)
@@ -139,13 +139,14 @@ struct Statements {
             "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?",
             on: db
         )
-        self.keepWallet = try db.makeStatement(
-            sql: """
-                UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
-                    deletion_code = ?, recovery_mac = ? WHERE key = ?
-                """
+        self.keepWallet = try PreparedStatement(
+            """
+            UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
+                deletion_code = ?, recovery_mac = ? WHERE key = ?
+            """,
+            on: db
         )
-        self.isDenied = try db.makeStatement(sql: "SELECT 1 FROM denied_recovery_codes WHERE mac = ?")
+        self.isDenied = try PreparedStatement("SELECT 1 FROM denied_recovery_codes WHERE mac = ?", on: db)
     }
 }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import PreparedSQL
 import Vocabulary
 
 /// One wallet as it is kept, but for what is attested of it.
@@ -23,15 +24,18 @@ struct WalletRow {
         """
 
     /// Reads ``columns``.
-    init(_ row: Row) throws {
-        self.key = WalletKey(number: try row.number(0))
-        self.state = try row.walletState(1)
+    init(_ row: borrowing PreparedRow) throws {
+        guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
+            throw StoreError.corrupt
+        }
+        self.key = WalletKey(number: key)
+        self.state = state
         self.pinKeyID = try row.identifier(2)
-        self.unlockShare = try row.bytes(3)
-        self.identity = try row.bytes(4)
-        self.presenceShare = try row.bytes(5)
-        self.deletionCode = try row.bytes(6)
-        self.recoveryMAC = try row.bytes(7)
+        self.unlockShare = try row.kept(3)
+        self.identity = try row.kept(4)
+        self.presenceShare = try row.kept(5)
+        self.deletionCode = try row.kept(6)
+        self.recoveryMAC = try row.kept(7)
         self.hardwareKey = try row.identifier(8)
         guard self.recoveryMAC.count == Self.recoveryMACByteCount else { throw StoreError.corrupt }
     }
@@ -43,6 +47,19 @@ struct WalletRow {
         self.unlockShare = [UInt8](repeating: 0, count: self.unlockShare.count)
         self.presenceShare = [UInt8](repeating: 0, count: self.presenceShare.count)
         self.deletionCode = [UInt8](repeating: 0, count: self.deletionCode.count)
+    }
+}
+
+extension PreparedRow {
+    /// The bytes of a column; what is of another type was not written by this code.
+    borrowing func kept(_ column: Int32) throws -> [UInt8] {
+        guard let bytes = self.bytes(column) else { throw StoreError.corrupt }
+        return bytes
+    }
+
+    borrowing func identifier<Kind>(_ column: Int32) throws -> FixedBytes<Kind> {
+        guard let value = FixedBytes<Kind>(try self.kept(column)) else { throw StoreError.corrupt }
+        return value
     }
 }
 
