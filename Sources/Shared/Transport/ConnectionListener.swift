@@ -37,15 +37,14 @@ final class ConnectionListener: Sendable {
 
     let state: Mutex<State>
     let limits: TransportLimits
-    private let opened: AsyncStream<Opened>
-    private let source: AsyncStream<Opened>.Continuation
+    private let arrivals: [Arrivals]
 
     init(limits: TransportLimits) {
         self.limits = limits
         self.state = Mutex(
             State(admission: Admission(limits: limits), handshakes: Handshakes(room: limits.handshakes))
         )
-        (self.opened, self.source) = AsyncStream.makeStream(of: Opened.self)
+        self.arrivals = EventLoopTaskExecutor.all.map(Arrivals.init)
     }
 
     /// The settings of the listening socket and of those accepted from it.
@@ -97,7 +96,9 @@ final class ConnectionListener: Sendable {
 
     /// Gives a connection to the task that serves it.
     func yield(_ frames: FrameChannel, _ tls: TLSOpened?) {
-        let result = self.source.yield(Opened(frames: frames, tls: tls))
+        let executor = frames.executor
+        guard let arrivals = self.arrivals.first(where: { $0.executor === executor }) else { return frames.close() }
+        let result = arrivals.source.yield(Opened(frames: frames, tls: tls))
         if case .terminated = result { frames.close() }
     }
 
@@ -134,17 +135,9 @@ final class ConnectionListener: Sendable {
     /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation; returns when all have ended.
     func serve(_ body: @escaping @Sendable (Opened) async -> Void) async {
         await withTaskCancellationHandler {
-            await withDiscardingTaskGroup { connections in
-                for await opened in self.opened {
-                    connections.addTask(executorPreference: opened.frames.executor) {
-                        await withTaskCancellationHandler {
-                            await body(opened)
-                        } onCancel: {
-                            opened.frames.finish()
-                        }
-                        opened.frames.close()
-                        await opened.frames.closed()
-                    }
+            await withDiscardingTaskGroup { loops in
+                for arrivals in self.arrivals {
+                    loops.addTask(executorPreference: arrivals.executor) { await arrivals.serve(body) }
                 }
             }
         } onCancel: {
@@ -160,7 +153,7 @@ final class ConnectionListener: Sendable {
             // Taken, not read: a second stop must not remove what the next listener made.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }
-        self.source.finish()
+        for arrivals in self.arrivals { arrivals.source.finish() }
         if let path { UnixSocket.remove(path) }
         channel?.close(promise: nil)
         for connection in connections {
@@ -177,6 +170,38 @@ final class ConnectionListener: Sendable {
         // These futures never fail: NIO succeeds them whatever closed the channel.
         for connection in connections { try? await connection.channel.closeFuture.get() }
         try? await channel?.closeFuture.get()
+    }
+}
+
+/// The connections of one event loop on which calls can come, until each has a task.
+///
+/// One for each loop, and the task that waits for them runs there as well: a connection changes thread neither on its
+/// way to its task nor afterwards.
+private struct Arrivals: Sendable {
+    let executor: EventLoopTaskExecutor
+    let opened: AsyncStream<ConnectionListener.Opened>
+    let source: AsyncStream<ConnectionListener.Opened>.Continuation
+
+    init(_ executor: EventLoopTaskExecutor) {
+        self.executor = executor
+        (self.opened, self.source) = AsyncStream.makeStream()
+    }
+
+    /// Runs `body` for each of them, on the loop; returns when all that came have ended and no more will come.
+    func serve(_ body: @escaping @Sendable (ConnectionListener.Opened) async -> Void) async {
+        await withDiscardingTaskGroup { connections in
+            for await opened in self.opened {
+                connections.addTask(executorPreference: self.executor) {
+                    await withTaskCancellationHandler {
+                        await body(opened)
+                    } onCancel: {
+                        opened.frames.finish()
+                    }
+                    opened.frames.close()
+                    await opened.frames.closed()
+                }
+            }
+        }
     }
 }
 

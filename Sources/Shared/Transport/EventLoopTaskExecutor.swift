@@ -22,9 +22,11 @@ final class EventLoopTaskExecutor: TaskExecutor {
         self.eventLoop = eventLoop
     }
 
-    private static let ofSharedLoops: [ObjectIdentifier: EventLoopTaskExecutor] = Dictionary(
-        uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator()
-            .map { (ObjectIdentifier($0), EventLoopTaskExecutor($0)) }
+    /// Those of the loops that all connections share.
+    static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map(EventLoopTaskExecutor.init)
+
+    private static let ofSharedLoops = Dictionary(
+        uniqueKeysWithValues: all.map { (ObjectIdentifier($0.eventLoop), $0) }
     )
 
     /// The one of this event loop, where it is one that all connections share.
