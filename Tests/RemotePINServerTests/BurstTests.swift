@@ -1,9 +1,11 @@
-import RemotePINServer
+import Synchronization
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
 import Wire
+
+@testable import RemotePINServer
 
 @Suite("Bursts of guesses")
 struct BurstTests {
@@ -66,5 +68,59 @@ struct BurstTests {
             #expect(answers.filter { $0.key.isWrong }.values.reduce(0, +) == 16)
             #expect(answers[.blockedPermanently] == 2048 - 16)
         }
+    }
+
+    @Test("one wallet's guesses over 32 connections have the store one at a time, whatever is sent in parallel")
+    func oneAtATime() async throws {
+        let inStore = Mutex<[WalletID: (now: Int, most: Int)]>([:])
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(
+                store: store,
+                gate: Gate(),
+                judging: { wallet, isDone in
+                    inStore.withLock { inStore in
+                        var count = inStore[wallet] ?? (0, 0)
+                        count.now += isDone ? -1 : 1
+                        count.most = max(count.most, count.now)
+                        inStore[wallet] = count
+                    }
+                }
+            )
+        }
+        try await InProcessServer.run(options) { server in
+            let (hammered, other) = (try await server.wallet(), try await server.wallet())
+            let session = try await other.openSession()
+            let sessions = try await self.sessions(32, of: hammered)
+            async let answers = self.burst(640, over: sessions)
+            for _ in 0..<20 { #expect(try await session.check("135790") == other.unlockShare.asValid) }
+            #expect(try await answers.values.reduce(0, +) == 640)
+            #expect(inStore.withLock { $0[hammered.walletID]?.most } == 1)
+            #expect(inStore.withLock { $0[other.walletID]?.most } == 1)
+        }
+    }
+
+    @Test("whoever waits for a wallet's turn gets it in the order in which they came, and nobody is left waiting")
+    func turns() async {
+        let lane = InstructionLane()
+        let (order, turns) = AsyncStream.makeStream(of: Int.self)
+        await lane.enter()
+        await withDiscardingTaskGroup { group in
+            for number in 0..<50 {
+                let isWaiting = lane.waitingCount
+                group.addTask {
+                    await lane.enter()
+                    turns.yield(number)
+                    lane.leave()
+                }
+                // Each in its place before the next one comes.
+                while lane.waitingCount == isWaiting { await Task.yield() }
+            }
+            lane.leave()
+        }
+        turns.finish()
+        #expect(await order.reduce(into: []) { $0.append($1) } == Array(0..<50))
+        await lane.enter()
+        lane.leave()
     }
 }

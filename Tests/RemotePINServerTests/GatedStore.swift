@@ -54,6 +54,8 @@ struct GatedStore: WalletStore {
     let gate: Gate
     /// Looks on before and after each end of wallets, and may have it fail.
     var watch: @Sendable (Moment) async throws(StoreError) -> Void = { (_: Moment) throws(StoreError) in }
+    /// Told when a wallet's attempt is given to the store, and when its outcome is there.
+    var judging: @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in }
 
     /// When a step that ends wallets is looked at.
     enum Moment {
@@ -71,6 +73,8 @@ struct GatedStore: WalletStore {
     }
 
     func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        self.judging(attempt.walletID, false)
+        defer { self.judging(attempt.walletID, true) }
         let outcome: AttemptOutcome
         if case .linkRecoveryCode = attempt.effect {
             outcome = try await self.watched { () throws(StoreError) in try await self.store.judge(attempt) }

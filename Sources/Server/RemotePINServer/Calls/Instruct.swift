@@ -16,6 +16,8 @@ extension Conversation {
         let session = try self.inOrder { machine throws(OrderViolation) in
             try machine.receiveInstruct(counter: call.counter, at: now)
         }
+        await self.lane?.enter()
+        defer { self.lane?.leave() }
         let body: InstructBody
         do throws(WireError) {
             body = try InstructBody(decoding: call.body)

@@ -60,7 +60,7 @@ extension Conversation {
         of walletID: WalletID
     ) async throws(CallFailure) -> CallResult? {
         let (services, now) = (self.services, self.services.clock.now())
-        services.registry.join(self.live, wallet: walletID)
+        self.lane = services.registry.join(self.live, wallet: walletID)
         let session = NewSession(
             walletID: walletID,
             identity: proven.identity.sealed,

@@ -15,9 +15,14 @@ final class ConnectionRegistry: Sendable {
         var session: OpenSessionFacts?
     }
 
+    private struct WalletMembers {
+        var connections: Set<UInt64> = []
+        let lane = InstructionLane()
+    }
+
     private struct Members {
         var byConnection: [UInt64: Member] = [:]
-        var byWallet: [WalletID: Set<UInt64>] = [:]
+        var byWallet: [WalletID: WalletMembers] = [:]
     }
 
     private let members = Mutex(Members())
@@ -28,10 +33,13 @@ final class ConnectionRegistry: Sendable {
     /// Says that this connection may soon carry something of the wallet.
     ///
     /// - Important: Before the store step that may release it, never after.
-    func join(_ connection: LiveConnection, wallet: WalletID) {
+    /// - Returns: what its instructions take turns in with those of the wallet's other connections.
+    @discardableResult
+    func join(_ connection: LiveConnection, wallet: WalletID) -> InstructionLane {
         self.members.withLock { members in
             members.byConnection[connection.id, default: Member(connection: connection)].wallets.insert(wallet)
-            members.byWallet[wallet, default: []].insert(connection.id)
+            members.byWallet[wallet, default: WalletMembers()].connections.insert(connection.id)
+            return members.byWallet[wallet, default: WalletMembers()].lane
         }
     }
 
@@ -56,8 +64,8 @@ final class ConnectionRegistry: Sendable {
         self.members.withLock { members in
             guard let member = members.byConnection.removeValue(forKey: connection) else { return }
             for wallet in member.wallets {
-                members.byWallet[wallet]?.remove(connection)
-                if members.byWallet[wallet]?.isEmpty == true { members.byWallet[wallet] = nil }
+                members.byWallet[wallet]?.connections.remove(connection)
+                if members.byWallet[wallet]?.connections.isEmpty == true { members.byWallet[wallet] = nil }
             }
         }
     }
@@ -70,14 +78,16 @@ final class ConnectionRegistry: Sendable {
     /// - Important: After the revocation's commit, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
         let doomed = self.members.withLock { members in
-            (members.byWallet[wallet] ?? []).filter { $0 != asking }.compactMap { members.byConnection[$0]?.connection }
+            (members.byWallet[wallet]?.connections ?? []).filter { $0 != asking }.compactMap {
+                members.byConnection[$0]?.connection
+            }
         }
         for connection in doomed { connection.abort() }
         for connection in doomed { await connection.closed() }
     }
 
     /// How many connections joined this wallet.
-    func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.count ?? 0 } }
+    func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.connections.count ?? 0 } }
 
     /// Returns when nothing of these wallets is on its way any more.
     ///
@@ -87,7 +97,7 @@ final class ConnectionRegistry: Sendable {
     /// - Important: After the revocation's commit, never before.
     func settle(_ wallets: some Sequence<WalletID>) async {
         let concerned = self.members.withLock { members in
-            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1] ?? []) }
+            wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }
                 .compactMap { members.byConnection[$0]?.connection }
         }
         await Self.settle(concerned)

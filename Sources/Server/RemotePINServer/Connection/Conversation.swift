@@ -30,6 +30,8 @@ struct Conversation {
     var machine = ConnectionStateMachine()
     /// The key that the last instruction was signed with, decoded.
     var lastCandidate: VerifyingKey?
+    /// What the wallet's instructions take turns in; nil before a session.
+    var lane: InstructionLane?
     /// Nil before Hello.
     var app: ClaimedApp?
     var use = UsefulCalls()
