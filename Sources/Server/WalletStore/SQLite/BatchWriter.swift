@@ -1,5 +1,6 @@
 internal import GRDB
 internal import Metrics
+internal import Synchronization
 
 /// Takes batches of steps through one transaction each, on the store's own thread.
 ///
@@ -13,6 +14,7 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
+    var committed = CommittedFacts()
     let onFatal: @Sendable (String) -> Never
 
     /// Why a transaction was rolled back.
@@ -51,6 +53,7 @@ struct BatchWriter {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
             try self.connection.commit()
+            self.committed.isSolutionRevoked.store(self.connection.isSolutionRevoked, ordering: .releasing)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
             self.meters.commit.record(duration)
@@ -136,4 +139,12 @@ struct BatchWriter {
         let code = (error as? DatabaseError)?.extendedResultCode.rawValue ?? 0
         return "wallet store: SQLite failed with code \(code); the process ends, because what was counted may be lost"
     }
+}
+
+/// What is on file after the last commit, for whoever asks without a step of their own.
+///
+/// Set after the commit and before its answers: whoever was told that something is done finds it here. One process has
+/// the file, so nobody else changes it.
+final class CommittedFacts: Sendable {
+    let isSolutionRevoked = Atomic(false)
 }

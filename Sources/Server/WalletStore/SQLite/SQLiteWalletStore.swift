@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import HostSystem
+internal import Synchronization
 public import Metrics
 public import Vocabulary
 
@@ -10,13 +11,15 @@ public import Vocabulary
 /// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it.
 public final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
+    private let committed: CommittedFacts
     public let commitLatency: CommitLatency
 
     /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
     private static let sweptAtOnce = 500
 
-    private init(queue: CommitQueue, latency: CommitLatency) {
+    private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
         self.queue = queue
+        self.committed = committed
         self.commitLatency = latency
     }
 
@@ -38,14 +41,15 @@ public final class SQLiteWalletStore: WalletStore {
         let path = folder + "/wallets.db"
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
-        let database: DatabaseQueue
+        let (database, committed): (DatabaseQueue, CommittedFacts)
         do {
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
+            committed = CommittedFacts()
             try database.inDatabase { db in
                 try Schema.migrate(db, creating: creating)
                 // What a process that was killed could not do: no older copy of a destroyed share outlives the start.
                 _ = try db.checkpoint(.truncate)
-                _ = try Statements(db)
+                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionOnFile(), ordering: .releasing)
             }
         } catch {
             throw StoreOpenError(error)
@@ -53,7 +57,9 @@ public final class SQLiteWalletStore: WalletStore {
         let meters = StoreMeters(factory)
         let (queue, latency) = (CommitQueue(meters: meters), CommitLatency())
         let thread = Thread {
-            database.inDatabase { self.serve($0, queue: queue, latency: latency, meters: meters, onFatal: onFatal) }
+            database.inDatabase {
+                self.serve($0, queue: queue, committed: committed, latency: latency, meters: meters, onFatal: onFatal)
+            }
             // Copies the log into the file and removes it; what fails here is done at the next start.
             try? database.close()
             lock.release()
@@ -61,7 +67,7 @@ public final class SQLiteWalletStore: WalletStore {
         }
         thread.name = "wallet store"
         thread.start()
-        return SQLiteWalletStore(queue: queue, latency: latency)
+        return SQLiteWalletStore(queue: queue, committed: committed, latency: latency)
     }
 
     /// Makes an empty file with the right mode, which the log takes over.
@@ -80,7 +86,7 @@ public final class SQLiteWalletStore: WalletStore {
 
     /// Returns once the store's thread has taken a step, whatever came of it: it lives, and its disk answers.
     public func answers() async {
-        _ = try? await self.isSolutionRevoked()
+        try? await self.queue.perform { _ in }
     }
 
     /// Takes no further steps, finishes those that wait and lets go of the files.
@@ -92,6 +98,7 @@ public final class SQLiteWalletStore: WalletStore {
     private static func serve(
         _ db: Database,
         queue: CommitQueue,
+        committed: CommittedFacts,
         latency: CommitLatency,
         meters: StoreMeters,
         onFatal: @escaping @Sendable (String) -> Never
@@ -101,6 +108,7 @@ public final class SQLiteWalletStore: WalletStore {
                 connection: try StoreConnection(db),
                 latency: latency,
                 meters: meters,
+                committed: committed,
                 onFatal: onFatal
             )
             while let batch = queue.nextBatch() { writer.run(batch) }
@@ -139,7 +147,7 @@ extension SQLiteWalletStore {
     }
 
     public func isSolutionRevoked() async throws(StoreError) -> Bool {
-        try await self.queue.perform { $0.isSolutionRevoked }
+        self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
     public func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {

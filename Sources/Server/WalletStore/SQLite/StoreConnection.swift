@@ -103,10 +103,14 @@ final class StoreConnection {
     }
 
     private func readSolution() throws {
+        self.isSolutionRevoked = try self.isSolutionOnFile()
+    }
+
+    func isSolutionOnFile() throws -> Bool {
         guard let isRevoked = try self.statements.solution.first({ row in row.number(0).map { $0 != 0 } }) ?? nil else {
             throw StoreError.corrupt
         }
-        self.isSolutionRevoked = isRevoked
+        return isRevoked
     }
 }
 
