@@ -131,6 +131,19 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
+    @Test("a server that puts its callers off is named, with what to set")
+    func limited() async throws {
+        let limits = ["REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "1", "REMOTE_PIN_LIMITS_FRAME_BURST_PER_SOURCE": "30"]
+        let lab = try await LoadLab.start(wallets: 2, limits)
+        let events = RunEvents()
+        let result = try await lab.run(try LoadLab.plan("10m:=2"), events: events) { moment in
+            if moment.totals.figures(of: nil).outcomes[.failed("refused:rate-limited")] != nil { events.interrupt() }
+        }
+        #expect(result.count(.valid) > 0)
+        #expect(result.notes.contains { $0.contains(" calls were rate-limited") && $0.contains("frames-per-source") })
+        await lab.server.terminate()
+    }
+
     @Test("connections come and go as the stages say, and idle ones stay")
     func stages() async throws {
         let lab = try await LoadLab.start(wallets: 20)

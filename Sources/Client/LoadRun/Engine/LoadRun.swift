@@ -153,6 +153,15 @@ extension RunContext {
                 "\(spared) wrong PINs gave way to right ones, so that no wallet had more than \(self.wrongLimit) in a row"
             )
         }
+        let limited = self.gauges.limited.load(ordering: .relaxed)
+        if limited > 0 {
+            self.events.note(
+                """
+                \(limited) calls were rate-limited: the server allows each address so many a second \
+                (limits.frames-per-source); 0 there, as a new lab has it, lets one machine send all it can
+                """
+            )
+        }
         if self.plan.connectionUse == .resumed {
             self.events.note("\(self.gauges.resumed.load(ordering: .relaxed)) connections were resumed with a ticket")
         }

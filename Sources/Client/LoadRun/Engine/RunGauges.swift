@@ -12,6 +12,8 @@ final class RunGauges: Sendable {
     let spared = Atomic(0)
     /// Connections that were recognized by a ticket.
     let resumed = Atomic(0)
+    /// Calls that the server put off, because their source had more than its share.
+    let limited = Atomic(0)
     private let stopping = Atomic(false)
 
     /// Nothing new is begun any more.

@@ -182,6 +182,7 @@ final class VirtualUser {
 
     func outcome(of failure: FleetFailure) -> Outcome? {
         if case .fleet(let error) = failure { self.run.events.end(.aborted, failure: .fleet(error)) }
+        if case .refused(.rateLimited) = failure { self.run.gauges.limited.add(1, ordering: .relaxed) }
         return failure == .call(.cancelled) ? nil : .failed(failure.reason)
     }
 
