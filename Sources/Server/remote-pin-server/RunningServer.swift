@@ -159,7 +159,7 @@ enum RunningServer {
                 await server.serve(listener)
             }
         )
-        try await supervision.run(services, stops, server.heartbeat { await EventLoops.answer() })
+        try await supervision.run(services, stops, watch.liveness)
     }
 
     private static func server(of parts: RemotePINServer.Parts) async throws -> RemotePINServer {

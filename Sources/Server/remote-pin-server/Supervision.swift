@@ -2,6 +2,7 @@ internal import Foundation
 internal import HostSystem
 internal import Logging
 internal import RemotePINServer
+internal import ServerObservation
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -39,7 +40,7 @@ struct Supervision: Sendable {
     /// Runs the services until a signal has stopped them.
     ///
     /// - Parameter signals: caught before anybody can read that the server is ready, so that none is missed.
-    func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ heartbeat: Heartbeat) async throws {
+    func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ liveness: Liveness) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [],
@@ -49,7 +50,7 @@ struct Supervision: Sendable {
         let group = ServiceGroup(configuration: configuration)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { await self.obey(signals, stopping: group) }
-            tasks.addTask { await self.reportLife(heartbeat) }
+            tasks.addTask { await self.reportLife(liveness) }
             try await group.run()
             tasks.cancelAll()
         }
@@ -110,9 +111,9 @@ struct Supervision: Sendable {
     // MARK: - The watchdog
 
     /// Says at half of the manager's time that the process works, and only while it does.
-    private func reportLife(_ heartbeat: Heartbeat) async {
+    private func reportLife(_ liveness: Liveness) async {
         guard let manager, let interval = manager.watchdogInterval else { return }
-        await heartbeat.watch(every: interval / 2) {
+        await liveness.watch(every: interval / 2) {
             manager.tell(.alive)
         } stuck: { parts in
             self.log.error(
