@@ -116,7 +116,12 @@ enum RunningServer {
         let listener = try await Self.listen(files, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
-        let supervision = Supervision(files.settings, log: log, readinessDrops: { watch.readiness.drop() })
+        let supervision = Supervision(
+            files.settings,
+            log: log,
+            readinessDrops: { watch.readiness.drop() },
+            endsOthers: { hooks?.endAtOnce() }
+        )
         let reload: @Sendable () async -> [ReloadedPart] = {
             await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
         }

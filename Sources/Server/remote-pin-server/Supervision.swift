@@ -21,6 +21,8 @@ struct Supervision: Sendable {
     private let limit: Duration
     /// Makes balancers look for another server; the first thing that happens at a stop.
     private let readinessDrops: @Sendable () -> Void
+    /// The last thing before an end at once: what this process has started would outlive it.
+    private let endsOthers: @Sendable () -> Void
 
     /// What a second signal ends the process with, as a shell says of one that a signal ended.
     private static let statusAtOnce: Int32 = 128 + SIGTERM
@@ -29,12 +31,18 @@ struct Supervision: Sendable {
     /// What connections that were cut after the limit have for their ends.
     private static let grace: Duration = .seconds(5)
 
-    init(_ settings: ServerSettings, log: Logger, readinessDrops: @escaping @Sendable () -> Void = {}) {
+    init(
+        _ settings: ServerSettings,
+        log: Logger,
+        readinessDrops: @escaping @Sendable () -> Void,
+        endsOthers: @escaping @Sendable () -> Void
+    ) {
         self.manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
         self.log = log
         self.delay = settings[SettingTable.drainDelay]
         self.limit = settings[SettingTable.drainLimit]
         self.readinessDrops = readinessDrops
+        self.endsOthers = endsOthers
     }
 
     /// Runs the services until a signal has stopped them.
@@ -100,11 +108,13 @@ struct Supervision: Sendable {
         await group.triggerGracefulShutdown()
         guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
         self.log.critical("ending at once", metadata: ["reason": "something did not end within drain.limit"])
+        self.endsOthers()
         ProcessEnd.atOnce(status: Self.statusOverdue)
     }
 
     private func endAtOnce(_ signal: UnixSignal) -> Never {
         self.log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
+        self.endsOthers()
         ProcessEnd.atOnce(status: Self.statusAtOnce)
     }
 
