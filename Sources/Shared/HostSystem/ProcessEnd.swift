@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 
 /// The end of this process, and of those that it started.
@@ -11,5 +12,21 @@ public enum ProcessEnd {
     public static func ofGroup(_ leader: Int32) {
         precondition(leader > 1, "0 and 1 mean this process's own group and everybody")
         kill(-leader, SIGKILL)
+    }
+
+    /// Has this process get SIGTERM once its standard input ends, which it does with whoever holds the other side.
+    ///
+    /// For a program that starts this one and may be killed itself: nothing else tells this one then. A parent's death signal
+    /// (prctl(2)) would come with the end of the thread that forked.
+    public static func followsInput() {
+        DispatchQueue(label: "standard input").async {
+            var buffer: [UInt8] = Array(repeating: 0, count: 512)
+            while true {
+                let count = unsafe read(STDIN_FILENO, &buffer, buffer.count)
+                if count > 0 || (count < 0 && errno == EINTR) { continue }
+                kill(getpid(), SIGTERM)
+                return
+            }
+        }
     }
 }
