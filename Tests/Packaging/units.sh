@@ -28,6 +28,7 @@ inside() {
 }
 as_server() { inside runuser -u remote-pin -- "$@"; }
 property() { inside systemctl show --value --property "$2" "$1"; }
+is_running() { inside pgrep -f "^/usr/bin/remote-pin-$1" >/dev/null; }
 of() { inside stat -c '%U:%G %a' "$1"; }
 # Waits until a command succeeds, for at most a minute.
 within() { timeout 60 bash -c 'until "$@"; do read -rt 0.2 <> <(:) || :; done' bash "$@"; }
@@ -88,6 +89,8 @@ must inside systemctl enable --now remote-pin-server remote-pin-portal 2>"$work/
 must test "$(property remote-pin-server ActiveState)" = active
 must grep -q '^serving wallets on 127.0.0.1:' <<<"$(property remote-pin-server StatusText)"
 must test "$(property remote-pin-server User)" = remote-pin
+must is_running server
+must is_running portal
 must inside remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
 
 say "wallets are set up and opened, under the sandbox"
@@ -188,7 +191,8 @@ must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-serve
 say "remove: both are stopped, in an orderly way; configuration, data and backups stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
 must inside journalctl --no-pager -u remote-pin-server --grep ' stopped' >/dev/null
-fails inside pgrep -x 'remote-pin-(serv|port).*' >/dev/null
+fails is_running server
+fails is_running portal
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/remote-pin-portal -a ! -e /usr/bin/wallet
 must test "$(kept)" = "$before"
 
@@ -205,6 +209,7 @@ for path in /var/lib/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-
     must inside test ! -e "$path"
 done
 must inside test -s /var/backups/remote-pin/root.backup
-fails inside pgrep -x 'remote-pin-(serv|port).*' >/dev/null
+fails is_running server
+fails is_running portal
 must inside getent passwd remote-pin >/dev/null
 echo "the packages live under systemd from install to purge"
