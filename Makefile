@@ -124,12 +124,12 @@ deb: packages-deb ## Debian packages with the Swift runtime in the programs; OUT
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)
 
 .PHONY: deb-test
-deb-test: deb ## as root: install, serve, use, upgrade, remove and purge the packages in a chroot; the units under a systemd
+deb-test: deb ## as root: install, serve, use, upgrade, remove and purge the packages, in a chroot and under a systemd
 	$(call install_packages,mmdebstrap systemd-container)
 	rm -rf $(RELEASE_SCRATCH)/newer
-	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(RELEASE_SCRATCH)/newer 99.0
+	COMPRESSION=-Znone deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(RELEASE_SCRATCH)/newer 99.0
 	Tests/Packaging/run.sh $(OUT) $(RELEASE_SCRATCH)/newer
-	Tests/Packaging/units.sh $(OUT)
+	Tests/Packaging/units.sh $(OUT) $(RELEASE_SCRATCH)/newer
 
 .PHONY: clean
 clean: ## remove what was built

@@ -104,6 +104,32 @@ struct HookTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a program that hears neither the end of its input nor TERM does not outlive a server that ends at once")
+    func deaf() async throws {
+        // Its streams are not the server's: nothing but the signal could end it.
+        let script = "exec 2>/dev/null; trap '' TERM HUP; echo $$ >\"$0\"; tail -f /dev/null & echo $! >>\"$0\"; wait"
+        let server = try await self.start(script, ["REMOTE_PIN_DRAIN_DELAY": "5m"])
+        let lines = self.lines
+        let isStarted = await happens {
+            while ((try? DurableFile.read(lines, atMost: 64)) ?? []).count(where: { $0 == 0x0A }) < 2 {
+                await Task.yield()
+            }
+        }
+        try #require(isStarted)
+        let text = String(decoding: try DurableFile.read(lines, atMost: 64), as: UTF8.self)
+        let processes = text.split(separator: "\n").compactMap { Int32($0) }
+        try #require(processes.count == 2)
+        defer { for process in processes { kill(process, SIGKILL) } }
+        server.send(SIGTERM)
+        #expect(await server.writes("notice stopping"))
+        #expect(processes.allSatisfy { kill($0, 0) == 0 }, "they serve until the end")
+        server.send(SIGTERM)
+        #expect(await server.ended() == 128 + SIGTERM)
+        for process in processes {
+            #expect(await happens(within: .seconds(10)) { while kill(process, 0) == 0 { await Task.yield() } })
+        }
+    }
+
     @Test("a hook that is no program is named before the server starts; its arguments are shown to nobody")
     func noProgram() async throws {
         let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]

@@ -64,6 +64,26 @@ struct PortalProgramTests {
         #expect(run.exitCode == exitCode && run.output.contains(wayOut), "\(run.output)")
     }
 
+    @Test(
+        "a check says everything that is wrong, or that the configuration is good, and serves nothing",
+        arguments: [
+            (["--portal.socket", "s"], 0, "the configuration is good"),
+            (["--portal.socket", "s"], 0, "/s is not there"),
+            (["--portal.socket", "s", "--portal.product", "My App"], 0, "portal.product: My App (--portal.product)"),
+            ([], 78, "--portal.socket PATH"),
+            (["--portal.socket", "s", "--portal.time-zone", "Mars/Olympus"], 78, "`portal.time-zone`"),
+            (["--portal.listen", "x", "--log.level", "loud"], 78, "`log.level` cannot be `loud`"),
+            (["--portal.listen", "x", "--log.level", "loud"], 78, "`portal.listen`"),
+        ] as [([String], Int32, String)]
+    )
+    func checked(arguments: [String], exitCode: Int32, word: String) async throws {
+        for program in [("remote-pin-portal", []), ("remote-pin-server", ["portal"])] as [(String, [String])] {
+            let run = try await ServerProcess.run(program.0, program.1 + ["--check"] + arguments)
+            #expect(run.exitCode == exitCode && run.output.contains(word), "\(run.output)")
+            #expect(!run.output.contains("ready on"))
+        }
+    }
+
     @Test("a group that does not exist, and a socket that is the operator's, keep the server from starting")
     func socket() async throws {
         await #expect(throws: ServerProcess.NotReady.self) {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 import TestSupport
 import Testing
@@ -59,6 +60,33 @@ struct RunCommandTests {
         ] {
             #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")
         }
+    }
+
+    @Test("when it is killed, the servers that it started end as well")
+    func killed() async throws {
+        let (pid, log) = ("\(self.folder.path)/pid", "\(self.folder.path)/log")
+        let binary = "\(self.folder.path)/server"
+        // Says nothing to whoever started it, so that the run waits for it.
+        let script = "#!/bin/sh\necho $$ >\(pid)\nexec \(Programs.path("remote-pin-server")) \"$@\" >\(log) 2>&1\n"
+        try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
+        process.arguments = ["run", try self.scenario("good", "[launch]"), "--server-binary", binary]
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        let isServing = await happens {
+            while !((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").contains("ready on ") {
+                await Task.yield()
+            }
+        }
+        try #require(isServing)
+        let text = try String(contentsOfFile: pid, encoding: .utf8)
+        let server = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        kill(process.processIdentifier, SIGKILL)
+        #expect(await happens { while kill(server, 0) == 0 { await Task.yield() } })
+        // In an orderly way, not by chance.
+        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("stopped"))
+        kill(server, SIGKILL)
     }
 
     @Test("exit code 69 where there is no server")

@@ -194,6 +194,27 @@ struct ServerProgramTests {
         #expect(!run.output.contains("`tls.key` must be set"))
     }
 
+    @Test("a status list, a certificate and a key that are missing are each named once, in words")
+    func missing() async throws {
+        let lab = try await lab("\(self.path)/lab")
+        let run = try await server(
+            "check-config",
+            lab.path,
+            "--android.status-list",
+            "/nowhere/list.json",
+            "--tls.key",
+            "/nowhere/key.pem"
+        )
+        #expect(run.exitCode == 78)
+        for text in [
+            "`android.status-list`: /nowhere/list.json: no such file", "`tls.key`: /nowhere/key.pem: no such file",
+        ] {
+            #expect(run.output.split(separator: text, omittingEmptySubsequences: false).count == 2, "\(run.output)")
+        }
+        let chain = try await server("check-config", lab.path, "--tls.certificate", "/nowhere/tls.pem")
+        #expect(chain.output.contains("`tls.certificate`: /nowhere/tls.pem: no such file"), "\(chain.output)")
+    }
+
     @Test("a key file that others can read is refused")
     func openKey() async throws {
         let lab = try await lab("\(self.path)/lab")

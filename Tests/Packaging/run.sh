@@ -50,6 +50,8 @@ must test "$(inside stat -c '%U:%G %a' /var/lib/remote-pin/vault.key)" = "remote
 must test "$(inside stat -c '%U:%G %a' /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must inside test -s /var/lib/remote-pin/data/wallets.db
 must inside test ! -e /etc/systemd/system/multi-user.target.wants/remote-pin-server.service
+must test "$(inside stat -c '%U:%G %a' /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
+must inside test -s /usr/share/remote-pin-server/prometheus/alerts.yml -a -s /usr/share/remote-pin-server/grafana/remote-pin.json
 
 say "not configured: everything that is missing is named at once"
 fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/missing.out" 2>&1
@@ -62,6 +64,13 @@ as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
 as_server remote-pin-server config show --json /var/lib/remote-pin/lab |
     "$(dirname "$0")/lab-configuration.py" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
+inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
+
+say "a key that is root's is named, with the way out"
+inside chown root: /var/lib/remote-pin/lab/server/tls.key
+fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/key.out" 2>&1
+must grep -q 'tls.key`: /var/lib/remote-pin/lab/server/tls.key: permission denied; run this as' "$work/key.out"
+inside chown remote-pin: /var/lib/remote-pin/lab/server/tls.key
 
 # Starts it as its unit says, and waits for its READY=1.
 serve() {
@@ -145,7 +154,8 @@ must test "$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/
 
 say "purge: nothing of it is left but its users"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
-for path in /var/lib/remote-pin /etc/remote-pin /run/remote-pin /usr/share/doc/remote-pin-server; do
+for path in /var/lib/remote-pin /var/backups/remote-pin /etc/remote-pin /run/remote-pin /usr/share/doc/remote-pin-server \
+    /usr/share/remote-pin-server; do
     must inside test ! -e "$path"
 done
 must inside getent passwd remote-pin >/dev/null

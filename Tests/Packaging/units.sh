@@ -1,80 +1,141 @@
 #!/usr/bin/env bash
-# The units under a real systemd, in a container booted by systemd-nspawn. Tests/Packaging/units.sh DEBS
+# The packages' whole life under a real systemd, in a container booted by systemd-nspawn: install, configure, start, use with
+# wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, install again, purge.
+# Tests/Packaging/units.sh DEBS NEWER
 #
-# Needs root, mmdebstrap, systemd-container and a mirror of Debian 12. The container shares the machine's network, so that it
-# can listen on loopback.
+# DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap,
+# systemd-container and a mirror of Debian 12. The container has a loopback of its own and no other network.
 set -euo pipefail
 
+here=$(cd "$(dirname "$0")" && pwd)
 debs=$(cd "$1" && pwd)
+newer=$(cd "$2" && pwd)
 work=$(mktemp -d /tmp/remote-pin-units.XXXXXX)
 root=$work/root
 
 say() { printf '== %s ==\n' "$*"; }
 must() { "$@" || { printf 'not so: %s\n' "$*" >&2; exit 1; }; }
 fails() { if "$@"; then printf 'should have failed: %s\n' "$*" >&2; exit 1; fi; }
-inside() { nsenter --target "$init" --mount --uts --ipc --pid --cgroup -- env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+# Ends with this status and no other.
+ends() {
+    local status=0
+    "${@:2}" || status=$?
+    [ "$status" = "$1" ] || { printf 'status %s, not %s: %s\n' "$status" "$1" "${*:2}" >&2; exit 1; }
+}
+inside() {
+    nsenter --target "$init" --mount --uts --ipc --net --pid --cgroup -- \
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
 as_server() { inside runuser -u remote-pin -- "$@"; }
 property() { inside systemctl show --value --property "$2" "$1"; }
+is_running() { inside pgrep -f "^/usr/bin/remote-pin-$1" >/dev/null; }
+of() { inside stat -c '%U:%G %a' "$1"; }
 # Waits until a command succeeds, for at most a minute.
 within() { timeout 60 bash -c 'until "$@"; do read -rt 0.2 <> <(:) || :; done' bash "$@"; }
 
 leave() {
     local status=$?
-    if [ "$status" != 0 ] && [ -n "${init:-}" ]; then
-        inside journalctl --no-pager -u remote-pin-server -u remote-pin-portal -n 60 >&2 || true
+    if [ "$status" != 0 ]; then
+        tail -n 40 "$work"/*.out >&2 || true
+        [ -z "${init:-}" ] || inside journalctl --no-pager -u remote-pin-server -u remote-pin-portal -n 30 >&2 || true
     fi
     [ -z "${nspawn:-}" ] || { kill -KILL "${init:-$nspawn}" 2>/dev/null || true; wait "$nspawn" 2>/dev/null || true; }
-    umount "$root/proc" 2>/dev/null || true
     rm -rf --one-file-system "$work"
     exit "$status"
 }
 trap leave EXIT
 
-say "a Debian 12 with systemd, and the packages"
+say "a Debian 12 with systemd"
 mmdebstrap --quiet --variant=minbase --include=adduser,systemd,systemd-sysv,dbus,procps,curl bookworm "$root"
-mkdir "$root/debs"
+mkdir "$root/debs" "$root/newer"
 cp "$debs"/*.deb "$root/debs/"
-# The program reads its arguments from there.
-mount -t proc proc "$root/proc"
+cp "$newer"/*.deb "$root/newer/"
 chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -c \
-    'apt-get update -qq && apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
-# A lab's folder lies beside the store, where the unit lets the server write.
-chroot "$root" runuser -u remote-pin -- remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
-"$(dirname "$0")/lab-configuration.py" < <(
-    chroot "$root" runuser -u remote-pin -- remote-pin-server config show --json /var/lib/remote-pin/lab
-) admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock portal.group=remote-pin-portal \
-    log.file=none >"$root/etc/remote-pin/server.yaml"
-umount "$root/proc"
-for unit in remote-pin-server remote-pin-portal; do
-    mkdir -p "$root/etc/systemd/system/$unit.service.d"
-done
-# The container's manager has no BPF to hold addresses with, and half a minute is long for a test.
-printf '[Service]\nWatchdogSec=3s\n' >"$root/etc/systemd/system/remote-pin-server.service.d/test.conf"
-systemd-nspawn --quiet --directory "$root" --register=no --keep-unit --boot >"$work/boot.out" 2>&1 &
+    'apt-get update -qq && apt-get install -y -qq --no-install-recommends --download-only /debs/*.deb' >"$work/download.out" 2>&1
+systemd-nspawn --quiet --directory "$root" --register=no --keep-unit --private-network --boot >"$work/boot.out" 2>&1 &
 nspawn=$!
 within pgrep --parent "$nspawn" >/dev/null
 init=$(pgrep --parent "$nspawn")
 within nsenter --target "$init" --mount --pid -- systemctl is-system-running --wait >/dev/null || true
 
+say "install: nothing is started, nothing is enabled"
+inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
+for unit in remote-pin-server remote-pin-portal; do
+    must test "$(property "$unit" ActiveState) $(property "$unit" UnitFileState)" = "inactive disabled"
+done
+must test "$(of /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
+
+say "a start without certificate and apps fails, says what is missing, and is not tried again"
+fails inside systemctl start remote-pin-server 2>/dev/null
+must test "$(property remote-pin-server ExecMainStatus) $(property remote-pin-server NRestarts)" = "78 0"
+must inside journalctl --no-pager -u remote-pin-server --grep 'tls.certificate' >/dev/null
+inside systemctl reset-failed remote-pin-server
+
+say "configured with a lab's certificate and authority, as an operator edits the file"
+# A lab's folder lies beside the store, where the unit lets the server write.
+as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
+as_server remote-pin-server config show --json /var/lib/remote-pin/lab >"$work/lab.json"
+"$here/lab-configuration.py" admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock \
+    portal.group=remote-pin-portal log.file=none <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
+as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
+inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
+# Half a minute is long for a test.
+mkdir -p "$root/etc/systemd/system/remote-pin-server.service.d"
+printf '[Service]\nWatchdogSec=5s\n' >"$root/etc/systemd/system/remote-pin-server.service.d/test.conf"
+inside systemctl daemon-reload
+
 say "start: READY comes from the server itself"
-must inside systemctl start remote-pin-server
+must inside systemctl enable --now remote-pin-server remote-pin-portal 2>"$work/enable.out"
 must test "$(property remote-pin-server ActiveState)" = active
 must grep -q '^serving wallets on 127.0.0.1:' <<<"$(property remote-pin-server StatusText)"
 must test "$(property remote-pin-server User)" = remote-pin
-must inside runuser -u remote-pin -- remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
+must is_running server
+must is_running portal
+must inside remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
 
-say "a wallet, under the sandbox"
-printf '135790\n' >"$root/var/lib/remote-pin/pin"
-chroot "$root" chown remote-pin /var/lib/remote-pin/pin
-chmod 600 "$root/var/lib/remote-pin/pin"
-wallet() { as_server wallet "$@" --lab /var/lib/remote-pin/lab --home /var/lib/remote-pin/phone --pin-file /var/lib/remote-pin/pin; }
-must wallet setup >/dev/null
-must wallet unlock --code-written-down >/dev/null
+say "wallets are set up and opened, under the sandbox"
+pin() {
+    printf '%s\n' "$1" >"$root/var/lib/remote-pin/pin"
+    chmod 600 "$root/var/lib/remote-pin/pin"
+    inside chown remote-pin /var/lib/remote-pin/pin
+}
+phone() {
+    as_server wallet "$2" --home "/var/lib/remote-pin/$1" --lab /var/lib/remote-pin/lab --pin-file /var/lib/remote-pin/pin "${@:3}"
+}
+pin 135790
+must phone phone setup --code-written-down >"$work/setup.out"
+must phone phone unlock >"$work/unlock.out"
+id=$(as_server remote-pin-server admin wallet list --json --config /etc/remote-pin/server.yaml |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["wallets"][0]["wallet"])')
+must phone lost setup --platform ios >"$work/lost.out"
+must phone lost unlock >"$work/unlock.out"
+must as_server pin-load provision --lab /var/lib/remote-pin/lab --wallets 50 --out /var/tmp/wallets >"$work/provision.out" 2>&1
+must as_server pin-load run --lab /var/lib/remote-pin/lab --wallets /var/tmp/wallets --connections 8 --duration 3s \
+    --mix right=80,wrong=20 >"$work/load.out" 2>&1
 
-say "the portal"
-must inside systemctl start remote-pin-portal
+say "the portal: its page, and a wallet that is deleted on it"
 must grep -q '^serving the page on' <<<"$(property remote-pin-portal StatusText)"
+must test "$(property remote-pin-portal User)" = remote-pin-portal
+page() { inside curl -fsS "$@" http://127.0.0.1:7480/en; }
 must inside curl -fsS -o /dev/null http://127.0.0.1:7480/livez
+page >"$work/page.out"
+code=$(grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}' "$work/lost.out" | head -1)
+# Of the page's own form, which comes after those that change its language.
+seal() { sed -n '/<main>/,$p' | sed -nE 's/.*name="seal" value="([^"]*)".*/\1/p' | head -1; }
+page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/page.out")" --data step=check >"$work/question.out"
+must grep -q 'class="button final"' "$work/question.out"
+page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/question.out")" --data step=delete >"$work/deleted.out"
+must grep -q 'class="notice good"' "$work/deleted.out"
+ends 13 phone lost unlock >"$work/revoked.out" 2>&1
+must phone phone unlock >"$work/unlock.out"
+
+say "a backup where the documents say, by root and by the server's user; not where the sandbox keeps it out"
+must inside remote-pin-server backup /var/backups/remote-pin/root.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
+must as_server remote-pin-server backup /var/backups/remote-pin/own.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
+for name in root own; do must test "$(of /var/backups/remote-pin/$name.backup)" = "remote-pin:remote-pin 600"; done
+inside install -d -o remote-pin -g remote-pin /srv/elsewhere
+ends 74 inside remote-pin-server backup /srv/elsewhere/x.backup --config /etc/remote-pin/server.yaml >"$work/elsewhere.out" 2>&1
+must grep -q 'x.backup.partial: permission denied' "$work/elsewhere.out"
 
 say "reload: a good certificate, then a bad one, which the command tells and the old one outlives"
 must inside systemctl reload remote-pin-server
@@ -87,7 +148,7 @@ must test "$(property remote-pin-server ActiveState)" = active
 must grep -q 'the old certificate stays' <<<"$(property remote-pin-server StatusText)"
 cat "$work/good.pem" >"$certificate"
 must inside systemctl kill --signal=HUP remote-pin-server
-must wallet unlock >/dev/null
+must phone phone unlock >"$work/unlock.out"
 
 say "a server that hangs is ended and started again by the watchdog"
 old=$(property remote-pin-server MainPID)
@@ -95,13 +156,60 @@ must inside kill -STOP "$old"
 another() { local now; now=$(property remote-pin-server MainPID); [ "$now" != 0 ] && [ "$now" != "$old" ] && [ "$(property remote-pin-server ActiveState)" = active ]; }
 for _ in $(seq 300); do another && break; read -rt 0.2 <> <(:) || :; done
 must another
-must wallet unlock >/dev/null
+must phone phone unlock >"$work/unlock.out"
 must inside journalctl --no-pager -u remote-pin-server --grep 'Watchdog timeout' >/dev/null
 
-say "stop, and what the sandbox says of itself"
-must inside systemctl stop remote-pin-portal remote-pin-server
-must test "$(property remote-pin-server Result)" = success
+say "upgrade: both run again by themselves; what an operator changed and what wallets count is kept"
+pin 000000
+ends 10 phone phone unlock >"$work/wrong.out" 2>&1
+kept() {
+    inside sha256sum /etc/remote-pin/server.yaml /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key \
+        /var/backups/remote-pin/root.backup
+}
+before=$(kept)
+old=$(property remote-pin-server MainPID) old_portal=$(property remote-pin-portal MainPID)
+version() { inside dpkg-query -W -f '${Version}' remote-pin-server; }
+old_version=$(version)
+inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/upgrade.out" 2>&1
+must test "$(version)" != "$old_version"
+must test "$(kept)" = "$before"
+must test "$(of /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
+must another
+must test "$(property remote-pin-portal ActiveState)" = active -a "$(property remote-pin-portal MainPID)" != "$old_portal"
+must test "$(as_server remote-pin-server admin wallet show "$id" --json --config /etc/remote-pin/server.yaml |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["pin"]["failures"])')" = 1
+pin 135790
+must phone phone unlock >"$work/unlock.out"
+ends 13 phone lost unlock >"$work/revoked.out" 2>&1
+must page -o /dev/null
+
+say "what the sandbox says of itself"
 inside systemd-analyze security --no-pager remote-pin-server.service | tail -1
 inside systemd-analyze security --no-pager remote-pin-portal.service | tail -1
-must inside systemd-analyze verify /lib/systemd/system/remote-pin-server.service /lib/systemd/system/remote-pin-portal.service
-echo "the units work under systemd"
+must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-server.service /lib/systemd/system/remote-pin-portal.service
+
+say "remove: both are stopped, in an orderly way; configuration, data and backups stay"
+inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
+must inside journalctl --no-pager -u remote-pin-server --grep ' stopped' >/dev/null
+fails is_running server
+fails is_running portal
+must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/remote-pin-portal -a ! -e /usr/bin/wallet
+must test "$(kept)" = "$before"
+
+say "installed again over what stayed: nothing is made anew, and the wallet opens"
+inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
+must test "$(kept)" = "$before"
+must inside systemctl start remote-pin-server
+must phone phone unlock >"$work/unlock.out"
+
+say "purge: nothing of it is left but its users and its backups"
+inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
+for path in /var/lib/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-portal /usr/share/doc/remote-pin-server \
+    /usr/share/remote-pin-server /lib/systemd/system/remote-pin-server.service; do
+    must inside test ! -e "$path"
+done
+must inside test -s /var/backups/remote-pin/root.backup
+fails is_running server
+fails is_running portal
+must inside getent passwd remote-pin >/dev/null
+echo "the packages live under systemd from install to purge"

@@ -69,6 +69,63 @@ struct HealthTests {
     }
 }
 
+@Suite("What a watchdog is told")
+struct WatchdogTests {
+    /// What a watch says, in order.
+    private enum Word: Equatable, Sendable {
+        case alive
+        case stuck([String])
+    }
+
+    @Test("while a part does not answer nothing is called alive, the part is named once, and it goes on afterwards")
+    func stuck() async throws {
+        let (opened, opens) = AsyncStream<Void>.makeStream()
+        let (words, says) = AsyncStream<Word>.makeStream()
+        let (looks, looked) = AsyncStream<Void>.makeStream()
+        let liveness = Liveness(patience: .milliseconds(300), freshness: .zero)
+        liveness.watch("quick") {
+            looked.yield()
+            return true
+        }
+        liveness.watch("slow") {
+            for await _ in opened {}
+            return true
+        }
+        await withTaskGroup { group in
+            group.addTask {
+                await liveness.watch(every: .milliseconds(5)) {
+                    says.yield(.alive)
+                } stuck: {
+                    says.yield(.stuck($0))
+                }
+            }
+            var heard = words.makeAsyncIterator()
+            #expect(await heard.next() == .stuck(["slow"]))
+            // Looked at again and again, and nothing more is said of it.
+            var look = looks.makeAsyncIterator()
+            for _ in 0..<5 { _ = await look.next() }
+            opens.finish()
+            #expect(await heard.next() == .alive)
+            #expect(await heard.next() == .alive)
+            group.cancelAll()
+        }
+    }
+
+    @Test("it ends when it is cancelled, also while a part is silent")
+    func cancelled() async throws {
+        let liveness = Liveness(patience: .milliseconds(50), freshness: .zero)
+        liveness.watch("silent") { await Gate.never() }
+        let (words, says) = AsyncStream<[String]>.makeStream()
+        let watch = Task { await liveness.watch(every: .seconds(3600), alive: {}, stuck: { says.yield($0) }) }
+        for await silent in words {
+            #expect(silent == ["silent"])
+            break
+        }
+        watch.cancel()
+        #expect(await happens { await watch.value })
+    }
+}
+
 /// What never happens.
 private enum Gate {
     static func never() async -> Bool {

@@ -138,6 +138,35 @@ struct RendererTests {
         }
     }
 
+    @Test(
+        "Dutch, whose words are longer: what a person must know after a failed biometric is whole on the smallest terminal"
+    )
+    func dutch() {
+        for reason in [BiometricFailure.mayTryAgain, .lockedOut, .keyIsGone] {
+            let screen = Screens.noFallback(reason, .dutch)
+            let text = Self.words(of: Screens.smallest.lines(Picture(screen))).joined(separator: " ")
+            #expect(text.contains(screen.title) && text.contains(screen.message), "\(text)")
+        }
+    }
+
+    @Test("where a message does not fit, it ends with a whole word")
+    func cutAtWords() {
+        for columns in 40...60 {
+            let message = (1...60).map { String(repeating: "x", count: $0 % 9 + 1) + "." }.joined(separator: " ")
+            let screen = Screens.screen("Title", message, actions: [(.close, "Close")])
+            let lines = Renderer(size: TerminalSize(columns: columns, rows: 12), palette: Screens.plain)
+                .lines(Picture(screen))
+            let words = Self.words(of: lines)
+            let end = words.firstIndex(of: "…")
+            #expect(end.map { words[$0 - 1].hasSuffix(".") } == true, "\(columns): \(words)")
+        }
+    }
+
+    /// The words of a screen in their order, without the frame.
+    private static func words(of lines: [String]) -> [String] {
+        lines.joined(separator: " ").split { $0 == " " || $0 == "│" }.map(String.init)
+    }
+
     @Test("smaller than that, it says so and draws nothing else")
     func tooSmall() {
         let lines = Renderer(size: TerminalSize(columns: 39, rows: 12), palette: Screens.plain)

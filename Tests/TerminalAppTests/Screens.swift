@@ -1,5 +1,6 @@
 @testable import TerminalApp
 import HostSystem
+import Vocabulary
 @testable import WalletFlows
 
 /// Screens as the flows show them.
@@ -49,6 +50,11 @@ enum Screens {
         actions: [(.close, "Close"), (.forgotPIN, "Forgot PIN")]
     )
     static let prompt = Self.screen("Unlock NL Wallet", "Confirm with Fingerprint.", kind: .osPrompt)
+
+    /// What follows a biometric that failed where there is no PIN to fall back to.
+    static func noFallback(_ reason: BiometricFailure, _ language: Wording.Language) -> Screen {
+        Wording(language: language).screen(BiometricScene.noFallback(reason), at: Timestamp(milliseconds: 0))
+    }
 
     static let plain = Palette(hasUnicode: true, hasColor: false, hasControl: false)
     static let ascii = Palette(hasUnicode: false, hasColor: false, hasControl: false)

@@ -135,6 +135,18 @@ struct ConnectionTests {
         }
     }
 
+    @Test("a file that the system does not give is named with the system's words, not with libssl's number")
+    func missingFiles() throws {
+        let (chain, key) = (self.certificates.certificatePath, self.certificates.keyPath)
+        let words = "No such file or directory"
+        #expect(throws: TLSContextError.certificate(path: "/nowhere", reason: words)) {
+            try TLSServerContext(certificateFile: "/nowhere", keyFile: key)
+        }
+        #expect(throws: TLSContextError.key(path: "/nowhere", reason: words)) {
+            try TLSServerContext(certificateFile: chain, keyFile: "/nowhere")
+        }
+    }
+
     @Test("when nobody listens, or no name is known, the client says which")
     func unreachable() async throws {
         let context = try self.certificates.clientContext()

@@ -71,6 +71,9 @@ portal socket /run/remote-pin-portal/portal.sock
 portal group remote-pin-portal
 END
 install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pin/server.yaml"
+# What watches it, for the operator's own Prometheus and Grafana.
+install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
+install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/grafana" "$root/deploy/grafana/remote-pin.json"
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"
 
 cat >"$tree/debian/changelog" <<END

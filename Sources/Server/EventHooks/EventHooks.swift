@@ -48,6 +48,13 @@ public final class EventHooks: Sendable {
         }
     }
 
+    /// Ends the programs that were started, with all that they have started: this process ends next.
+    ///
+    /// The end of their input tells them the same, but nobody makes them listen to it.
+    public func endAtOnce() {
+        for feed in self.feeds { feed.receiver.endAtOnce() }
+    }
+
     /// Delivers until graceful shutdown, then what waits, for a moment; or until cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in

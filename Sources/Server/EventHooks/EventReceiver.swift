@@ -7,6 +7,14 @@ public protocol EventReceiver: Sendable {
     ///
     /// Ends at once where the task is cancelled, however busy the receiver is.
     func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
+
+    /// Ends what the receiver has started, without waiting: this process ends next.
+    func endAtOnce()
+}
+
+extension EventReceiver {
+    /// One that was not started here goes on.
+    public func endAtOnce() {}
 }
 
 /// Writes one line, and returns when the receiver's side has taken it.

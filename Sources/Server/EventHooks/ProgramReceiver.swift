@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
+internal import Synchronization
 internal import SystemPackage
 
 /// A program that gets each event as a line on its standard input.
@@ -11,6 +12,7 @@ internal import SystemPackage
 public struct ProgramReceiver: EventReceiver {
     private let path: String
     private let arguments: [String]
+    private let group = StartedGroup()
 
     public init(path: String, arguments: [String]) {
         self.path = path
@@ -29,6 +31,7 @@ public struct ProgramReceiver: EventReceiver {
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
         let status: TerminationStatus
+        defer { self.group.hasEnded() }
         do {
             let run = try await Subprocess.run(
                 .path(FilePath(self.path)),
@@ -39,6 +42,7 @@ public struct ProgramReceiver: EventReceiver {
                 output: .discarded,
                 error: .currentStandardError
             ) { execution in
+                self.group.runs(execution.processIdentifier.value)
                 do {
                     try await feed { line in _ = try await execution.standardInputWriter.write(line) }
                     try await execution.standardInputWriter.finish()
@@ -57,6 +61,8 @@ public struct ProgramReceiver: EventReceiver {
         }
     }
 
+    public func endAtOnce() { self.group.end() }
+
     /// What a program needs to run, and nothing else of what the server was started with.
     private static var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = [:]
@@ -66,4 +72,16 @@ public struct ProgramReceiver: EventReceiver {
         }
         return environment
     }
+}
+
+/// The processes of a program that runs: its session is its process group as well.
+private final class StartedGroup: Sendable {
+    private let leader = Mutex<Int32?>(nil)
+
+    func runs(_ leader: Int32) { self.leader.withLock { $0 = leader } }
+
+    /// Its number may soon be another one's.
+    func hasEnded() { self.leader.withLock { $0 = nil } }
+
+    func end() { self.leader.withLock { leader in if let leader { ProcessEnd.ofGroup(leader) } } }
 }

@@ -25,6 +25,10 @@ struct PortalProgram: AsyncParsableCommand {
             It is a process of its own, with no access to the server's data: it passes codes to a running server over the \
             socket that `portal.socket` names there. It speaks plain HTTP and belongs behind a proxy that speaks TLS.
 
+            With --check it serves nothing, shows the values with their origins and says everything that is wrong:
+
+              sudo -u remote-pin-portal remote-pin-portal --check --config /etc/remote-pin/portal.yaml
+
             With the server's own configuration, or a lab:
 
               remote-pin-portal /srv/remote-pin
@@ -71,9 +75,13 @@ struct PortalProgram: AsyncParsableCommand {
     )
     var assignments: [String] = []
 
+    @Flag(help: "Say whether the configuration is good, with each value and its origin, and end; status 78 where not.")
+    var check = false
+
     func run() async throws {
         do {
             let settings = try self.settings()
+            if self.check { return try Self.explain(settings) }
             let output = try LogOutput(path: nil)
             let handler = output.handler(
                 settings[SettingTable.logFormat],
@@ -95,6 +103,24 @@ struct PortalProgram: AsyncParsableCommand {
         } catch let error as FileError {
             throw Self.end(74, "\(error)")
         }
+    }
+
+    /// What the settings amount to, once everything that can be known before somebody listens was found good.
+    private static func explain(_ settings: ServerSettings) throws {
+        _ = try PortalServer(
+            settings,
+            clock: SystemClock(),
+            log: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let used = Set(SettingTable.all.filter(Self.isUsed).map(\.name))
+        for row in settings.rows where used.contains(row.name) {
+            let origin = row.origin.map { " (\($0))" } ?? ""
+            StandardStreams.writeOutput("\(row.name): \(row.value ?? "none")\(origin)\n")
+        }
+        if let socket = settings[SettingTable.portalSocket], !DurableFile.exists(socket) {
+            StandardStreams.writeOutput("\n\(socket) is not there, or not for this user; the server makes it\n")
+        }
+        StandardStreams.writeOutput("\nthe configuration is good\n")
     }
 
     private func settings() throws -> ServerSettings {

@@ -6,15 +6,21 @@ internal import HostSystem
 
 /// Makes the verifier that an operator's settings describe.
 enum AttestationSettings {
-    /// Reads roots and status list; a lab's roots are refused outside a lab.
-    static func verifier(_ settings: ServerSettings, isLab: Bool) throws -> EvidenceVerifier {
+    /// Reads roots; a lab's are refused outside a lab.
+    ///
+    /// - Parameter statusList: what ``statusList(_:)`` has read.
+    static func verifier(
+        _ settings: ServerSettings,
+        isLab: Bool,
+        statusList: StatusListFile?
+    ) throws -> EvidenceVerifier {
         let google = try Self.anchors(settings[SettingTable.androidRoots], setting: "android.roots", isLab: isLab)
         let apple = try Self.anchors(settings[SettingTable.iosRoots], setting: "ios.roots", isLab: isLab)
         return EvidenceVerifier(
             policy: AttestationPolicy(android: Self.android(settings), apple: Self.apple(settings)),
             androidAnchors: google ?? TrustAnchor.google,
             appleAnchors: apple ?? TrustAnchor.apple,
-            statusList: try Self.statusList(settings)?.current
+            statusList: statusList?.current
         )
     }
 

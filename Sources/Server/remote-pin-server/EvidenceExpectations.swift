@@ -127,7 +127,11 @@ struct EvidenceExpectations: ParsableArguments {
         }
         let loaded = try ConfigurationOptions.settings(of: self.lab, config: self.config)
         let lab = try LabBoundary.lab(of: loaded)
-        let verifier = try AttestationSettings.verifier(loaded.settings, isLab: lab != nil)
+        let verifier = try AttestationSettings.verifier(
+            loaded.settings,
+            isLab: lab != nil,
+            statusList: try AttestationSettings.statusList(loaded.settings)
+        )
         guard let lab else { return (verifier, SystemClock().now()) }
         return (verifier, try explaining(.files) { try FollowedLabClock(file: lab.clockFile).now() })
     }

@@ -20,7 +20,11 @@ struct LabCommand: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("The lab's folder.", valueName: "dir"), completion: .directory)
         var folder: String
 
+        @Flag(help: "Stop once standard input ends: for a program that starts this one and may be killed.")
+        var followInput = false
+
         func run() async throws {
+            if self.followInput { ProcessEnd.followsInput() }
             try await ending {
                 let lab = LabFolder(ConfigurationOptions.absolute(self.folder))
                 if !lab.isLab { try await LabLayout(lab).make() }

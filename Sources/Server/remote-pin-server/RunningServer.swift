@@ -116,7 +116,12 @@ enum RunningServer {
         let listener = try await Self.listen(files, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
-        let supervision = Supervision(files.settings, log: log, readinessDrops: { watch.readiness.drop() })
+        let supervision = Supervision(
+            files.settings,
+            log: log,
+            readinessDrops: { watch.readiness.drop() },
+            endsOthers: { hooks?.endAtOnce() }
+        )
         let reload: @Sendable () async -> [ReloadedPart] = {
             await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
         }
@@ -159,7 +164,7 @@ enum RunningServer {
                 await server.serve(listener)
             }
         )
-        try await supervision.run(services, stops, server.heartbeat { await EventLoops.answer() })
+        try await supervision.run(services, stops, watch.liveness)
     }
 
     private static func server(of parts: RemotePINServer.Parts) async throws -> RemotePINServer {

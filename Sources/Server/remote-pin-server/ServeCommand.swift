@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HostSystem
 internal import ServerSettings
 
 /// Serves wallets until it is told to stop.
@@ -19,7 +20,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Stop once standard input ends: for a program that starts this one and may be killed.")
+    var followInput = false
+
     func run() async throws {
+        if self.followInput { ProcessEnd.followsInput() }
         try await ending {
             try await RunningServer.run(try self.options.settings())
         }

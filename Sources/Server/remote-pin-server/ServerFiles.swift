@@ -36,8 +36,14 @@ struct ServerFiles {
         let lab = take { try LabBoundary.lab(of: loaded) }
         let tls = take { try Self.tls(settings) }
         let vault = take { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
-        let attestations = take { try AttestationSettings.verifier(settings, isLab: lab.flatMap(\.self) != nil) }
         let statusList = take { try AttestationSettings.statusList(settings) }
+        let attestations = take {
+            try AttestationSettings.verifier(
+                settings,
+                isLab: lab.flatMap(\.self) != nil,
+                statusList: statusList.flatMap(\.self)
+            )
+        }
         take { try Hooks.check(settings) }
         guard let lab, let tls, let vault, let attestations, let statusList, problems.isEmpty else {
             throw StartFailure(.configuration, "the configuration is not used:\n" + problems.joined(separator: "\n"))
@@ -52,6 +58,8 @@ struct ServerFiles {
 
     private static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
         let key = settings[SettingTable.tlsKey]
+        try Self.look(at: settings[SettingTable.tlsCertificate], "tls.certificate")
+        try Self.look(at: key, "tls.key")
         let mode = try explaining(.configuration, "`tls.key`") { try DurableFile.mode(of: key) }
         guard mode & 0o077 == 0 else {
             let digits = String(mode & 0o777, radix: 8)
@@ -64,6 +72,19 @@ struct ServerFiles {
             return try TLSServerContext(certificateFile: settings[SettingTable.tlsCertificate], keyFile: key)
         } catch {
             throw StartFailure(.configuration, Self.text(of: error))
+        }
+    }
+
+    /// A file that this user may not read is the commonest fault, and libssl has no words for it.
+    private static func look(at path: String, _ setting: String) throws {
+        do throws(FileError) {
+            _ = try DurableFile.read(path, atMost: 1 << 20)
+        } catch {
+            var text = "`\(setting)`: \(error)"
+            if case .notAllowed = error {
+                text += "; run this as the server's user (sudo -u), who has to own the file or have its folder opened"
+            }
+            throw StartFailure(.configuration, text)
         }
     }
 

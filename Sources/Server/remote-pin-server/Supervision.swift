@@ -2,6 +2,7 @@ internal import Foundation
 internal import HostSystem
 internal import Logging
 internal import RemotePINServer
+internal import ServerObservation
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -20,6 +21,8 @@ struct Supervision: Sendable {
     private let limit: Duration
     /// Makes balancers look for another server; the first thing that happens at a stop.
     private let readinessDrops: @Sendable () -> Void
+    /// The last thing before an end at once: what this process has started would outlive it.
+    private let endsOthers: @Sendable () -> Void
 
     /// What a second signal ends the process with, as a shell says of one that a signal ended.
     private static let statusAtOnce: Int32 = 128 + SIGTERM
@@ -28,18 +31,24 @@ struct Supervision: Sendable {
     /// What connections that were cut after the limit have for their ends.
     private static let grace: Duration = .seconds(5)
 
-    init(_ settings: ServerSettings, log: Logger, readinessDrops: @escaping @Sendable () -> Void = {}) {
+    init(
+        _ settings: ServerSettings,
+        log: Logger,
+        readinessDrops: @escaping @Sendable () -> Void,
+        endsOthers: @escaping @Sendable () -> Void
+    ) {
         self.manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
         self.log = log
         self.delay = settings[SettingTable.drainDelay]
         self.limit = settings[SettingTable.drainLimit]
         self.readinessDrops = readinessDrops
+        self.endsOthers = endsOthers
     }
 
     /// Runs the services until a signal has stopped them.
     ///
     /// - Parameter signals: caught before anybody can read that the server is ready, so that none is missed.
-    func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ heartbeat: Heartbeat) async throws {
+    func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ liveness: Liveness) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: [],
@@ -49,7 +58,7 @@ struct Supervision: Sendable {
         let group = ServiceGroup(configuration: configuration)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { await self.obey(signals, stopping: group) }
-            tasks.addTask { await self.reportLife(heartbeat) }
+            tasks.addTask { await self.reportLife(liveness) }
             try await group.run()
             tasks.cancelAll()
         }
@@ -99,20 +108,22 @@ struct Supervision: Sendable {
         await group.triggerGracefulShutdown()
         guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
         self.log.critical("ending at once", metadata: ["reason": "something did not end within drain.limit"])
+        self.endsOthers()
         ProcessEnd.atOnce(status: Self.statusOverdue)
     }
 
     private func endAtOnce(_ signal: UnixSignal) -> Never {
         self.log.warning("ending at once", metadata: ["reason": "a second signal", "signal": "\(signal)"])
+        self.endsOthers()
         ProcessEnd.atOnce(status: Self.statusAtOnce)
     }
 
     // MARK: - The watchdog
 
     /// Says at half of the manager's time that the process works, and only while it does.
-    private func reportLife(_ heartbeat: Heartbeat) async {
+    private func reportLife(_ liveness: Liveness) async {
         guard let manager, let interval = manager.watchdogInterval else { return }
-        await heartbeat.watch(every: interval / 2) {
+        await liveness.watch(every: interval / 2) {
             manager.tell(.alive)
         } stuck: { parts in
             self.log.error(

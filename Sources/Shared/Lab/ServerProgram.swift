@@ -4,6 +4,9 @@ public import Foundation
 /// and tests.
 public final class ServerProgram: Sendable {
     private let process: Process
+    /// Its standard input's other side: ends with this process, however that ends, so that a server that follows it
+    /// (`--follow-input`) is left behind by nobody.
+    private let input: Pipe
     private let log: ProgramOutput
     private let exit: ProcessExit
 
@@ -45,7 +48,10 @@ public final class ServerProgram: Sendable {
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
+        let input = Pipe()
+        // Another child that held it would keep the server from seeing its end.
+        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        process.standardInput = input
         let log = ProgramOutput(of: process)
         let exit = ProcessExit(of: process)
         do {
@@ -53,7 +59,7 @@ public final class ServerProgram: Sendable {
         } catch {
             throw NotReady(output: "\(binary) cannot be started: \(error)")
         }
-        let program = ServerProgram(process: process, log: log, exit: exit)
+        let program = ServerProgram(process: process, input: input, log: log, exit: exit)
         guard await log.waits(for: word) else {
             _ = await exit.status()
             throw NotReady(output: log.text)
@@ -61,8 +67,9 @@ public final class ServerProgram: Sendable {
         return program
     }
 
-    private init(process: Process, log: ProgramOutput, exit: ProcessExit) {
+    private init(process: Process, input: Pipe, log: ProgramOutput, exit: ProcessExit) {
         self.process = process
+        self.input = input
         self.log = log
         self.exit = exit
     }

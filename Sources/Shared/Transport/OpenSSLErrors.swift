@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// One entry of libssl's error queue, copied out.
 ///
@@ -29,13 +30,21 @@ struct OpenSSLError {
     }
 
     private init(code: UInt) {
-        let text = unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
+        let words = unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
         self.init(
             library: COpenSSL_ERR_GET_LIB(code),
             reason: COpenSSL_ERR_GET_REASON(code),
-            text: text ?? "error \(code)"
+            text: Self.systemText(of: code) ?? words ?? "error \(code)"
         )
     }
+
+    /// The system's words where libssl only passes on an errno, which it has none for (`ERR_SYSTEM_FLAG`).
+    private static func systemText(of code: UInt) -> String? {
+        guard code & Self.systemFlag != 0 else { return nil }
+        return unsafe strerror(Int32(truncatingIfNeeded: code & ~Self.systemFlag)).map { unsafe String(cString: $0) }
+    }
+
+    private static let systemFlag: UInt = 1 << 31
 
     /// Whether it is this one.
     func isReason(_ reason: Int32, of library: Int32) -> Bool { self.library == library && self.reason == reason }

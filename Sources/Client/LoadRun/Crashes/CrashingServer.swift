@@ -76,7 +76,7 @@ public final class CrashingServer: Sendable {
         _ lab: LabFolder,
         _ binary: String
     ) async throws(ServerProgram.NotReady) -> ServerProgram {
-        try await ServerProgram.start(binary, ["serve", lab.path])
+        try await ServerProgram.start(binary, ["serve", lab.path, "--follow-input"])
     }
 
     public var processID: Int32 { self.state.withLock(\.program).processID }

@@ -63,7 +63,7 @@ final class LabServer: Sendable {
         do throws(ServerProgram.NotReady) {
             program = try await ServerProgram.start(
                 self.binary,
-                ["lab", "up", self.lab.path],
+                ["lab", "up", self.lab.path, "--follow-input"],
                 environment: self.environment
             )
         } catch {

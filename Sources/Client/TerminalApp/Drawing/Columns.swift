@@ -91,6 +91,15 @@ enum Columns {
         return String(self.prefix(text, max(0, width - ellipsis.count))) + ellipsis.prefix(width)
     }
 
+    /// The text with an ellipsis for what follows it; words that have no room beside it go as a whole.
+    static func cut(_ text: String, to width: Int, _ ellipsis: String) -> String {
+        var words = text.split(separator: " ")
+        while words.count > 1, self.width(words.joined(separator: " ")) + 1 + self.width(ellipsis) > width {
+            words.removeLast()
+        }
+        return self.fit("\(words.joined(separator: " ")) \(ellipsis)", to: width, ellipsis)
+    }
+
     /// As much of the beginning as fits, and one character at least where there is room for one.
     private static func prefix<Text: StringProtocol>(_ text: Text, _ width: Int) -> Text.SubSequence {
         var (used, count) = (0, 0)

@@ -43,8 +43,8 @@ struct Page {
         let room = max(1, height - chosen.lower.count)
         if chosen.upper.count > room {
             chosen.upper = Array(chosen.upper.prefix(room))
-            chosen.upper[room - 1].text = Columns.fit(
-                chosen.upper[room - 1].text + " " + palette.glyphs.ellipsis,
+            chosen.upper[room - 1].text = Columns.cut(
+                chosen.upper[room - 1].text,
                 to: width,
                 palette.glyphs.ellipsis
             )

@@ -63,7 +63,7 @@ struct Dutch {
         case .biometricNotRecognizedThenPIN: "Biometrie niet herkend, voer je pincode in"
         case .biometricUsePIN: "Open de app met je pincode."
         case .biometricTooMany: "Te veel mislukte pogingen. Open met je pincode"
-        case .biometricUnlockFailed: "Ontgrendelen met biometrie is mislukt"
+        case .biometricUnlockFailed: "Ontgrendelen met biometrie mislukt"
         case .biometricNoFallback(let reason): Self.warning(reason)
         case .prompt(let purpose): self.question(purpose)
         case .promptAccepts(let method, let kind): "Bevestig met \(Self.means(method, kind))."

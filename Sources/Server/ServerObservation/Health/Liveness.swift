@@ -2,7 +2,7 @@ internal import Dispatch
 public import NIOCore
 internal import Synchronization
 
-/// Whether the parts of this process still answer; what `/livez` says.
+/// Whether the parts of this process still answer; what `/livez` says, and what feeds a watchdog.
 ///
 /// Each part is asked to do something small, and has to have done it in time. A part that has not answered is not asked
 /// again until it has, and whoever asks often gets the last answer: asking costs a dead server nothing more, and a
