@@ -14,6 +14,11 @@ public protocol OperatorStore: Sendable {
     /// One that has ended already stays as it is.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
+    /// Ends wallets for good, as what the caller found out, and destroys their shares; those that are unknown, or have
+    /// ended, are passed over.
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
+        -> WalletsEnding
+
     /// Puts a recovery code on the deny list, ends the wallets that are linked to it and destroys their shares.
     ///
     /// Both are one step with which every link is ordered, so that a wallet that is linked later ends in its own step.

@@ -56,11 +56,6 @@ public protocol UpkeepStore: Sendable {
     /// Looks at the whole file, which takes as long as reading it: not while wallets are served.
     func inspect() async throws(StoreError) -> StoreInspection
 
-    /// Ends wallets for good and destroys their shares, each as it was ended once before; those that are unknown, or have
-    /// ended, are passed over.
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
-        -> WalletsEnding
-
     /// What the vault sealed for at most `limit` wallets in the order of their registration, from the first one or from
     /// the one behind the place `after` on; fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]

@@ -9,7 +9,17 @@ extension AdminCommands {
     ///
     ///     changing:  begun, durable ─▶ done ─▶ its entry, durable ─▶ answer
     ///     reading:                     done ─▶ its entry, durable ─▶ answer
+    ///
+    /// Commands on the same things have their turns one after the other, from the first entry to the last: a denial and
+    /// what takes it back stand in the log in the order in which they were committed, so that a replay ends as they did.
     func onRecord(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
+        guard let lane = command.lane else { return try await self.recorded(command, by: actor) }
+        await self.services.commandTurns.begin(lane)
+        defer { self.services.commandTurns.end(lane) }
+        return try await self.recorded(command, by: actor)
+    }
+
+    private func recorded(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
         let (audit, event, detail) = (self.services.audit, command.auditEvent, command.auditDetail)
         var subject = try await self.subject(of: command)
         let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
@@ -123,6 +133,27 @@ extension AdminCommand {
         case .showUpkeep: AuditEvent(rawValue: "upkeep show")
         case .showVaultKeys: AuditEvent(rawValue: "vault status")
         case .unknown: AuditEvent(rawValue: "unknown")
+        }
+    }
+
+    /// Commands that must not overlap.
+    enum Lane: Hashable {
+        /// What the store keeps for operators.
+        case store
+        /// The vault's keys; apart, because a look at every wallet takes its time and no revocation waits for it.
+        case vaultKeys
+    }
+
+    /// In which it has its turn; nil where nothing is replayed and the last word need not be the log's.
+    var lane: Lane? {
+        switch self {
+        case .revokeWallets, .revokeRecoveryCode, .revokeSolution, .restoreSolution, .removeDenied, .setFlag,
+            .setUpdatePolicy, .clearUpdatePolicy:
+            .store
+        case .rotateVault, .retireVault: .vaultKeys
+        case .advanceClock, .showWallet, .listDenied, .showDenied, .listFlags, .showUpdatePolicy, .showStatus,
+            .listWallets, .listSessions, .reload, .setLogLevel, .startBackup, .showUpkeep, .showVaultKeys, .unknown:
+            nil
         }
     }
 
