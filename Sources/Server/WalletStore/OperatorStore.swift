@@ -86,7 +86,7 @@ public struct StoredWallet: Sendable {
     /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochRules: ArraySlice<EpochRule>
+    public var epochCharges: ArraySlice<EpochCharge>
     /// What was attested, a JSON object.
     public var attested: String
 
@@ -102,7 +102,7 @@ public struct StoredWallet: Sendable {
         hasDeletionCode: Bool,
         assertionCounter: UInt32?,
         attempts: AttemptRecord,
-        epochRules: ArraySlice<EpochRule> = [],
+        epochCharges: ArraySlice<EpochCharge> = [],
         attested: String
     ) {
         self.identity = identity
@@ -116,7 +116,7 @@ public struct StoredWallet: Sendable {
         self.hasDeletionCode = hasDeletionCode
         self.assertionCounter = assertionCounter
         self.attempts = attempts
-        self.epochRules = epochRules
+        self.epochCharges = epochCharges
         self.attested = attested
     }
 }
@@ -136,7 +136,7 @@ public struct StoredListing: Hashable, Sendable {
     /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochRules: ArraySlice<EpochRule>
+    public var epochCharges: ArraySlice<EpochCharge>
 
     public init(
         place: UInt64,
@@ -147,7 +147,7 @@ public struct StoredListing: Hashable, Sendable {
         lastSession: Timestamp?,
         revocation: Revocation?,
         attempts: AttemptRecord,
-        epochRules: ArraySlice<EpochRule> = []
+        epochCharges: ArraySlice<EpochCharge> = []
     ) {
         self.place = place
         self.walletID = walletID
@@ -157,7 +157,7 @@ public struct StoredListing: Hashable, Sendable {
         self.lastSession = lastSession
         self.revocation = revocation
         self.attempts = attempts
-        self.epochRules = epochRules
+        self.epochCharges = epochCharges
     }
 }
 
@@ -165,7 +165,7 @@ extension StoredWallet {
     /// What counts under a policy, with what restores cost.
     public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
-        attempts.enter(self.epochRules, policy: policy)
+        attempts.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }
@@ -174,7 +174,7 @@ extension StoredListing {
     /// What counts under a policy, with what restores cost.
     public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
-        attempts.enter(self.epochRules, policy: policy)
+        attempts.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }
