@@ -33,7 +33,8 @@ struct AuditTests {
             (.listWallets(WalletFilter(), after: nil, limit: 5), "wallet list", false),
             (.listSessions(after: nil, limit: 5), "sessions", false), (.reload, "reload", true),
             (.setLogLevel(.debug), "log-level", true), (.setLogLevel(nil), "log-level", false),
-            (.showVaultKeys, "vault status", false), (.rotateVault, "vault rotate", true),
+            (.showUpkeep, "upkeep show", false), (.showVaultKeys, "vault status", false),
+            (.rotateVault, "vault rotate", true),
         ]
     }
 

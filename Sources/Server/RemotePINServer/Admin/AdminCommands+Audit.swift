@@ -49,7 +49,7 @@ extension AdminCommands {
             await self.enter(error, of: event, begun: begun, by: actor, on: subject, detail: detail)
             throw error
         }
-        let phase = AuditPhase.done(of: begun, result: result.auditText)
+        let phase = AuditPhase.done(of: begun, result: command.startsSomething ? "begun" : result.auditText)
         if begun == nil {
             _ = try await self.entered { () throws(AuditLogError) in
                 try await audit.append(event, by: actor, on: subject, phase, detail: detail)
@@ -170,6 +170,14 @@ extension AdminCommand {
         }
     }
 
+    /// Whether it is answered before all of it is done; what comes of it is an entry of its own.
+    fileprivate var startsSomething: Bool {
+        switch self {
+        case .startBackup, .rotateVault: true
+        default: false
+        }
+    }
+
     /// What it says beside its subject.
     fileprivate var auditDetail: String? {
         switch self {
@@ -200,7 +208,6 @@ extension AdminResult {
         case .reloaded(let parts):
             parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }.joined(separator: ", ")
         case .logLevel(let level, _): level.rawValue
-        case .upkeep: "begun"
         case .vaultKeys(let versions): "left: \(versions.map { "\($0.version)" }.joined(separator: ", "))"
         default: ""
         }
