@@ -24,6 +24,8 @@ public enum VaultHistory {
             throw .otherKey(known.version, check: check.hex)
         }
         let check = vault.check(of: active) ?? []
+        // Nothing is written where nothing is new: a full disk keeps no server from starting that it need not.
+        guard !noted.contains(where: { $0.version == active && $0.check != nil }) else { return }
         _ = try await Self.asked { () throws(StoreError) in
             try await store.note(vaultVersion: active, check: check, at: now)
         }
@@ -54,7 +56,7 @@ public enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherKey(let version, let check):
             "the key file's key \(version) is not the one that the store was sealed with. Put the copy in its place in which "
                 + "the line `key \(version)` ends with \(check)"
-        case .store: "the store does not say which keys it was sealed with"
+        case .store: "the store does not say, or does not take, which keys seal in it; perhaps the disk is full"
         }
     }
 }
