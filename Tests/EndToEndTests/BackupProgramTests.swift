@@ -113,6 +113,45 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
+    private var keyFile: String { "\(self.lab.lab.serverFolder)/vault.key" }
+
+    @Test("as another user than the server's nothing is restored or copied, and the message names the way out")
+    func otherUser() async throws {
+        guard getuid() == 0 else { return }
+        _ = try await self.done("backup", self.file("one.backup"))
+        try self.move(self.data, to: self.file("away"))
+        try FileManager.default.setAttributes([.ownerAccountID: 1], ofItemAtPath: self.keyFile)
+        let run = try await self.run("restore", self.file("one.backup"))
+        #expect(run.exitCode == 77 && run.output.contains("sudo -u '"), "\(run.output)")
+        #expect(!DurableFile.exists(self.data))
+        try self.move(self.file("away"), to: self.data)
+        #expect(try await self.run("backup", self.file("two.backup")).exitCode == 77)
+        try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: self.keyFile)
+        _ = try await self.done("backup", self.file("two.backup"))
+    }
+
+    @Test("a server does not start with a key file from before a rotation, and says which copy to put back")
+    func olderKeyFile() async throws {
+        var server = try await self.lab.start(Self.log)
+        let wallet = try await self.lab.register(pin: "135790")
+        let copy = try DurableFile.read(self.keyFile, atMost: 1 << 16)
+        #expect(try await self.done("vault", "rotate", "--yes")["version"] == .integer(2))
+        let keys = try await self.run("vault", "status", "--json")
+        #expect(keys.output.contains("\"inKeyFile\":true") && !keys.output.contains("\"inKeyFile\":false"))
+        #expect(try await self.run("vault", "rotate", "--yes").exitCode == 77)
+        let early = try await self.run("vault", "retire", "--yes")
+        #expect(early.exitCode == 77 && early.output.contains("until "), "\(early.output)")
+        #expect(await server.terminate() == 0)
+        let newest = try DurableFile.read(self.keyFile, atMost: 1 << 16)
+        try DurableFile.write(copy, to: self.keyFile)
+        let older = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
+        #expect(older?.output.contains("from before a rotation") == true, "\(older?.output ?? "")")
+        try DurableFile.write(newest, to: self.keyFile)
+        server = try await self.lab.start(Self.log)
+        #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a restore that is killed at some moment leaves no store or a whole one; the same command then finishes it")
     func killed() async throws {
         var server = try await self.lab.start(Self.log)

@@ -28,7 +28,7 @@ struct EpochRuleTests {
     func rules(failures: Int, strict: Int, chargeOne: Int, trust: Int) {
         for (rule, expected) in [(EpochRule.strict, strict), (.chargeOne, chargeOne), (.trust, trust)] {
             var record = self.record(failures)
-            record.enter([rule], policy: .standard)
+            record.enter([EpochCharge(rule, openedAt: self.start)], policy: .standard)
             #expect(record.failures == expected, "\(rule)")
             #expect(!record.isBlockedPermanently)
         }
@@ -39,20 +39,40 @@ struct EpochRuleTests {
         var permanent = self.record(16)
         #expect(permanent.isBlockedPermanently)
         let before = permanent
-        permanent.enter([rule], policy: .standard)
+        permanent.enter([EpochCharge(rule, openedAt: self.start)], policy: .standard)
         #expect(permanent == before)
         var blocked = AttemptRecord()
         for _ in 0..<4 { _ = blocked.wrong(at: self.start) }
         let block = blocked.block
-        blocked.enter([rule], policy: .standard)
+        blocked.enter([EpochCharge(rule, openedAt: self.start)], policy: .standard)
         #expect(blocked.block == block)
         #expect(blocked.right(at: self.start) == .blocked(remaining: .seconds(60)))
+    }
+
+    @Test("charge-one at a round's end begins that round's block, from the restore on: nobody skips the wait")
+    func roundEnd() {
+        var record = self.record(3)
+        record.enter([EpochCharge(.chargeOne, openedAt: self.start)], policy: .standard)
+        #expect(record.right(at: self.start + .seconds(59)) == .blocked(remaining: .seconds(1)))
+        // Who comes later has waited it out.
+        #expect(record.right(at: self.start + .seconds(60)) == .valid)
+        var second = self.record(7)
+        second.enter([EpochCharge(.chargeOne, openedAt: self.start + .seconds(86_400))], policy: .standard)
+        guard case .blocked = second.state(policy: .standard, now: self.start + .seconds(86_401)) else {
+            Issue.record("no block at the second round's end")
+            return
+        }
+        // Never the last one.
+        var last = self.record(15)
+        let before = last
+        last.enter([EpochCharge(.chargeOne, openedAt: self.start)], policy: .standard)
+        #expect(last == before)
     }
 
     @Test("after a strict restore one round is left, it is the last one, and a right PIN ends that")
     func lastRound() {
         var record = AttemptRecord()
-        record.enter([.strict], policy: .standard)
+        record.enter([EpochCharge(.strict, openedAt: self.start)], policy: .standard)
         #expect(record.state(policy: .standard, now: self.start) == .open(attemptsLeft: 4, finalRound: true))
         var entered = record
         #expect(entered.right(at: self.start) == .valid)
@@ -76,7 +96,7 @@ struct EpochRuleTests {
                 EpochRule.allCases.randomElement(using: &random) ?? .strict
             }
             let (wasPermanent, before) = (record.isBlockedPermanently, record.failures)
-            record.enter(rules, policy: policy)
+            record.enter(rules.map { EpochCharge($0, openedAt: self.start) }, policy: policy)
             if rules.contains(.strict) { least = max(least, (rounds - 1) * attempts) }
             if rules.contains(.chargeOne) { least = max(least, min(before + 1, rounds * attempts - 1)) }
             #expect(record.failures >= least, "seed \(seed): \(rules) \(policy)")

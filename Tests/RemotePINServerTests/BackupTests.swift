@@ -139,7 +139,7 @@ struct BackupTests {
                 )
             )
             await #expect(throws: RestoreFailure.sealed(wallet: wallet.walletID.description)) {
-                try await restoration.run(restoration.plan())
+                try await restoration.run()
             }
             try await server.restore(backup, into: "r")
         }

@@ -75,12 +75,7 @@ struct GatedStore: WalletStore {
     func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
         self.judging(attempt.walletID, false)
         defer { self.judging(attempt.walletID, true) }
-        let outcome: AttemptOutcome
-        if case .linkRecoveryCode = attempt.effect {
-            outcome = try await self.watched { () throws(StoreError) in try await self.store.judge(attempt) }
-        } else {
-            outcome = try await self.store.judge(attempt)
-        }
+        let outcome = try await self.store.judge(attempt)
         await self.gate.pass()
         return outcome
     }
@@ -124,6 +119,16 @@ extension GatedStore {
 
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(wallets: wallets, at: now) }
+    }
+
+    func end(
+        _ wallets: [WalletID],
+        as revocation: Revocation,
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsEnding {
+        try await self.watched { () throws(StoreError) in
+            try await self.store.end(wallets, as: revocation, at: now)
+        }
     }
 
     func revoke(

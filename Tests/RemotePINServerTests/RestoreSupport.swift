@@ -14,13 +14,18 @@ extension InProcessServer {
     /// Has the running server make a backup, as an operator does; its path.
     func backup(_ name: String) async throws -> String {
         let path = "\(self.folder.path)/\(name).backup"
-        var answer = await self.commands.carryOut(.startBackup(path: path), by: Self.peer)
+        let before = try await self.record().count
+        guard case .upkeep = await self.commands.carryOut(.startBackup(path: path), by: Self.peer) else {
+            throw UnexpectedAnswer()
+        }
+        // Not by asking: each question is on record.
         for _ in 0..<1_000_000 {
-            guard case .upkeep(let report) = answer, let backup = report.backup else { break }
-            if backup.state == .done { return path }
-            if backup.state == .failed { break }
+            for entry in try await self.record().dropFirst(before)
+            where entry.event == .backup && entry.actor == .server {
+                if case .done(of: nil, _) = entry.phase, entry.detail == path { return path }
+                if case .failed = entry.phase { throw UnexpectedAnswer() }
+            }
             await Task.yield()
-            answer = await self.commands.carryOut(.showUpkeep, by: Self.peer)
         }
         throw UnexpectedAnswer()
     }
@@ -64,8 +69,7 @@ extension InProcessServer {
         rule: EpochRule = .strict,
         auditLog: String? = nil
     ) async throws -> Restoration.Report {
-        let restoration = self.restoration(backup, into: name, rule: rule, auditLog: auditLog)
-        return try await restoration.run(restoration.plan())
+        try await self.restoration(backup, into: name, rule: rule, auditLog: auditLog).run()
     }
 
     /// Looks into a restored store.

@@ -93,10 +93,8 @@ struct RestoreTests {
                 #expect(failures?.attempts(under: .standard).failures == 12, "\(name)")
             }
             let lost = "\(server.folder.path)/lost.log"
-            let restoration = server.restoration(old, into: "four", auditLog: lost)
-            let plan = try await restoration.plan()
-            #expect(plan.problem == .missing(lost))
-            #expect(try await restoration.run(plan).epoch == 2)
+            let report = try await server.restore(old, into: "four", auditLog: lost)
+            #expect(report.problem == .missing(lost) && report.epoch == 2)
             let failures = try await server.opened("four") { try await $0.report(of: wallet.walletID) }
             #expect(failures?.attempts(under: .standard).failures == 12)
             let entries = try await server.record().filter { $0.event == .restore }
@@ -151,7 +149,7 @@ struct RestoreTests {
                 (reached: Restoration.Stage) throws(RestoreFailure) in
                 if reached == stage { throw .vault }
             }
-            await #expect(throws: RestoreFailure.vault) { try await dying.run(dying.plan()) }
+            await #expect(throws: RestoreFailure.vault) { try await dying.run() }
             let isPlaced = DurableFile.exists("\(server.folder.path)/data2/wallets.db")
             #expect(isPlaced == (stage == .finishing))
             if !isPlaced {
@@ -200,8 +198,11 @@ struct RestoreTests {
         }
     }
 
-    @Test("where a log was begun anew after the backup, all that it ends is ended, whatever its numbers")
-    func newLog() async throws {
+    @Test(
+        "where a log was begun anew after the backup, all that it ends is ended, whatever its numbers and length",
+        arguments: [0, 20]
+    )
+    func newLog(before: Int) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             for _ in 0..<4 { try await Self.give(.showStatus, to: server) }
@@ -211,15 +212,15 @@ struct RestoreTests {
             let parts = AuditLog.Parts(path: path, vault: server.vault, clock: server.clock, epoch: 1)
             try await AuditLog.create(parts)
             let log = try await AuditLog.open(parts)
+            let ended = 1
+            for _ in 0..<before { try await log.append(.purge, by: .server, .failed(of: nil, reason: "")) }
             let subject = AuditSubject(wallets: [wallet.walletID])
             let begun = try await log.append(.revokeWallets, by: .server, on: subject, .begun)
             let done = AuditPhase.done(of: begun.number, result: "1 revoked")
             _ = try await log.append(.revokeWallets, by: .server, on: subject, done)
             await log.close()
-            let restoration = server.restoration(backup, into: "anew", auditLog: path)
-            let plan = try await restoration.plan()
-            #expect(plan.problem != nil)
-            #expect(try await restoration.run(plan).replayed.ended == 1)
+            let report = try await server.restore(backup, into: "anew", auditLog: path)
+            #expect(report.problem != nil && report.replayed.ended == ended)
         }
     }
 

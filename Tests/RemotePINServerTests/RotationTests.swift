@@ -3,6 +3,7 @@ import Devices
 import HostSystem
 import Logging
 import RemotePINServer
+import Secrets
 import TestSupport
 import Testing
 import Transport
@@ -15,12 +16,9 @@ import Wire
 struct RotationTests {
     /// Waits for all to be sealed with this version.
     private static func isSealed(_ server: InProcessServer, with version: UInt32) async -> Bool {
-        for _ in 0..<1_000_000 {
-            if case .upkeep(let report) = await server.commands.carryOut(.showUpkeep, by: InProcessServer.peer),
-                let reseal = report.reseal, reseal.version == version, reseal.state != .running
-            {
-                return reseal.state == .done
-            }
+        for _ in 0..<100_000 {
+            let result = try? await server.record().last { $0.event == .resealed }?.phase
+            if case .done(of: nil, let text)? = result, text.hasPrefix("version \(version),") { return true }
             await Task.yield()
         }
         return false
@@ -95,9 +93,70 @@ struct RotationTests {
             _ = try await Self.give(.rotateVault, to: server)
             #expect(await Self.isSealed(server, with: 2))
             let token = try await Self.token(server)
-            await #expect(throws: AdminFailure.self) { try await Self.give(.rotateVault, to: server) }
+            let refused = await #expect(throws: AdminFailure.self) { try await Self.give(.rotateVault, to: server) }
+            #expect(refused?.kind == .notAllowed && refused?.sentence.contains("2026-") == true)
+            // Nothing was done, and the record does not say that it may have been.
+            guard case .failed(of: _?, _) = try await server.record().last?.phase else {
+                Issue.record("a refusal is on record as unclear")
+                return
+            }
+            let early = await #expect(throws: AdminFailure.self) { try await Self.give(.retireVault, to: server) }
+            #expect(early?.sentence.contains("until 2026-") == true, "\(early?.sentence ?? "")")
             #expect(try await Self.registers(token, server))
             #expect(server.vault.versions == [1, 2])
+        }
+    }
+
+    @Test("a key file from before a rotation, or with another key of the same number, is not started with")
+    func otherKeyFiles() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            let path = "\(server.folder.path)/vault.key"
+            let now = server.clock.now()
+            let copy = try DurableFile.read(path, atMost: 1 << 16)
+            try await VaultHistory.check(server.vault, of: server.store, at: now)
+            _ = try await Self.give(.rotateVault, to: server)
+            #expect(await Self.isSealed(server, with: 2))
+            let newest = try DurableFile.read(path, atMost: 1 << 16)
+            try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
+            try DurableFile.write(copy, to: path)
+            await #expect(throws: VaultMismatch.older(file: 1, store: 2)) {
+                try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
+            }
+            // What a rotation of the old copy gives: a key 2 that nobody sealed with.
+            try KeyFileVault.addVersion(to: path)
+            let check = try server.vault.check(of: 2).orThrow().hex
+            for _ in 0..<2 {
+                await #expect(throws: VaultMismatch.otherKey(2, check: check)) {
+                    try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
+                }
+                try KeyFileVault.addVersion(to: path)
+            }
+            try DurableFile.write(newest, to: path)
+            try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
+            #expect(String(decoding: newest, as: UTF8.self).contains(" \(check)\n"))
+        }
+    }
+
+    @Test("a version that seals something and is not in the key file is shown, and never retired")
+    func missing() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let foreign = "\(server.folder.path)/foreign.key"
+            try KeyFileVault.create(at: foreign)
+            for _ in 0..<4 { try KeyFileVault.addVersion(to: foreign) }
+            let before = try await server.store.sealedValues(after: nil, limit: 1)[0].values
+            var after = before
+            after.identity = try await KeyFileVault(foreign).seal(
+                SecretBytes(copying: [UInt8](repeating: 0, count: before.identity.count - 32)),
+                as: .identity,
+                of: wallet.walletID
+            )
+            let replacement = SealedReplacement(walletID: wallet.walletID, old: before, new: after)
+            try await server.store.replace([replacement])
+            let keys = try await Self.versions(server)
+            #expect(keys.map(\.version) == [1, 5] && keys[1].values == 1)
+            #expect(!keys[1].isRetirable && !keys[1].isActive)
         }
     }
 

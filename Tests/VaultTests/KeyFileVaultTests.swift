@@ -184,6 +184,19 @@ struct KeyRotationTests {
         #expect(try await opened(self.vault, sealed, .unlockShare, self.wallet) == [1])
     }
 
+    @Test("a rotation of an older copy that was put in place is refused, and the copy stays as it was")
+    func olderCopy() throws {
+        let vault = try KeyFileVault(self.file.path)
+        let copy = try DurableFile.read(self.file.path, atMost: 1 << 16)
+        #expect(try vault.addVersion() == 2)
+        let check = vault.check(of: 2)
+        try DurableFile.write(copy, to: self.file.path)
+        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try vault.addVersion() }
+        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try vault.remove([1]) }
+        #expect(try DurableFile.read(self.file.path, atMost: 1 << 16) == copy)
+        #expect(vault.versions == [1, 2] && vault.check(of: 2) == check && vault.check(of: 3) == nil)
+    }
+
     @Test("a file that became unusable leaves a running vault its keys")
     func failedReload() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)

@@ -1,5 +1,3 @@
-internal import Vocabulary
-
 extension AuditLog {
     /// Records as unclear what an earlier process had begun and not ended; called before the log is used for anything else.
     ///
@@ -9,17 +7,10 @@ extension AuditLog {
     ///
     /// - Returns: how many there were.
     @discardableResult
-    public func endUnended() async throws -> Int {
-        var begun: [UInt64: AuditRecord] = [:]
-        _ = try await AuditReader(self.parts.path, vault: self.parts.vault).verify { entry in
-            switch entry.record.phase {
-            case .begun: begun[entry.number] = entry.record
-            case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): begun[of] = nil
-            case .done(nil, _), .failed(nil, _): break
-            }
-        }
+    public func endUnended() async throws(AuditLogError) -> Int {
+        let begun = self.takeUnended()
         for (number, record) in begun.sorted(by: { $0.key < $1.key }) {
-            _ = try await self.append(
+            try await self.append(
                 record.event,
                 by: .server,
                 on: record.subject,

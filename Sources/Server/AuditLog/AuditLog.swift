@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import HostSystem
 internal import Synchronization
-public import Vault
-public import Vocabulary
+internal import Vault
+internal import Vocabulary
 
 /// Who did what to whom, kept so that nobody can take a word of it back.
 ///
@@ -12,38 +12,6 @@ public import Vocabulary
 /// Invariant: numbers and MACs continue what the file holds. After a failure that leaves this unknown, nothing more is
 /// appended and ``Parts/onFatal`` ends the process.
 public final class AuditLog: Sendable {
-    /// What a log is made of.
-    public struct Parts: Sendable {
-        public var path: String
-        public var vault: any Vault
-        public var clock: any WallClock
-        /// The epoch of the store, which a restore raises.
-        public var epoch: Int
-        /// Whether the log goes on in a later epoch than its newest entry is of: for the restore that opens it, and nobody
-        /// else.
-        public var opensEpoch = false
-        /// Told of the newest entry after each write and at the opening, for the log stream: with it a cut is found.
-        public var onNewest: @Sendable (AuditMark) -> Void
-        /// Called with a line for the log when it is not known any more what the file holds; ends the process.
-        public var onFatal: @Sendable (String) -> Never
-
-        public init(
-            path: String,
-            vault: any Vault,
-            clock: any WallClock,
-            epoch: Int = 1,
-            onNewest: @escaping @Sendable (AuditMark) -> Void = { _ in },
-            onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
-        ) {
-            self.path = path
-            self.vault = vault
-            self.clock = clock
-            self.epoch = epoch
-            self.onNewest = onNewest
-            self.onFatal = onFatal
-        }
-    }
-
     private struct Waiting {
         let record: AuditRecord
         let waiter: CheckedContinuation<Result<AuditMark, AuditLogError>, Never>
@@ -53,6 +21,8 @@ public final class AuditLog: Sendable {
         var waiting: [Waiting] = []
         var isWriting = false
         var newest: AuditMark
+        /// What was begun and not ended when the log was opened.
+        var unended: [UInt64: AuditRecord]
         var isClosed = false
         /// Nil once closed and idle.
         var lock: FileLock?
@@ -67,14 +37,28 @@ public final class AuditLog: Sendable {
     private let queue = DispatchQueue(label: "audit log")
     private let state: Mutex<State>
 
-    private init(_ parts: Parts, file: AppendFile, lock: FileLock, newest: AuditMark) {
+    private init(
+        _ parts: Parts,
+        file: AppendFile,
+        lock: FileLock,
+        newest: AuditMark,
+        unended: [UInt64: AuditRecord]
+    ) {
         self.parts = parts
         self.file = file
-        self.state = Mutex(State(newest: newest, lock: lock))
+        self.state = Mutex(State(newest: newest, unended: unended, lock: lock))
     }
 
     /// The newest entry.
     public var newest: AuditMark { self.state.withLock(\.newest) }
+
+    /// What was begun and not ended when the log was opened; given once.
+    func takeUnended() -> [UInt64: AuditRecord] {
+        self.state.withLock { state in
+            defer { state.unended = [:] }
+            return state.unended
+        }
+    }
 
     /// Whether there is a log at this path.
     public static func exists(at path: String) -> Bool { DurableFile.exists(path) }
@@ -108,14 +92,14 @@ public final class AuditLog: Sendable {
         }
         let file: AppendFile
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
-        let found = try await Self.look(at: file, parts)
+        let (found, unended) = try await Self.look(at: file, parts)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
         // Before anything is written: an entry of a lower epoch would hide for ever that the store is an older one.
         let epoch = found.newestEpoch ?? parts.epoch
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
-        let log = AuditLog(parts, file: file, lock: lock, newest: newest)
+        let log = AuditLog(parts, file: file, lock: lock, newest: newest, unended: unended)
         switch found.problem {
         case nil: break
         case .tornTail(_, _, let byteCount):
@@ -126,9 +110,20 @@ public final class AuditLog: Sendable {
         return log
     }
 
-    private static func look(at file: AppendFile, _ parts: Parts) async throws(AuditLogError) -> AuditVerification {
+    private static func look(
+        at file: AppendFile,
+        _ parts: Parts
+    ) async throws(AuditLogError) -> (AuditVerification, unended: [UInt64: AuditRecord]) {
+        var unended: [UInt64: AuditRecord] = [:]
         do {
-            return try await AuditReader(file, vault: parts.vault).verify()
+            let found = try await AuditReader(file, vault: parts.vault).verify { entry in
+                switch entry.record.phase {
+                case .begun: unended[entry.number] = entry.record
+                case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): unended[of] = nil
+                case .done(nil, _), .failed(nil, _): break
+                }
+            }
+            return (found, unended)
         } catch let error as FileError {
             throw .file(error)
         } catch {

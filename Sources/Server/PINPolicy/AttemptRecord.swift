@@ -138,7 +138,7 @@ extension AttemptRecord.Block {
 
 extension AttemptPolicy {
     /// The block that follows so many wrong PINs, zero within a round; where the policy has fewer, its last one.
-    fileprivate func block(after failures: Int) -> Duration {
+    func block(after failures: Int) -> Duration {
         guard failures.isMultiple(of: self.attemptsPerRound), let last = self.blocks.last else { return .zero }
         let round = failures / self.attemptsPerRound
         return round <= self.blocks.count ? self.blocks[round - 1] : last

@@ -7,27 +7,49 @@ public import Vocabulary
 public enum EpochRule: String, Hashable, Sendable, CaseIterable {
     /// The wallet is in its last round: n := max(n, (R−1)·A).
     case strict
-    /// One wrong PIN more than the backup has, though never the one that blocks for good.
+    /// One wrong PIN more than the backup has, with the block that follows, though never the one that blocks for good.
     case chargeOne = "charge-one"
     /// Nothing: the backup is the last state that there was.
     case trust
+}
+
+/// What one restore costs.
+public struct EpochCharge: Hashable, Sendable {
+    public var rule: EpochRule
+    /// When the epoch was opened.
+    public var openedAt: Timestamp
+
+    public init(_ rule: EpochRule, openedAt: Timestamp) {
+        self.rule = rule
+        self.openedAt = openedAt
+    }
 }
 
 extension AttemptRecord {
     /// Counts what restores cost, in the order in which they were done.
     ///
     /// Invariant (G3): never fewer failures than before, and never the last one: whether a wallet is blocked for good is
-    /// for its PINs to decide, and stays what it was. A running block keeps its end.
-    public mutating func enter(_ rules: some Sequence<EpochRule>, policy: AttemptPolicy) {
+    /// for its PINs to decide, and stays what it was. A running block keeps its end, unless a later one begins.
+    public mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
         guard !self.isBlockedPermanently else { return }
-        for rule in rules {
-            let least: Int =
-                switch rule {
-                case .strict: policy.allowance - policy.attemptsPerRound
-                case .chargeOne: min(self.failures + 1, policy.allowance - 1)
-                case .trust: 0
-                }
-            self.failures = min(max(self.failures, least), Self.mostFailures)
+        for charge in charges {
+            switch charge.rule {
+            case .strict:
+                self.failures = min(max(self.failures, policy.allowance - policy.attemptsPerRound), Self.mostFailures)
+            case .chargeOne:
+                self.chargeOne(at: charge.openedAt, policy: policy)
+            case .trust:
+                break
+            }
         }
+    }
+
+    /// Counts a wrong PIN that may have been entered between backup and restore, with the block that it would have begun: at
+    /// the end of a round nobody goes on without the wait.
+    private mutating func chargeOne(at openedAt: Timestamp, policy: AttemptPolicy) {
+        guard self.failures + 1 < policy.allowance else { return }
+        self.failures = min(self.failures + 1, Self.mostFailures)
+        guard let block = Block(of: policy.block(after: self.failures), from: openedAt) else { return }
+        if self.block.map({ $0.end < block.end }) ?? true { self.block = block }
     }
 }

@@ -5,6 +5,7 @@ internal import Synchronization
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
+internal import Wire
 
 /// What all conversations share; nothing in it belongs to one of them.
 ///
@@ -25,8 +26,14 @@ final class Services: Sendable {
     let audit: AuditLog
     /// Told of what happens to wallets once it is committed; does not wait.
     let onEvent: @Sendable (WalletIncident) -> Void
-    /// For whatever asks first whether a recovery code is denied and then acts on it.
-    let recoveryCodeTurns = RecoveryCodeTurns()
+    /// For links to a recovery code and its denial: the wallets that are linked to it are named on record before.
+    let recoveryCodeTurns = Turns<RecoveryCodeMAC>()
+    /// For the ends of one wallet, so that each is on record once, however many connections ask for it at a time.
+    let endTurns = Turns<WalletID>()
+    /// Ends that are on record as begun and that the store did not take, with their entries' numbers.
+    let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
+    /// For commands whose order on record has to be that of their commits.
+    let commandTurns = Turns<AdminCommand.Lane>()
     let pinOutcomes = PINOutcomes()
     let meters: CallMeters
     /// Since when the process serves, whatever its clock is.

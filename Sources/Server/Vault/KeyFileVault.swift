@@ -44,11 +44,14 @@ public final class KeyFileVault: Vault {
 
     /// Replaces the file's keys by what is made of them; whoever does the same at that time waits.
     @discardableResult
-    static func change(_ path: String, _ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
+    static func change(
+        _ path: String,
+        _ make: (KeyRing) throws(KeyFileError) -> KeyRing?
+    ) throws(KeyFileError) -> KeyRing {
         let lock: FileLock
         do throws(LockError) { lock = try FileLock(waitingFor: path + ".lock") } catch { throw .locked(path) }
         defer { withExtendedLifetime(lock) {} }
-        guard let ring = make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
+        guard let ring = try make(try KeyFile.read(path)) else { throw .damaged(path, line: 1) }
         try self.lend(ring) { text throws(FileError) in try DurableFile.write(text, to: path) }
         return ring
     }
@@ -119,7 +122,7 @@ public final class KeyFileVault: Vault {
         }
     }
 
-    private var keys: KeyRing { self.ring.withLock { $0 } }
+    var keys: KeyRing { self.ring.withLock { $0 } }
 
     /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
     private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {

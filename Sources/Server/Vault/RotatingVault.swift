@@ -1,3 +1,5 @@
+internal import Secrets
+
 /// A vault whose keys have versions: one seals, the older ones open what they sealed.
 ///
 /// What recovery codes are looked up by, what makes entries of the audit log, epochs and backups verifiable is under keys of
@@ -9,6 +11,8 @@ public protocol RotatingVault: Vault {
     var activeVersion: UInt32 { get }
     /// Which version sealed a value; nil where it is too short to say.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
+    /// What a version's key is recognized by, from which nobody finds it; nil where there is no such version.
+    func check(of version: UInt32) -> [UInt8]?
     /// Adds a version, durably, and seals with it from then on; its number.
     func addVersion() throws(KeyFileError) -> UInt32
     /// Removes versions for good, but never the one that seals: what they sealed opens no more.
@@ -19,13 +23,25 @@ extension KeyFileVault: RotatingVault {
     public func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
     public func addVersion() throws(KeyFileError) -> UInt32 {
-        let version = try Self.addVersion(to: self.path)
-        try self.reload()
-        return version
+        try self.change { $0.adding(.random(count: KeyVersion.byteCount)) }.active.number
     }
 
+    public func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }
+
     public func remove(_ versions: Set<UInt32>) throws(KeyFileError) {
-        try Self.change(self.path) { ring in ring.removing(versions) }
+        try self.change { $0.removing(versions) }
+    }
+
+    /// Changes the file only where it goes on from the keys in use: an older copy that somebody put there would get another
+    /// key under a number that the store knows already.
+    @discardableResult
+    private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
+        let (path, known) = (self.path, self.keys)
+        let ring = try Self.change(path) { (file: KeyRing) throws(KeyFileError) in
+            guard file.continues(known) else { throw .otherKeys(path) }
+            return make(file)
+        }
         try self.reload()
+        return ring
     }
 }

@@ -14,6 +14,11 @@ public protocol OperatorStore: Sendable {
     /// One that has ended already stays as it is.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
+    /// Ends wallets for good, as what the caller found out, and destroys their shares; those that are unknown, or have
+    /// ended, are passed over.
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
+        -> WalletsEnding
+
     /// Puts a recovery code on the deny list, ends the wallets that are linked to it and destroys their shares.
     ///
     /// Both are one step with which every link is ordered, so that a wallet that is linked later ends in its own step.
@@ -81,7 +86,7 @@ public struct StoredWallet: Sendable {
     /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochRules: ArraySlice<EpochRule>
+    public var epochCharges: ArraySlice<EpochCharge>
     /// What was attested, a JSON object.
     public var attested: String
 
@@ -97,7 +102,7 @@ public struct StoredWallet: Sendable {
         hasDeletionCode: Bool,
         assertionCounter: UInt32?,
         attempts: AttemptRecord,
-        epochRules: ArraySlice<EpochRule> = [],
+        epochCharges: ArraySlice<EpochCharge> = [],
         attested: String
     ) {
         self.identity = identity
@@ -111,7 +116,7 @@ public struct StoredWallet: Sendable {
         self.hasDeletionCode = hasDeletionCode
         self.assertionCounter = assertionCounter
         self.attempts = attempts
-        self.epochRules = epochRules
+        self.epochCharges = epochCharges
         self.attested = attested
     }
 }
@@ -131,7 +136,7 @@ public struct StoredListing: Hashable, Sendable {
     /// As it is kept; ``attempts(under:)`` is what counts.
     public var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochRules: ArraySlice<EpochRule>
+    public var epochCharges: ArraySlice<EpochCharge>
 
     public init(
         place: UInt64,
@@ -142,7 +147,7 @@ public struct StoredListing: Hashable, Sendable {
         lastSession: Timestamp?,
         revocation: Revocation?,
         attempts: AttemptRecord,
-        epochRules: ArraySlice<EpochRule> = []
+        epochCharges: ArraySlice<EpochCharge> = []
     ) {
         self.place = place
         self.walletID = walletID
@@ -152,7 +157,7 @@ public struct StoredListing: Hashable, Sendable {
         self.lastSession = lastSession
         self.revocation = revocation
         self.attempts = attempts
-        self.epochRules = epochRules
+        self.epochCharges = epochCharges
     }
 }
 
@@ -160,7 +165,7 @@ extension StoredWallet {
     /// What counts under a policy, with what restores cost.
     public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
-        attempts.enter(self.epochRules, policy: policy)
+        attempts.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }
@@ -169,7 +174,7 @@ extension StoredListing {
     /// What counts under a policy, with what restores cost.
     public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
-        attempts.enter(self.epochRules, policy: policy)
+        attempts.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }

@@ -158,7 +158,7 @@ public struct Attempt: Sendable {
 
 /// What the step found, in the order in which it looks.
 public enum AttemptOutcome: Hashable, Sendable {
-    /// Nothing judged, or judged right and linked to a recovery code that is on the deny list.
+    /// Nothing judged.
     case revoked(Revocation)
     /// The client names a PIN key that is not the current one; nothing judged.
     case pinKeyChanged(current: PINKeyID)
@@ -179,6 +179,8 @@ public enum AttemptOutcome: Hashable, Sendable {
         case deletionCode(Sealed?)
         /// The wallet is linked to another recovery code already: `not-allowed`.
         case linkedToAnother
+        /// The recovery code is on the deny list: nothing is linked, and whoever asked ends the wallet.
+        case codeDenied
     }
 }
 

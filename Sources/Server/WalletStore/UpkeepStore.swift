@@ -56,11 +56,6 @@ public protocol UpkeepStore: Sendable {
     /// Looks at the whole file, which takes as long as reading it: not while wallets are served.
     func inspect() async throws(StoreError) -> StoreInspection
 
-    /// Ends wallets for good and destroys their shares, each as it was ended once before; those that are unknown, or have
-    /// ended, are passed over.
-    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
-        -> WalletsEnding
-
     /// What the vault sealed for at most `limit` wallets in the order of their registration, from the first one or from
     /// the one behind the place `after` on; fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
@@ -78,8 +73,13 @@ public protocol UpkeepStore: Sendable {
     /// Removes those that ended before `limit`, but for what their deletion codes need; says how many.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
-    /// Notes that a version of the vault's keys seals, if that is new; all that are known, ascending.
-    func note(vaultVersion version: UInt32, at now: Timestamp) async throws(StoreError) -> [StoredVaultVersion]
+    /// The versions of the vault's keys that have sealed, ascending.
+    func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
+
+    /// Notes that a version of the vault's keys seals, and what its key is recognized by, if that is new; all that are
+    /// known, ascending.
+    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
+        -> [StoredVaultVersion]
 
     /// Notes that no value is sealed by an older version any more; nil takes that back.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
@@ -117,11 +117,14 @@ public struct StoredVaultVersion: Hashable, Sendable {
     public var activeSince: Timestamp
     /// When a look at every wallet found nothing that an older one sealed; nil until then.
     public var sealedAnewAt: Timestamp?
+    /// What its key is recognized by; nil where an earlier version of the server noted it.
+    public var check: [UInt8]?
 
-    public init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?) {
+    public init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
         self.version = version
         self.activeSince = activeSince
         self.sealedAnewAt = sealedAnewAt
+        self.check = check
     }
 }
 

@@ -49,12 +49,12 @@ extension RunningServer {
         } catch {
             throw StartFailure(error)
         }
-        do {
+        do throws(AuditLogError) {
             let unended = try await audit.endUnended()
             if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
         } catch {
             await audit.close()
-            throw StartFailure(.files, "the audit log \(path) cannot be read to its end: \(error)")
+            throw StartFailure(error)
         }
         return audit
     }

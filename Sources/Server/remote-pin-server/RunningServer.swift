@@ -63,6 +63,7 @@ enum RunningServer {
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
+            try await Self.checkVault(files, of: store)
             let audit = try await Self.openAudit(files, epoch: epoch, metrics: watch.registry, log: log)
             do {
                 try await Self.serve(

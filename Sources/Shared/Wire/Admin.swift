@@ -67,7 +67,7 @@ public enum AdminCommand: Hashable, Sendable {
     case rotateVault
     /// Removes key versions that seal nothing any more. ``AdminResult/vaultKeys(_:)``.
     case retireVault
-    /// How far backup and rotation are; the one command that is not on record. ``AdminResult/upkeep(_:)``.
+    /// How far backup and rotation are. ``AdminResult/upkeep(_:)``.
     case showUpkeep
     /// What each key version seals. ``AdminResult/vaultKeys(_:)``.
     case showVaultKeys
@@ -131,7 +131,7 @@ public struct AdminFailure: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable, CaseIterable {
         /// There is no wallet of an id that was named; the sentence says which.
         case unknownWallet
-        /// Not by this server: the clock of one that is no lab's.
+        /// Not by this server, or not yet: nothing was done.
         case notAllowed
         /// The store or the vault did not answer; again later.
         case unavailable

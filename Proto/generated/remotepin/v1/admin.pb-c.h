@@ -89,7 +89,7 @@ typedef enum _Remotepin__V1__AdminError__Kind {
    */
   REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_UNKNOWN_WALLET = 1,
   /*
-   * not by this server: the clock of one that is no lab's
+   * not by this server, or not yet; nothing was done
    */
   REMOTEPIN__V1__ADMIN_ERROR__KIND__KIND_NOT_ALLOWED = 2,
   /*
@@ -1309,7 +1309,7 @@ struct  Remotepin__V1__RetireVaultRequest
 
 
 /*
- * How far these are. The one command that is not in the audit log, so that it can be asked every second.
+ * How far these are. Each question is an entry of the audit log: whoever waits asks more and more rarely.
  */
 struct  Remotepin__V1__ShowUpkeepRequest
 {

@@ -9,7 +9,17 @@ extension AdminCommands {
     ///
     ///     changing:  begun, durable ─▶ done ─▶ its entry, durable ─▶ answer
     ///     reading:                     done ─▶ its entry, durable ─▶ answer
+    ///
+    /// Commands on the same things have their turns one after the other, from the first entry to the last: a denial and
+    /// what takes it back stand in the log in the order in which they were committed, so that a replay ends as they did.
     func onRecord(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
+        guard let lane = command.lane else { return try await self.recorded(command, by: actor) }
+        await self.services.commandTurns.begin(lane)
+        defer { self.services.commandTurns.end(lane) }
+        return try await self.recorded(command, by: actor)
+    }
+
+    private func recorded(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
         let (audit, event, detail) = (self.services.audit, command.auditEvent, command.auditDetail)
         var subject = try await self.subject(of: command)
         let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
@@ -39,7 +49,7 @@ extension AdminCommands {
             await self.enter(error, of: event, begun: begun, by: actor, on: subject, detail: detail)
             throw error
         }
-        let phase = AuditPhase.done(of: begun, result: result.auditText)
+        let phase = AuditPhase.done(of: begun, result: command.startsSomething ? "begun" : result.auditText)
         if begun == nil {
             _ = try await self.entered { () throws(AuditLogError) in
                 try await audit.append(event, by: actor, on: subject, phase, detail: detail)
@@ -126,6 +136,27 @@ extension AdminCommand {
         }
     }
 
+    /// Commands that must not overlap.
+    enum Lane: Hashable {
+        /// What the store keeps for operators.
+        case store
+        /// The vault's keys; apart, because a look at every wallet takes its time and no revocation waits for it.
+        case vaultKeys
+    }
+
+    /// In which it has its turn; nil where nothing is replayed and the last word need not be the log's.
+    var lane: Lane? {
+        switch self {
+        case .revokeWallets, .revokeRecoveryCode, .revokeSolution, .restoreSolution, .removeDenied, .setFlag,
+            .setUpdatePolicy, .clearUpdatePolicy:
+            .store
+        case .rotateVault, .retireVault: .vaultKeys
+        case .advanceClock, .showWallet, .listDenied, .showDenied, .listFlags, .showUpdatePolicy, .showStatus,
+            .listWallets, .listSessions, .reload, .setLogLevel, .startBackup, .showUpkeep, .showVaultKeys, .unknown:
+            nil
+        }
+    }
+
     /// Whether something is another way afterwards; then it is on record before it is begun.
     fileprivate var changesSomething: Bool {
         switch self {
@@ -136,6 +167,14 @@ extension AdminCommand {
         case .showWallet, .listDenied, .showDenied, .listFlags, .showUpdatePolicy, .showStatus, .listWallets,
             .listSessions, .setLogLevel(nil), .showUpkeep, .showVaultKeys, .unknown:
             false
+        }
+    }
+
+    /// Whether it is answered before all of it is done; what comes of it is an entry of its own.
+    fileprivate var startsSomething: Bool {
+        switch self {
+        case .startBackup, .rotateVault: true
+        default: false
         }
     }
 
@@ -169,7 +208,6 @@ extension AdminResult {
         case .reloaded(let parts):
             parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }.joined(separator: ", ")
         case .logLevel(let level, _): level.rawValue
-        case .upkeep: "begun"
         case .vaultKeys(let versions): "left: \(versions.map { "\($0.version)" }.joined(separator: ", "))"
         default: ""
         }

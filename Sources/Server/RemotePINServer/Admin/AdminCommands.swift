@@ -30,13 +30,11 @@ public struct AdminCommands: Sendable {
 
     /// Does one command; what it started has happened when it returns.
     ///
-    /// The one place through which every command passes: each but `showUpkeep` is in the audit log, with who gave it and what became of
+    /// The one place through which every command passes: each is in the audit log, with who gave it and what became of
     /// it, before its answer leaves; one that changes something also before it is begun. What the log does not take is
     /// not done, or its answer is not given. Neither a command nor its result is ever logged as a whole; commands hold
     /// recovery codes.
     public func carryOut(_ command: AdminCommand, by peer: AdminPeer) async -> AdminResult {
-        // How far something is that is on record already: asked every second, and nothing of its own.
-        if command == .showUpkeep, let upkeep = self.operations.upkeep { return .upkeep(upkeep.report()) }
         let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do throws(AdminFailure) {
             let result = try await self.onRecord(command, by: actor)

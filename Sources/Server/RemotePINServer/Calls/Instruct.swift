@@ -89,8 +89,8 @@ extension Conversation {
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)
             case .revoked(let revocation):
-                // A link to a denied code revokes in this very step: what the wallet's other connections carry must not
-                // outlive the answer (G7).
+                // A link to a denied code has just ended the wallet: what its other connections carry must not outlive the
+                // answer (G7).
                 if case .linkRecoveryCode = body.instruction, revocation.reason == .recoveryCode {
                     await self.services.registry.abortAll(of: session.walletID, except: self.live.id)
                 }
@@ -182,6 +182,9 @@ extension Conversation {
             return .deletionCode(try await self.deletionCode(sealed, of: walletID))
         case .linkedToAnother:
             throw .notAllowed(.linkedToAnother)
+        case .codeDenied:
+            // Ended the wallet instead.
+            throw .store(.corrupt)
         }
     }
 }

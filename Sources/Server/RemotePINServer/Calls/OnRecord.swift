@@ -1,6 +1,6 @@
 internal import AuditLog
 internal import Logging
-internal import PINPolicy
+internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
@@ -10,34 +10,52 @@ internal import Wire
 //
 //     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 //
-// Only what changes something is recorded: nobody makes the log grow by saying again what has been said.
+// Invariant: whatever wallets and strangers send, a wallet gets two entries for its end and no others. Nothing is on
+// record of a PIN that was not right, and nothing twice.
+
+/// An end that was begun: by what, of which wallet.
+struct BegunEnd: Hashable {
+    let event: AuditEvent
+    let wallet: WalletID
+}
+
 extension Services {
-    /// Commits the end of a wallet by its user; where the audit log does not take it, nothing is done.
+    /// Commits a wallet's end; where the audit log does not take it, nothing is done.
+    ///
+    /// One that the store does not take stays begun, and the next try goes on with its entry: a store whose disk is full
+    /// has nobody fill the audit log's. Restores take what is begun for done; whoever began it may end the wallet.
     func onRecord<Outcome>(
         _ event: AuditEvent,
         by actor: AuditActor,
         ending wallet: WalletID,
+        as revocation: Revocation,
+        through code: RecoveryCodeMAC? = nil,
         log: Logger,
         _ commit: () async throws(StoreError) -> Outcome
     ) async throws(CallFailure) -> Outcome {
+        await self.endTurns.begin(wallet)
+        defer { self.endTurns.end(wallet) }
         let store = self.store
         let before = try await stored { () throws(StoreError) in try await store.report(of: wallet) }
         // One that has ended is ended again all the same: a repetition may follow a failure to empty the store's log.
         guard let before, before.revocation == nil else { return try await stored(commit) }
-        let subject = AuditSubject(wallets: [wallet])
-        let begun = try await self.begin(event, by: actor, on: subject, log: log)
-        do throws(StoreError) {
-            let outcome = try await commit()
-            self.onEvent(.revoked(wallet, Revocation(reason: .user, mayRegisterAnew: true)))
-            await self.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
-            return outcome
-        } catch {
-            await self.audit.tryAppend(event, by: actor, on: subject, .unclear(of: begun, reason: "\(error)"))
-            throw .store(error)
+        let subject = AuditSubject(wallets: [wallet], recoveryCode: code)
+        let end = BegunEnd(event: event, wallet: wallet)
+        let begun: UInt64
+        if let earlier = self.begunEnds.withLock({ $0[end] }) {
+            begun = earlier
+        } else {
+            begun = try await self.begin(event, by: actor, on: subject, log: log)
+            self.begunEnds.withLock { $0[end] = begun }
         }
+        let outcome = try await stored(commit)
+        self.begunEnds.withLock { $0[end] = nil }
+        self.onEvent(.revoked(wallet, revocation))
+        await self.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
+        return outcome
     }
 
-    fileprivate func begin(
+    private func begin(
         _ event: AuditEvent,
         by actor: AuditActor,
         on subject: AuditSubject,
@@ -53,10 +71,10 @@ extension Services {
 }
 
 extension Conversation {
-    /// Has an attempt judged.
+    /// Has an attempt judged; a right PIN that links a denied recovery code ends the wallet.
     ///
-    /// One that links a denied recovery code, which ends the wallet, is on record before. Whether the code is denied
-    /// cannot change in between: a denial waits for its turn.
+    /// On record only once the PIN was found right, durably: a wrong one, a repeated or an outdated attempt, a wallet that
+    /// is linked already leave no entry.
     func judge(_ attempt: Attempt) async throws(CallFailure) -> AttemptOutcome {
         let store = self.services.store
         guard case .linkRecoveryCode(let bytes) = attempt.effect, let mac = RecoveryCodeMAC(bytes) else {
@@ -65,45 +83,33 @@ extension Conversation {
         let turns = self.services.recoveryCodeTurns
         await turns.begin(mac)
         defer { turns.end(mac) }
-        let isDenied = try await stored { () throws(StoreError) in try await store.denied(mac) } != nil
-        guard isDenied else { return try await stored { () throws(StoreError) in try await store.judge(attempt) } }
-        return try await self.judgeDeniedLink(attempt, mac)
+        let outcome = try await stored { () throws(StoreError) in try await store.judge(attempt) }
+        guard case .valid(.codeDenied) = outcome else { return outcome }
+        return try await self.endForDeniedCode(attempt, mac)
     }
 
-    private func judgeDeniedLink(_ attempt: Attempt, _ mac: RecoveryCodeMAC) async throws(CallFailure) -> AttemptOutcome
-    {
-        let (store, audit) = (self.services.store, self.services.audit)
-        let before = try await stored { () throws(StoreError) in try await store.report(of: attempt.walletID) }
-        // While a block lasts nothing is judged and nothing can end: whoever asks on and on fills no disk with it.
-        guard let before, before.revocation == nil, !before.isBlocked(under: attempt.policy, at: attempt.now) else {
-            return try await stored { () throws(StoreError) in try await store.judge(attempt) }
+    private func endForDeniedCode(
+        _ attempt: Attempt,
+        _ mac: RecoveryCodeMAC
+    ) async throws(CallFailure) -> AttemptOutcome {
+        let (store, wallet) = (self.services.store, attempt.walletID)
+        let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+        let ending = try await self.services.onRecord(
+            .deniedLink,
+            by: .wallet,
+            ending: wallet,
+            as: revocation,
+            through: mac,
+            log: self.log.ofCall
+        ) { () throws(StoreError) in
+            try await store.end([wallet], as: revocation, at: attempt.now)
         }
-        let subject = AuditSubject(wallets: [attempt.walletID], recoveryCode: mac)
-        let begun = try await self.services.begin(.deniedLink, by: .wallet, on: subject, log: self.log.ofCall)
-        let outcome: AttemptOutcome
-        do throws(StoreError) {
-            outcome = try await store.judge(attempt)
-        } catch {
-            await audit.tryAppend(.deniedLink, by: .wallet, on: subject, .unclear(of: begun, reason: "\(error)"))
-            throw .store(error)
-        }
-        if case .revoked(let revocation) = outcome, revocation.reason != .solution {
+        guard ending.ended == 0 else {
             self.log.notice("wallet revoked by a link to a denied recovery code")
-            self.services.onEvent(.revoked(attempt.walletID, revocation))
-            await audit.mustAppend(.deniedLink, by: .wallet, on: subject, .done(of: begun, result: "revoked"))
-        } else {
-            await audit.mustAppend(.deniedLink, by: .wallet, on: subject, .failed(of: begun, reason: "not linked"))
+            return .revoked(revocation)
         }
-        return outcome
-    }
-}
-
-extension StoredWallet {
-    /// Whether an attempt made then is not judged; no other attempt can change that.
-    fileprivate func isBlocked(under policy: AttemptPolicy, at now: Timestamp) -> Bool {
-        switch self.attempts(under: policy).state(policy: policy, now: now) {
-        case .open: false
-        case .blocked, .blockedPermanently: true
-        }
+        // Something else ended it first.
+        let report = try await stored { () throws(StoreError) in try await store.report(of: wallet) }
+        return .revoked(report?.revocation ?? revocation)
     }
 }

@@ -49,7 +49,7 @@ extension Services {
         let named = try await stored { () throws(StoreError) in try await self.store.wallet(ofDeletionCode: digest) }
         let outcome: CodeRevocationOutcome
         if let named {
-            outcome = try await self.onRecord(.deletionCode, by: actor, ending: named, log: log) {
+            outcome = try await self.onRecord(.deletionCode, by: actor, ending: named, as: .byUser, log: log) {
                 () throws(StoreError) in
                 try await self.store.revoke(byDeletionCode: digest, at: now)
             }

@@ -104,9 +104,12 @@ public struct ReplayReport: Hashable, Sendable {
 }
 
 extension AuditReplay {
-    /// Does it all; shares are destroyed in the commits that end their wallets.
-    func carryOut(on store: SQLiteWalletStore) async throws(StoreError) -> ReplayReport {
-        var report = ReplayReport()
+    /// Does it all, after what earlier logs had done again; shares are destroyed in the commits that end their wallets.
+    func carryOut(
+        on store: SQLiteWalletStore,
+        after earlier: ReplayReport
+    ) async throws(StoreError) -> ReplayReport {
+        var report = earlier
         for step in self.all() {
             switch step {
             case .end(let wallets, let revocation, let at):

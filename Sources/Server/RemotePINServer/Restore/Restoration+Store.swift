@@ -36,8 +36,19 @@ extension Restoration {
         }
         try await stepped { () throws(StoreError) in try await store.open(records) }
         try self.parts.stage(.replaying)
-        let replayed = try await stepped { () throws(StoreError) in try await plan.replay.carryOut(on: store) }
-        return Report(epoch: number, wallets: inspection.wallets, replayed: replayed)
+        var replayed = ReplayReport()
+        for replay in plan.logs.replays {
+            replayed = try await stepped { () throws(StoreError) in
+                try await replay.carryOut(on: store, after: replayed)
+            }
+        }
+        return Report(
+            epoch: number,
+            wallets: inspection.wallets,
+            replayed: replayed,
+            takenAt: plan.takenAt,
+            problem: plan.problem
+        )
     }
 
     private func areGenuine(_ epochs: [StoredEpoch]) async throws(RestoreFailure) -> Bool {

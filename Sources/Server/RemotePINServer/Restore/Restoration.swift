@@ -67,15 +67,14 @@ public struct Restoration: Sendable {
     /// What was looked at before anything is done.
     public struct Plan: Sendable {
         let label: BackupLabel
-        let logEpoch: Int
-        let replay: AuditReplay
-        /// Why the log does not say all that happened since; nil where it does.
-        public let problem: LogProblem?
+        let logs: RestoreLogs
+        /// Why the logs do not say all that happened since; nil where they do.
+        public var problem: LogProblem? { self.logs.problem }
         /// The moment whose state the backup holds.
         public var takenAt: Timestamp { self.label.takenAt }
-        /// The epoch of the backup, and the latest that backup and log know.
+        /// The epoch of the backup, and the latest that backup and logs know.
         public var backupEpoch: Int { self.label.epoch }
-        public var latestEpoch: Int { max(self.label.epoch, self.logEpoch) }
+        public var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
     }
 
     /// What was restored.
@@ -83,6 +82,10 @@ public struct Restoration: Sendable {
         public var epoch: Int
         public var wallets: Int
         public var replayed: ReplayReport
+        /// The moment whose state the backup held.
+        public var takenAt: Timestamp
+        /// Why the logs did not say all that happened since; nil where they did.
+        public var problem: LogProblem?
     }
 
     let parts: Parts
@@ -91,36 +94,10 @@ public struct Restoration: Sendable {
         self.parts = parts
     }
 
-    /// Reads the backup's label and the audit log; changes nothing.
+    /// Reads the backup's label and the audit logs; changes nothing.
     public func plan() async throws(RestoreFailure) -> Plan {
         let label = try await self.label()
-        guard AuditLog.exists(at: self.parts.auditLog) else {
-            return Plan(
-                label: label,
-                logEpoch: 0,
-                replay: AuditReplay(after: nil),
-                problem: .missing(self.parts.auditLog)
-            )
-        }
-        var (found, replay) = try await self.look(last: label.audit, after: label.audit)
-        // Another log's numbers say nothing of the backup: all that this one ends, ends.
-        if !found.hasMark { (found, replay) = try await self.look(last: label.audit, after: nil) }
-        var problem = self.problem(of: found, last: label.audit)
-        if problem == nil, let last = self.parts.last {
-            problem = self.problem(of: try await self.look(last: last, after: nil).0, last: last)
-        }
-        return Plan(label: label, logEpoch: found.newestEpoch ?? 0, replay: replay, problem: problem)
-    }
-
-    /// What a log lacks; the remains of a crash are nothing, unless they stand where an entry should.
-    private func problem(of found: AuditVerification, last: AuditMark) -> LogProblem? {
-        let cut = AuditProblem.cut(newest: found.newest?.number ?? 0, expected: last.number)
-        switch found.problem {
-        case nil: return nil
-        case .tornTail: return found.hasMark ? nil : .otherLog(self.parts.auditLog, cut)
-        case .cut, .replaced: return .otherLog(self.parts.auditLog, found.problem ?? cut)
-        case let problem?: return .damaged(self.parts.auditLog, problem)
-        }
+        return Plan(label: label, logs: try await RestoreLogs(self.parts, since: label.audit))
     }
 
     private func label() async throws(RestoreFailure) -> BackupLabel {
@@ -144,36 +121,23 @@ public struct Restoration: Sendable {
             throw .vault
         }
     }
-
-    private func look(
-        last: AuditMark,
-        after mark: AuditMark?
-    ) async throws(RestoreFailure) -> (AuditVerification, AuditReplay) {
-        var replay = AuditReplay(after: mark)
-        do {
-            let reader = try AuditReader(self.parts.auditLog, vault: self.parts.vault)
-            let found = try await reader.verify(last: last) { replay.take($0) }
-            return (found, replay)
-        } catch let error as FileError {
-            throw .file(error)
-        } catch {
-            throw .vault
-        }
-    }
 }
 
 extension Restoration {
-    /// Restores, whatever ``Plan/problem`` is: that it is known to the operator is the caller's concern.
+    /// Restores, where `confirm` does not throw: with a ``Plan/problem`` an operator has to know what is lost.
     ///
-    /// A log that is not as it was written is not gone on with: it is kept beside the new one.
-    public func run(_ plan: Plan) async throws(RestoreFailure) -> Report {
+    /// The folder is taken before anything is read, so that what was planned is what is done: nobody else can restore, or
+    /// serve and revoke, in between. A log that is not as it was written is not gone on with: it is kept beside the new one.
+    public func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         let staged: StagedStore
         do throws(StoreOpenError) {
             staged = try StagedStore(folder: self.parts.dataFolder)
         } catch {
-            throw .store(error)
+            throw RestoreFailure.store(error)
         }
-        do throws(RestoreFailure) {
+        do {
+            let plan = try await self.plan()
+            try confirm(plan)
             return try await self.run(plan, in: staged)
         } catch {
             staged.abandon()
@@ -231,7 +195,7 @@ extension Restoration {
         try self.parts.stage(.finishing)
         let replayed = report.replayed
         let result =
-            "\(report.wallets) wallets, \(replayed.ended) ended again, \(replayed.denied) codes denied again"
+            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.denied) codes denied again"
             + (plan.problem == nil ? "" : "; without a whole audit log")
         do throws(AuditLogError) {
             try await audit.append(.restore, by: self.parts.actor, .done(of: begun, result: result), detail: detail)
@@ -239,6 +203,9 @@ extension Restoration {
             throw .placed(error)
         }
     }
+
+    /// So many wallets, in words.
+    public static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
     private func openAudit(_ plan: Plan, epoch: Int) async throws(RestoreFailure) -> AuditLog {
         var log = AuditLog.Parts(
@@ -250,8 +217,8 @@ extension Restoration {
             onFatal: self.parts.onFatal
         )
         log.opensEpoch = true
-        if case .damaged = plan.problem {
-            let kept = "\(self.parts.auditLog).before-epoch-\(epoch)"
+        if plan.logs.mustSetAside {
+            let kept = RestoreLogs.place(of: self.parts.auditLog, beforeEpoch: epoch)
             do throws(FileError) { try DurableFile.place(self.parts.auditLog, at: kept) } catch { throw .file(error) }
         }
         do throws(AuditLogError) {

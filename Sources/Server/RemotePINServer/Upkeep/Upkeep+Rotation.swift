@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import Foundation
 internal import Logging
 internal import Secrets
 internal import Vault
@@ -31,19 +32,20 @@ extension Upkeep {
     func rotate() async throws(AdminFailure) {
         let now = self.parts.clock.now()
         let versions = try await self.notedVersions(at: now)
+        // Refused for sure, so not `unavailable`: the audit log would say that it may have been done.
         if let active = versions.last {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
                 throw AdminFailure(
-                    .unavailable,
+                    .notAllowed,
                     "The last rotation is not finished; its progress is in `vault status`."
                 )
             }
             // The first version of a key file had none before it.
             if versions.count > 1, now < active.activeSince + self.neededFor {
                 throw AdminFailure(
-                    .unavailable,
-                    "What was enrolled before the last rotation may still need the version before it; again in "
-                        + "\((active.activeSince + self.neededFor - now).milliseconds / 1000 + 1) s."
+                    .notAllowed,
+                    "What was enrolled before the last rotation may still need the version before it; again from "
+                        + "\(Self.text(of: active.activeSince + self.neededFor)) on."
                 )
             }
         }
@@ -57,15 +59,20 @@ extension Upkeep {
 
     /// What the store knows of versions, after the active one was noted in it.
     private func notedVersions(at now: Timestamp) async throws(AdminFailure) -> [StoredVaultVersion] {
-        let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
-        return try await administered { () throws(StoreError) in try await store.note(vaultVersion: active, at: now) }
+        try await administered { () throws(StoreError) in try await self.noted(self.parts.vault.activeVersion, at: now)
+        }
+    }
+
+    private func noted(_ version: UInt32, at now: Timestamp) async throws(StoreError) -> [StoredVaultVersion] {
+        let check = self.parts.vault.check(of: version) ?? []
+        return try await self.parts.store.note(vaultVersion: version, check: check, at: now)
     }
 
     /// Seals anew what older versions sealed, unless that was done since the active one seals.
     func resealIfDue() async {
         let active = self.parts.vault.activeVersion
         do {
-            let noted = try await self.parts.store.note(vaultVersion: active, at: self.parts.clock.now())
+            let noted = try await self.noted(active, at: self.parts.clock.now())
             guard noted.last(where: { $0.version == active })?.sealedAnewAt == nil else { return }
             let isFirst = self.parts.vault.versions.first == active
             if !isFirst { self.state.withLock { $0.reseal = ResealReport(version: active) } }
@@ -176,13 +183,15 @@ extension Upkeep {
         }
         let active = vault.activeVersion
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
-        return vault.versions.map { version in
+        // Also those that sealed something and are not in the key file: what they sealed does not open.
+        let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
+        return versions.map { version in
             VaultKeyVersion(
                 version: version,
                 isActive: version == active,
                 values: counts[version, default: 0],
                 activeSince: noted.first { $0.version == version }?.activeSince,
-                isRetirable: version != active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
+                isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
             )
         }
     }
@@ -192,7 +201,7 @@ extension Upkeep {
     /// Where one but seals something, as what a call in flight kept behind the last pass, that is sealed anew first.
     func retire() async throws(AdminFailure) -> [VaultKeyVersion] {
         let versions = try await self.vaultKeys()
-        let retirable = Set(versions.filter(\.isRetirable).map(\.version))
+        let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
         if versions.contains(where: { !$0.isActive && $0.values > 0 }) {
             let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
             try await administered { () throws(StoreError) in
@@ -201,21 +210,41 @@ extension Upkeep {
             self.askedReseals.yield()
         }
         guard !retirable.isEmpty else {
-            throw AdminFailure(
-                .notAllowed,
-                "Each older version seals something still, or may be needed by what was enrolled before the last "
-                    + "rotation; `vault status` says which."
-            )
+            throw AdminFailure(.notAllowed, try await self.whyNone(of: versions))
         }
         do throws(KeyFileError) { try self.parts.vault.remove(retirable) } catch { throw AdminFailure(error) }
         self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
-        return versions.filter { !retirable.contains($0.version) }
+        let left = self.parts.vault.versions
+        return versions.filter { left.contains($0.version) }
+    }
+}
+
+extension Upkeep {
+    /// Why no version can be removed, and from when on one can.
+    private func whyNone(of versions: [VaultKeyVersion]) async throws(AdminFailure) -> String {
+        let older = versions.filter { !$0.isActive }
+        guard !older.isEmpty else { return "There is no version but the one that seals." }
+        let needed = older.filter { $0.values > 0 }
+            .map { "version \($0.version) still seals \($0.values) value\($0.values == 1 ? "" : "s")" }
+        guard needed.isEmpty else {
+            return
+                "Nothing was removed: \(needed.prefix(4).joined(separator: ", ")); what is found so is sealed anew now."
+        }
+        let now = self.parts.clock.now()
+        let since = try await self.notedVersions(at: now).last?.activeSince ?? now
+        return "Nothing was removed: what was enrolled before the last rotation may need the older versions until "
+            + "\(Self.text(of: since + self.neededFor))."
+    }
+
+    /// As ISO 8601, to the second.
+    private static func text(of time: Timestamp) -> String {
+        Date(timeIntervalSince1970: Double(time.milliseconds / 1000 + 1)).formatted(.iso8601)
     }
 }
 
 extension AdminFailure {
-    /// A key file that was not changed.
+    /// A key file that was not changed, or perhaps was.
     fileprivate init(_ error: KeyFileError) {
-        self.init(.unavailable, "\(error)")
+        if case .otherKeys = error { self.init(.notAllowed, "\(error)") } else { self.init(.unavailable, "\(error)") }
     }
 }

@@ -86,7 +86,7 @@ public final class Upkeep: Sendable {
             state.backup = BackupReport(path: path)
             return true
         }
-        guard isFree else { throw AdminFailure(.unavailable, "Another backup is being made.") }
+        guard isFree else { throw AdminFailure(.notAllowed, "Another backup is being made.") }
         self.askedBackups.yield(path)
     }
 

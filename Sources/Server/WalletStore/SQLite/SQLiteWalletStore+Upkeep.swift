@@ -46,11 +46,16 @@ extension SQLiteWalletStore: UpkeepStore {
         try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
     }
 
+    public func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
+        try await self.queue.perform { try $0.vaultVersions() }
+    }
+
     public func note(
         vaultVersion version: UInt32,
+        check: [UInt8],
         at now: Timestamp
     ) async throws(StoreError) -> [StoredVaultVersion] {
-        try await self.queue.perform { try $0.note(vaultVersion: version, at: now) }
+        try await self.queue.perform { try $0.note(vaultVersion: version, check: check, at: now) }
     }
 
     public func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {

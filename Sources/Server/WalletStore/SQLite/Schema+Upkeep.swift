@@ -23,4 +23,7 @@ extension Schema {
             sealed_anew_at INTEGER
         ) STRICT;
         """
+
+    /// Version 6: what each version's key is recognized by, four bytes that are derived from it.
+    static let vaultChecks = "ALTER TABLE vault_versions ADD COLUMN key_check BLOB"
 }

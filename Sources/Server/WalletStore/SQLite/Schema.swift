@@ -45,6 +45,7 @@ enum Schema {
         Schema.epochTable,
         Schema.purgeTable,
         Schema.vaultTable,
+        Schema.vaultChecks,
     ]
 
     static var version: Int { Self.migrations.count }

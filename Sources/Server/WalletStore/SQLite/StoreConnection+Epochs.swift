@@ -13,16 +13,16 @@ extension StoreConnection {
     /// For all wallets but those that come for the first time after a restore this compares two numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.state.epoch != self.epoch else { return false }
-        let rules = try self.rules(after: found.state)
-        guard rules.contains(where: { $0 != .trust }) else { return false }
-        found.attempts.record.enter(rules, policy: policy)
+        let charges = try self.charges(after: found.state)
+        guard charges.contains(where: { $0.rule != .trust }) else { return false }
+        found.attempts.record.enter(charges, policy: policy)
         return true
     }
 
-    /// The rules that a wallet's counts lack; a wallet of a later epoch comes from another file.
-    func rules(after state: WalletState) throws -> ArraySlice<EpochRule> {
+    /// What a wallet's counts lack; a wallet of a later epoch comes from another file.
+    func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
         guard state.epoch <= self.epoch else { throw StoreError.corrupt }
-        return self.epochRules[Int(state.epoch - 1)...]
+        return self.epochCharges[Int(state.epoch - 1)...]
     }
 
     /// Has the wallet's row name the store's epoch: what is kept of its attempts is brought up to it.
@@ -59,6 +59,11 @@ extension StoreConnection {
             try self.db.execute(
                 sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
                 arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
+            )
+            // Whoever opened a session since the backup would be swept as one who never did: their time begins anew.
+            try self.db.execute(
+                sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
+                arguments: [epoch.openedAt.milliseconds]
             )
         }
         try self.readEpochs()

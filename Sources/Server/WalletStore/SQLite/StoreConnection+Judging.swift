@@ -67,23 +67,20 @@ extension StoreConnection {
             row.pinKeyID = newKeyID
             return .valid(.pinKeyReplaced)
         case .linkRecoveryCode(let mac):
-            return try self.link(mac, to: &row, at: attempt.now)
+            return try self.link(mac, to: &row)
         case .releaseShare, .readDeletionCode:
             preconditionFailure("these write nothing")
         }
     }
 
     /// Links a wallet and looks at the deny list in the same step, so that no order of the two escapes.
-    private func link(_ mac: [UInt8], to row: inout WalletRow, at now: Timestamp) throws -> AttemptOutcome {
+    private func link(_ mac: [UInt8], to row: inout WalletRow) throws -> AttemptOutcome {
         precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
         if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }
+        if try self.isDenied(mac) { return .valid(.codeDenied) }
         row.state.isLinked = true
         row.recoveryMAC = mac
-        guard try self.isDenied(mac) else { return .valid(.recoveryCodeLinked) }
-        let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        row.revoke(revocation, at: now)
-        self.mustTruncateLog = true
-        return .revoked(revocation)
+        return .valid(.recoveryCodeLinked)
     }
 
     private func isDenied(_ mac: [UInt8]) throws -> Bool {

@@ -35,7 +35,7 @@ extension StoreConnection {
                 lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
                 revocation: state.revocation,
                 attempts: attempts.record,
-                epochRules: try self.rules(after: state)
+                epochCharges: try self.charges(after: state)
             )
         }
     }

@@ -32,7 +32,7 @@ extension StoreConnection {
             hasDeletionCode: !row.deletionCode.isEmpty,
             assertionCounter: row.state.assertionCounter,
             attempts: attempts.record,
-            epochRules: try self.rules(after: row.state),
+            epochCharges: try self.charges(after: row.state),
             attested: attested
         )
     }

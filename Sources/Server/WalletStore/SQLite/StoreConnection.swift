@@ -9,8 +9,8 @@ final class StoreConnection {
     private(set) var statements: Statements
     /// As it stands in the transaction.
     private(set) var isSolutionRevoked = false
-    /// The rules of all epochs but the first, in their order; changed by a restore only, before anybody is served.
-    private(set) var epochRules: [EpochRule] = []
+    /// What all epochs but the first cost, in their order; changed by a restore only, before anybody is served.
+    private(set) var epochCharges: [EpochCharge] = []
     /// The store's epoch, from 1 on.
     private(set) var epoch: UInt32 = 1
     /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
@@ -40,8 +40,8 @@ final class StoreConnection {
 
     /// Reads which epochs there are.
     func readEpochs() throws {
-        self.epochRules = try self.epochs().map(\.rule)
-        self.epoch = UInt32(self.epochRules.count + 1)
+        self.epochCharges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
+        self.epoch = UInt32(self.epochCharges.count + 1)
     }
 
     func begin() throws {

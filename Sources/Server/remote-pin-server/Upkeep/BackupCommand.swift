@@ -31,8 +31,6 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
     @OptionGroup var output: OutputOptions
 
-    private static let interval: Duration = .milliseconds(200)
-
     func run() async throws {
         let path = ConfigurationOptions.absolute(self.destination)
         try await ending {
@@ -61,6 +59,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     private func fromRunning(to path: String) async throws -> BackupReport {
         try await self.server.connected { call in
+            let patience = Patience()
             var progress = ProgressLine()
             defer { progress.end() }
             var answer = try await call(.startBackup(path: path))
@@ -73,7 +72,7 @@ struct BackupCommand: AsyncParsableCommand {
                 case .failed: throw StartFailure(.files, backup.problem ?? "no backup was made")
                 case .running: progress.show("copying", backup.pagesCopied, of: backup.pages)
                 }
-                try await Task.sleep(for: Self.interval)
+                try await patience.wait()
                 answer = try await call(.showUpkeep)
             }
         }
@@ -87,6 +86,7 @@ struct BackupCommand: AsyncParsableCommand {
             )
         }
         let server = try StoppedServer(loaded)
+        try server.requireItsUser(for: "backup")
         let store = try explaining(.files) { try RunningServer.openStore(of: server) }
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)

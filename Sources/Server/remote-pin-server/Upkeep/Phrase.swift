@@ -16,6 +16,19 @@ enum Phrase {
     }
 }
 
+/// When to ask again how far something is: each question is an entry of the audit log, so the longer it takes the rarer.
+struct Patience {
+    private static let shortest: Duration = .milliseconds(200)
+    private static let longest: Duration = .seconds(15)
+    private let start = ContinuousClock.now
+
+    /// Waits for a quarter of the time that it has taken so far.
+    func wait() async throws {
+        let passed = ContinuousClock.now - self.start
+        try await Task.sleep(for: max(Self.shortest, min(passed / 4, Self.longest)))
+    }
+}
+
 /// How far something is, in one line of a terminal that is written over; nothing elsewhere.
 struct ProgressLine {
     private let isShown: Bool

@@ -15,7 +15,11 @@ struct RestoreCommand: AsyncParsableCommand {
         discussion: """
             An older state would hand out guesses that were made already and revive what was revoked. So a restore opens an \
             epoch, in which every wallet pays for what may have been guessed, and does the audit log's revocations again. \
-            The data folder must hold no store: nothing is ever overwritten. The audit log has to be at `audit.file`.
+            The data folder must hold no store: nothing is ever overwritten. The audit log has to be at `audit.file`; damaged \
+            ones that were moved away are read, too, where they stand beside it as `….before-ANYTHING`.
+
+            Run it as the server's user (`sudo -u remote-pin …`), whose files it makes: the owner of the vault's key file. \
+            It refuses to run as another, root included (exit status 77).
 
             --epoch says what a wallet pays until its next right PIN:
               strict      it is in its last round: at most one round of guesses is left (the rule of the protocol)
@@ -63,11 +67,9 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         try await ending {
             let server = try self.server.server()
-            let restoration = Restoration(self.parts(server))
+            try server.requireItsUser(for: "restore")
             do {
-                let plan = try await restoration.plan()
-                try self.ask(plan)
-                self.show(try await restoration.run(plan), plan)
+                self.show(try await Restoration(self.parts(server)).run { plan in try self.ask(plan) })
             } catch let failure as RestoreFailure {
                 throw StartFailure(failure)
             }
@@ -103,25 +105,26 @@ struct RestoreCommand: AsyncParsableCommand {
         try Phrase.ask(Self.phrase, because: warning)
     }
 
-    private func show(_ report: Restoration.Report, _ plan: Restoration.Plan) {
+    private func show(_ report: Restoration.Report) {
         let json = RestoreJSON(
             epoch: report.epoch,
             rule: self.epoch,
-            takenAt: plan.takenAt.text,
+            takenAt: report.takenAt.text,
             wallets: report.wallets,
             endedAgain: report.replayed.ended,
             deniedAgain: report.replayed.denied,
             solutionRevoked: report.replayed.isSolutionRevoked,
-            auditLogProblem: plan.problem?.description
+            auditLogProblem: report.problem?.description
         )
         self.output.print(json) { page in
-            page.line("\(page.good("restored")) \(report.wallets) wallets as of \(plan.takenAt.text)")
+            page.line("\(page.good("restored")) \(Restoration.wallets(report.wallets)) as of \(report.takenAt.text)")
             page.line("epoch \(report.epoch), \(self.epoch)")
             page.line(
-                "\(report.replayed.ended) wallets ended again, \(report.replayed.denied) recovery codes denied again"
+                "\(Restoration.wallets(report.replayed.ended)) ended again, "
+                    + "\(report.replayed.denied) recovery code\(report.replayed.denied == 1 ? "" : "s") denied again"
                     + (report.replayed.isSolutionRevoked ? "; the solution is revoked" : "")
             )
-            if let problem = plan.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
+            if let problem = report.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AuditLog
+internal import Foundation
 internal import HostSystem
 internal import Lab
 internal import ServerSettings
@@ -40,6 +41,23 @@ struct StoppedServer {
 
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
     var auditPath: String { self.settings[SettingTable.auditFile] }
+
+    /// Refuses to go on as another user than the server's, who could not use what root's commands make.
+    ///
+    /// The vault's key file has mode 0600, so its owner is the only user as whom a server can run.
+    func requireItsUser(for command: String) throws {
+        let file = self.settings[SettingTable.vaultKeyFile]
+        let attributes = try explaining(.configuration) { try FileManager.default.attributesOfItem(atPath: file) }
+        guard let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, owner != Accounts.currentUser else {
+            return
+        }
+        let name = Accounts.userName(of: owner) ?? "#\(owner)"
+        throw StartFailure(
+            .notAllowed,
+            "the server's files belong to \(name), who could not use what this command makes; run it as that user: "
+                + "sudo -u '\(name)' remote-pin-server \(command) …"
+        )
+    }
 
     /// Whoever gives the command.
     var actor: AuditActor {

@@ -17,7 +17,8 @@ struct VaultCommand: AsyncParsableCommand {
             commandName: "status",
             abstract: "Show the key versions, what each seals, and how far a rotation is.",
             discussion: """
-                Looks at every wallet, some hundreds at a time.
+                Looks at every wallet, some hundreds at a time. A version that sealed something and is not in the key file is \
+                `MISSING`: look for a copy of the file that has it.
 
                   remote-pin-server vault status --lab /tmp/lab
                 """
@@ -30,11 +31,11 @@ struct VaultCommand: AsyncParsableCommand {
             try await ending {
                 try await self.server.connected { call in
                     guard case .vaultKeys(let versions) = try await call(.showVaultKeys),
-                        case .upkeep(let report) = try await call(.showUpkeep)
+                        case .status(let status) = try await call(.showStatus)
                     else { throw StartFailure.unexpectedAnswer }
-                    self.output.print(KeysJSON(versions, report.reseal)) { page in
-                        page.draw(versions)
-                        if let reseal = report.reseal { page.line("sealing anew: \(reseal.spoken)") }
+                    self.output.print(KeysJSON(versions, status.reseal, inFile: status.keyVersions)) { page in
+                        page.draw(versions, inFile: status.keyVersions)
+                        if let reseal = status.reseal { page.line("sealing anew: \(reseal.spoken)") }
                     }
                 }
             }
@@ -50,7 +51,7 @@ struct VaultCommand: AsyncParsableCommand {
                 Copy the key file before and after: a store is worth nothing without the version that sealed it. Goes on \
                 in the server when this command ends, and after a restart; nobody waits for it. What recovery codes are \
                 looked up by, and what makes the audit log verifiable, is not rotated. Not again before it is finished and \
-                the enrollments of before have expired (exit status 69).
+                the enrollments of before have expired (exit status 77).
 
                   remote-pin-server vault rotate --config server.yaml
                   remote-pin-server vault rotate --yes --lab /tmp/lab
@@ -62,8 +63,6 @@ struct VaultCommand: AsyncParsableCommand {
 
         @OptionGroup var server: ServerOptions
         @OptionGroup var output: OutputOptions
-
-        private static let interval: Duration = .milliseconds(200)
 
         func run() async throws {
             try await ending {
@@ -84,6 +83,7 @@ struct VaultCommand: AsyncParsableCommand {
         private static func rotate(
             _ call: (Wire.AdminCommand) async throws -> AdminResult
         ) async throws -> ResealReport {
+            let patience = Patience()
             var progress = ProgressLine()
             defer { progress.end() }
             var answer = try await call(.rotateVault)
@@ -93,7 +93,7 @@ struct VaultCommand: AsyncParsableCommand {
                 }
                 guard reseal.state == .running else { return reseal }
                 progress.show("sealing anew", reseal.walletsDone, of: reseal.wallets)
-                try await Task.sleep(for: Self.interval)
+                try await patience.wait()
                 answer = try await call(.showUpkeep)
             }
         }
@@ -106,7 +106,7 @@ struct VaultCommand: AsyncParsableCommand {
             abstract: "Remove the key versions that seal nothing any more.",
             discussion: """
                 Older backups open with them alone: keep a copy of the key file for as long as you keep these. Where none \
-                can be removed, the exit status is 77.
+                can be removed, it says why and from when on one can; the exit status is 77.
 
                   remote-pin-server vault retire --config server.yaml
                 """
@@ -129,7 +129,8 @@ struct VaultCommand: AsyncParsableCommand {
                 guard case .vaultKeys(let versions) = try await self.server.call(.retireVault) else {
                     throw StartFailure.unexpectedAnswer
                 }
-                self.output.print(KeysJSON(versions, nil)) { $0.draw(versions) }
+                let inFile = versions.map(\.version)
+                self.output.print(KeysJSON(versions, nil, inFile: inFile)) { $0.draw(versions, inFile: inFile) }
             }
         }
     }
@@ -144,16 +145,18 @@ struct VaultCommand: AsyncParsableCommand {
             let values: Int
             let activeSince: String?
             let retirable: Bool
+            let inKeyFile: Bool
         }
 
-        init(_ versions: [VaultKeyVersion], _ reseal: ResealReport?) {
+        init(_ versions: [VaultKeyVersion], _ reseal: ResealReport?, inFile: [UInt32]) {
             self.versions = versions.map {
                 Version(
                     version: $0.version,
                     active: $0.isActive,
                     values: $0.values,
                     activeSince: $0.activeSince?.text,
-                    retirable: $0.isRetirable
+                    retirable: $0.isRetirable,
+                    inKeyFile: inFile.contains($0.version)
                 )
             }
             self.reseal = reseal.map(ResealJSON.init)
@@ -190,11 +193,13 @@ extension ResealReport {
 }
 
 extension Page {
-    fileprivate mutating func draw(_ versions: [VaultKeyVersion]) {
+    fileprivate mutating func draw(_ versions: [VaultKeyVersion], inFile: [UInt32]) {
         let rows = versions.map { version in
             [
                 "\(version.version)",
-                version.isActive ? self.good("seals") : version.isRetirable ? "not needed" : "opens",
+                !inFile.contains(version.version)
+                    ? self.bad("MISSING")
+                    : version.isActive ? self.good("seals") : version.isRetirable ? "not needed" : "opens",
                 "\(version.values)", version.activeSince?.text ?? "",
             ]
         }

@@ -5,11 +5,11 @@ import Vocabulary
 
 @testable import RemotePINServer
 
-@Suite("Turns for each recovery code")
-struct RecoveryCodeTurnsTests {
-    @Test("one at a time for a code, others beside it, and nobody waits for ever")
+@Suite("Turns")
+struct TurnsTests {
+    @Test("one at a time for a key, others beside it, and nobody waits for ever")
     func turns() async throws {
-        let turns = RecoveryCodeTurns()
+        let turns = Turns<RecoveryCodeMAC>()
         let codes = try (0..<3).map { try RecoveryCodeMAC([UInt8](repeating: UInt8($0), count: 32)).orThrow() }
         let crowd = Crowd()
         await withTaskGroup { group in

@@ -1,0 +1,36 @@
+public import Vault
+public import Vocabulary
+
+extension AuditLog {
+    /// What a log is made of.
+    public struct Parts: Sendable {
+        public var path: String
+        public var vault: any Vault
+        public var clock: any WallClock
+        /// The epoch of the store, which a restore raises.
+        public var epoch: Int
+        /// Whether the log goes on in a later epoch than its newest entry is of: for the restore that opens it, and nobody
+        /// else.
+        public var opensEpoch = false
+        /// Told of the newest entry after each write and at the opening, for the log stream: with it a cut is found.
+        public var onNewest: @Sendable (AuditMark) -> Void
+        /// Called with a line for the log when it is not known any more what the file holds; ends the process.
+        public var onFatal: @Sendable (String) -> Never
+
+        public init(
+            path: String,
+            vault: any Vault,
+            clock: any WallClock,
+            epoch: Int = 1,
+            onNewest: @escaping @Sendable (AuditMark) -> Void = { _ in },
+            onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+        ) {
+            self.path = path
+            self.vault = vault
+            self.clock = clock
+            self.epoch = epoch
+            self.onNewest = onNewest
+            self.onFatal = onFatal
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import AuditLog
+import RemotePINServer
+import Synchronization
+import TestSupport
+import Testing
+import Vault
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("What wallets and strangers can make of the record")
+struct AuditGrowthTests {
+    private static let code = Array("NL-999-SECRET".utf8)
+    private static let right = "135790"
+
+    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws {
+        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
+        if case .failed(let failure) = result { throw failure }
+    }
+
+    private static func deny(_ server: InProcessServer) async throws {
+        try await self.give(.revokeRecoveryCode(try RecoveryCode(self.code).orThrow()), to: server)
+    }
+
+    /// Asks for the link as no right PIN for it would.
+    private static func link(
+        _ session: TestSession,
+        pin: String,
+        attemptID: AttemptID = .random(),
+        pair: TestWallet.PINPair? = nil
+    ) async throws -> Answer {
+        let call = try session.instructCall(.linkRecoveryCode(Self.code), pin: pin, attemptID: attemptID, pair: pair)
+        return await session.connection.answer(.instruct(call))
+    }
+
+    @Test("nobody fills the disk with links to a denied code: wrong, repeated and outdated PINs leave no entry")
+    func notLinked() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            try await Self.deny(server)
+            let session = try await wallet.openSession()
+            let before = try await server.record().count
+            let attempt = AttemptID.random()
+            let old = wallet.pinPair
+            for _ in 0..<5 {
+                #expect(try await Self.link(session, pin: "000000", attemptID: attempt).isWrong)
+                #expect(try await Self.link(session, pin: "000000", attemptID: attempt).isWrong)
+                #expect(try await session.check(Self.right) == wallet.unlockShare.asValid)
+            }
+            guard case .instruct(.pinChanged) = try await session.changePIN(from: Self.right, to: "246813") else {
+                throw UnexpectedAnswer()
+            }
+            for _ in 0..<5 {
+                guard case .refused(.pinKeyChanged) = try await Self.link(session, pin: Self.right, pair: old) else {
+                    Issue.record("an old key's PIN was judged")
+                    return
+                }
+            }
+            // In a block nothing is judged, so nothing ends.
+            for _ in 0..<4 { _ = try await session.check("000000") }
+            for _ in 0..<5 {
+                guard case .blocked = try await Self.link(session, pin: "246813") else {
+                    Issue.record("judged in a block")
+                    return
+                }
+            }
+            #expect(try await server.record().count == before)
+            #expect(try await server.pinState(wallet) != nil)
+        }
+    }
+
+    @Test("nor with right PINs: a wallet that is linked already, or a solution that is revoked, leaves none either")
+    func nothingToEnd() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            #expect(try await session.answer(.linkRecoveryCode([7]), pin: Self.right) == .recoveryCodeLinked)
+            try await Self.deny(server)
+            let before = try await server.record().count
+            for _ in 0..<5 { #expect(try await Self.link(session, pin: Self.right) == .refused(.notAllowed)) }
+            #expect(try await server.record().count == before)
+            try await Self.give(.revokeSolution, to: server)
+            let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
+            for _ in 0..<5 { #expect(try await Self.link(session, pin: Self.right) == .refused(.revoked(revocation))) }
+            #expect(try await server.record().count == before + 2)
+        }
+    }
+
+    @Test("however many connections ask for a wallet's end at a time, it is on record once")
+    func together() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let text = try wallet.deletionCode.orThrow().characters
+            let before = try await server.record().count
+            await withTaskGroup { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        guard let connection = try? await server.endpoint.connect() else { return }
+                        _ = await connection.answer(.revokeWithCode(text))
+                    }
+                }
+            }
+            #expect(try await server.record().count == before + 2)
+        }
+    }
+
+    @Test("an end that the store does not take stays begun, once, until it does: a full disk does not fill another")
+    func unavailable() async throws {
+        let fails = Mutex(true)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .beforeCommit = moment, fails.withLock({ $0 }) { throw .unavailable }
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let text = try wallet.deletionCode.orThrow().characters
+            for _ in 0..<5 {
+                guard case .refused(.unavailable) = await session.connection.answer(.reportWipe),
+                    case .refused(.unavailable) = await session.connection.answer(.revokeWithCode(text))
+                else {
+                    Issue.record("done without the store")
+                    return
+                }
+            }
+            #expect(try await server.record().dropFirst().map(\.phase) == [.begun, .begun])
+            fails.withLock { $0 = false }
+            #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
+            #expect(await session.connection.answer(.revokeWithCode(text)) == .other("revoked"))
+            let entries = try await server.record().dropFirst()
+            #expect(entries.map(\.event) == [.wipe, .deletionCode, .wipe])
+            #expect(entries.last?.phase == .done(of: 2, result: "revoked"))
+        }
+    }
+
+    @Test("a denial and what takes it back are replayed in the order in which they were committed")
+    func order() async throws {
+        let gate = Gate()
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .beforeCommit = moment { await gate.pass() }
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let code = try RecoveryCode(Self.code).orThrow()
+            let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
+            let backup = try await server.backup("one")
+            try await Self.deny(server)
+            gate.close()
+            // On record as begun, and held back before its commit while the other one is given.
+            async let denial: Void = Self.deny(server)
+            await gate.isReached()
+            async let allowed: Void = Self.give(.removeDenied(.code(code)), to: server)
+            for _ in 0..<50 { try await Self.give(.showStatus, to: server) }
+            gate.open()
+            _ = try await (denial, allowed)
+            let isDenied = try await server.store.denied(mac) != nil
+            await server.stop()
+            try await server.restore(backup, into: "restored")
+            let isDeniedAgain = try await server.opened("restored") { try await $0.denied(mac) != nil }
+            #expect(isDeniedAgain == isDenied)
+        }
+    }
+}
