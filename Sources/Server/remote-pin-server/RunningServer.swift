@@ -98,7 +98,7 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let hooks = Hooks.make(files.settings, clock: clock, log: log)
+        let hooks = Hooks.make(files.settings, clock: clock, log: log, metrics: watch.registry)
         let parts = RemotePINServer.Parts(
             rules: Self.rules(files.settings),
             clock: clock,
@@ -117,8 +117,13 @@ enum RunningServer {
         let admin = try await Self.listenForAdmin(files.settings)
         let portal = try await Self.listenForPortal(files.settings)
         let supervision = Supervision(files.settings, log: log, readinessDrops: { watch.readiness.drop() })
+        let reloads = ReloadMeters(watch.registry, clock: clock)
         let reload: @Sendable () async -> [ReloadedPart] = {
-            await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
+            await supervision.reloading {
+                let parts = await Self.reload(files, of: server, output: output, log: log)
+                reloads.note(parts)
+                return parts
+            }
         }
         let upkeep = Upkeep(
             Upkeep.Parts(
