@@ -29,11 +29,16 @@ struct HealthTests {
         let liveness = Liveness(patience: .milliseconds(200), freshness: .zero)
         liveness.watch("live") { true }
         liveness.watch("dead") { false }
-        liveness.watch("silent") { await Gate.never() }
+        let (isOver, over) = AsyncStream.makeStream(of: Void.self)
+        liveness.watch("silent") {
+            for await _ in isOver { break }
+            return true
+        }
         #expect(await liveness.failures() == ["dead", "silent"])
         liveness.forget("dead")
         // Not asked a second time while it has not answered the first one.
         #expect(await liveness.failures() == ["silent"])
+        over.finish()
     }
 
     @Test("many who ask at once cost one question")
@@ -66,15 +71,5 @@ struct HealthTests {
         #expect(await liveness.failures() == ["event loops"])
         key.signal()
         try await group.shutdownGracefully()
-    }
-}
-
-/// What never happens.
-private enum Gate {
-    static func never() async -> Bool {
-        let (ends, source) = AsyncStream<Bool>.makeStream()
-        for await end in ends { return end }
-        source.finish()
-        return true
     }
 }
