@@ -125,7 +125,9 @@ let server: [Target] = [
     ),
     .target(
         name: "EventHooks",
-        dependencies: ["HostSystem", "Vocabulary", lifecycle, logging, nioCore, nioPosix, subprocess, systemPackage],
+        dependencies: [
+            "HostSystem", "Vocabulary", lifecycle, logging, metrics, nioCore, nioPosix, subprocess, systemPackage,
+        ],
         path: "Sources/Server/EventHooks"
     ),
     .target(
@@ -306,7 +308,9 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "EventHooksTests",
-        dependencies: ["EventHooks", "HostSystem", "TestSupport", "Vocabulary", logging, nioCore, nioPosix]
+        dependencies: [
+            "EventHooks", "HostSystem", "ServerObservation", "TestSupport", "Vocabulary", logging, nioCore, nioPosix,
+        ]
     ),
     .testTarget(
         name: "WalletStoreTests",

@@ -1,6 +1,7 @@
 import Devices
 import FoundationEssentials
 import Presence
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -108,6 +109,24 @@ struct DeviceProfileTests {
         let broken = self.problems("platform: ios\nmodel: \"x\nos_version: [")
         #expect(broken.count == 1)
         #expect(try #require(broken.first).hasPrefix("phone.yaml:"))
+    }
+
+    @Test("aliases, with which few lines stand for more than memory holds, are refused before they are followed")
+    func aliases() throws {
+        for text in ManyLaughs.texts {
+            let problems = self.problems("platform: ios\n" + text)
+            try #require(problems.count == 1, "\(problems)")
+            #expect(problems[0].hasPrefix("phone.yaml:3: ") && problems[0].contains("`*a0`"), "\(problems)")
+        }
+        var profile = DeviceProfile(.android)
+        #expect(throws: ProfileError.self) { try profile.set("model", to: "[&a x, *a]") }
+    }
+
+    @Test("what only looks like an alias is a text")
+    func noAliases() throws {
+        for model in ["a & b * c", "*b &a", "5*4&3", "&", "*"] {
+            #expect(try DeviceProfile(yaml: "platform: ios\nmodel: '\(model)'", source: "x").model == model)
+        }
     }
 
     @Test("a change with a problem changes nothing, and one key can be set by its name")

@@ -122,6 +122,16 @@ struct AuditProgramTests {
     @Test("a reload says of each part whether the old one stays, and serves with what was good")
     func reload() async throws {
         let server = try await self.lab.start()
+        let observed = try Observed(server)
+        func times() async throws -> [Double?] {
+            var times: [Double?] = []
+            for outcome in ["done", "refused"] {
+                times.append(try await observed.value("remote_pin_reload_timestamp_seconds{outcome=\"\(outcome)\"}"))
+            }
+            return times
+        }
+        let start = try await times()
+        #expect(start[0] != nil && start[1] == nil)
         #expect(try await self.admin("reload").exitCode == 0)
         let certificate = self.lab.lab.certificateFile
         let good = try DurableFile.read(certificate, atMost: 1 << 20)
@@ -129,9 +139,15 @@ struct AuditProgramTests {
         let bad = try await self.admin("reload")
         #expect(bad.exitCode == 74 && bad.output.contains("the old one stays: `tls.certificate`"), "\(bad.output)")
         #expect(bad.output.contains("vault keys") && bad.output.contains("status list"))
+        let refused = try await times()
+        #expect(try refused[1].orThrow() >= refused[0].orThrow())
         _ = try await self.lab.register(pin: "135790")
         try DurableFile.write(good, to: certificate)
         #expect(try await self.admin("reload").exitCode == 0)
+        let mended = try await times()
+        #expect(try mended[0].orThrow() >= refused[1].orThrow() && mended[1] == refused[1])
+        #expect(try await observed.value("remote_pin_reloads_total{outcome=\"done\"}") == 2)
+        #expect(try await observed.value("remote_pin_reloads_total{outcome=\"refused\"}") == 1)
         #expect(await server.terminate() == 0)
     }
 

@@ -7,28 +7,6 @@ import Transport
 import Vocabulary
 import Wire
 
-/// What a server told at its observed address.
-private struct Observed {
-    let port: Int
-
-    /// As the server's log says where it listens.
-    init(_ server: ServerProcess) throws {
-        let match = server.output.firstMatch(of: /observed.*?address"?[=:]"?127\.0\.0\.1:(\d+)/)
-        self.port = try Int(match.map { String($0.1) } ?? "").orThrow()
-    }
-
-    func get(_ path: String) async throws -> String {
-        let visitor = try await RawVisitor(port: self.port)
-        await visitor.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return await visitor.receive()
-    }
-
-    func metrics() async throws -> String {
-        let answer = try await self.get("/metrics")
-        return String(answer[(try answer.range(of: "\r\n\r\n").orThrow()).upperBound...])
-    }
-}
-
 @Suite("Watching a server, with the real programs")
 struct ObservationProgramTests {
     private let lab: LabUnderTest

@@ -59,14 +59,18 @@ final class SocketEar: Sendable {
 
     private let lines: AsyncStream<String>
     private let channel: any Channel
+    private let connections: Connections
 
     init(at path: String, _ manner: Manner) async throws {
         let (lines, heard) = AsyncStream<String>.makeStream()
         self.lines = lines
+        let connections = Connections()
+        self.connections = connections
         self.channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelOption(.autoRead, value: manner != .ignores)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                connections.all.withLock { $0.append(channel) }
+                return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Handler(manner, heard))
                 }
             }
@@ -75,7 +79,15 @@ final class SocketEar: Sendable {
 
     func next(_ count: Int) async -> [String] { await first(count, of: self.lines) }
 
-    func stop() async { try? await self.channel.close() }
+    /// What nobody closes lives until the process ends; a connection that never reads does not see its peer's end.
+    deinit {
+        self.channel.close(promise: nil)
+        for connection in self.connections.all.withLock({ $0 }) { connection.close(promise: nil) }
+    }
+
+    private final class Connections: Sendable {
+        let all = Mutex<[any Channel]>([])
+    }
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer

@@ -1,6 +1,7 @@
 import EventHooks
 import Foundation
 import Glibc
+import ServerObservation
 import Synchronization
 import TestSupport
 import Testing
@@ -11,6 +12,14 @@ struct EventHooksTests {
     private let folder = TemporaryFolder()
     private let clock = ManualClock()
     private let log = LogEar()
+    private let metrics = MetricRegistry()
+
+    /// How many lines were counted so.
+    private func counted(_ hook: String, _ outcome: String) -> Int? {
+        let series = "remote_pin_hook_events_total{hook=\"\(hook)\",outcome=\"\(outcome)\"} "
+        let lines = Exposition.text(of: self.metrics).split(separator: "\n")
+        return lines.first { $0.hasPrefix(series) }.flatMap { Int($0.dropFirst(series.count)) }
+    }
 
     /// Limits that a test does not wait for.
     private static var quick: EventHooks.Limits {
@@ -27,12 +36,15 @@ struct EventHooksTests {
         return id
     }
 
-    private static let every: [WalletIncident] = [
-        .blocked(Self.wallet(1), until: Timestamp(milliseconds: 1_795_000_060_000)),
-        .blockedPermanently(Self.wallet(2)),
-        .revoked(Self.wallet(3), Revocation(reason: .recoveryCode, mayRegisterAnew: false)),
-        .solutionRevoked, .solutionRestored,
-    ]
+    // Made anew for each test: what only a static array of this enumeration holds is lost to the search for leaks.
+    private static var every: [WalletIncident] {
+        [
+            .blocked(Self.wallet(1), until: Timestamp(milliseconds: 1_795_000_060_000)),
+            .blockedPermanently(Self.wallet(2)),
+            .revoked(Self.wallet(3), Revocation(reason: .recoveryCode, mayRegisterAnew: false)),
+            .solutionRevoked, .solutionRestored,
+        ]
+    }
 
     /// Runs hooks for as long as `body` takes.
     private func run(
@@ -40,7 +52,13 @@ struct EventHooksTests {
         _ limits: EventHooks.Limits = Self.quick,
         _ body: (EventHooks) async throws -> Void
     ) async throws {
-        let hooks = EventHooks(receivers, limits: limits, clock: self.clock, log: self.log.logger)
+        let hooks = EventHooks(
+            receivers,
+            limits: limits,
+            clock: self.clock,
+            log: self.log.logger,
+            metrics: self.metrics
+        )
         try await withThrowingTaskGroup { group in
             group.addTask { await hooks.run() }
             try await body(hooks)
@@ -74,7 +92,10 @@ struct EventHooksTests {
             #expect(values[2]["reason"]?.string == "recovery-code")
             #expect(values[2]["may_register_anew"] == .boolean(false))
             #expect(values[2]["wallet"]?.string == "\(Self.wallet(3))")
+            #expect(await happens { while self.counted("program", "delivered") != 5 { await Task.yield() } })
+            #expect(await happens { while self.counted("socket", "delivered") != 5 { await Task.yield() } })
         }
+        #expect(self.counted("program", "dropped") == 0 && self.counted("socket", "dropped") == 0)
     }
 
     @Test("a receiver that is not there costs nothing, is named in the log, and gets what waits once it is")
@@ -156,7 +177,19 @@ struct EventHooksTests {
             let lines = try await ear.next(4).map { try JSONValue($0) }
             #expect(lines[0]["event"]?.string == "dropped" && lines[0]["count"] == .integer(2))
             #expect(lines.dropFirst().compactMap { $0["number"] } == (1...3).map { JSONValue.integer($0) })
+            #expect(await happens { while self.counted("socket", "delivered") != 3 { await Task.yield() } })
         }
+        #expect(self.counted("socket", "dropped") == 2)
+    }
+
+    @Test("what still waits when the server stops is counted as dropped: each line is in the end one or the other")
+    func undelivered() async throws {
+        try await self.run([SocketReceiver(path: self.folder.file("nobody"))]) { hooks in
+            for event in Self.every { hooks.tell(event) }
+            #expect(await self.log.hears("takes no events"))
+        }
+        #expect(self.counted("socket", "delivered") == 0 && self.counted("socket", "dropped") == 5)
+        #expect(self.metrics.refusedSeries == 0)
     }
 
     @Test("a program is given neither the server's environment nor a terminal, and what it started ends with it")

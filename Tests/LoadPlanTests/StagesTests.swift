@@ -1,4 +1,5 @@
 import LoadPlan
+import TestSupport
 import Testing
 
 @Suite("Stages")
@@ -59,6 +60,12 @@ struct StagesTests {
         #expect(schedule.name(at: .seconds(10)) == "morning")
         #expect(schedule.name(at: .seconds(31)) == "stage 2")
         #expect(schedule.name(at: .seconds(155)) == "spike")
+    }
+
+    @Test("aliases in a file are refused before they are followed", arguments: ManyLaughs.texts)
+    func aliases(text: String) {
+        let error = #expect(throws: PlanError.self) { try Stages(yaml: text, source: "s.yaml") }
+        #expect(error?.problems.map(\.place) == ["s.yaml:2"])
     }
 
     @Test("a file's mistakes are told all at once, each with its line")

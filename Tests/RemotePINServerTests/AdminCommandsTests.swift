@@ -9,7 +9,7 @@ import Wire
 
 /// What a command gave; its failure as an error.
 extension AdminCommands {
-    fileprivate func done(_ command: AdminCommand) async throws -> AdminResult {
+    func done(_ command: AdminCommand) async throws -> AdminResult {
         let result = await self.carryOut(command, by: InProcessServer.peer)
         if case .failed(let failure) = result { throw failure }
         return result

@@ -78,6 +78,35 @@ struct MeterTests {
         }
     }
 
+    @Test("wallets that are revoked are counted by whose word it was, once each, and the whole solution once for all")
+    func revocations() async throws {
+        try await InProcessServer.run { server in
+            func counts() -> [Double?] {
+                ["user", "wallet", "recovery_code", "solution"].map {
+                    Self.value("remote_pin_revocations_total{kind=\"\($0)\"}", of: server)
+                }
+            }
+            let (lost, told) = (try await server.wallet(), try await server.wallet())
+            let (linked, last) = (try await server.wallet(), try await server.wallet())
+            let connection = try await server.endpoint.connect()
+            let code = try #require(lost.deletionCode).characters
+            // The second time it was ended before.
+            for _ in 0..<2 { _ = await connection.answer(.revokeWithCode(code)) }
+            #expect(counts() == [1, 0, 0, 0])
+            for _ in 0..<2 { _ = try await server.commands.done(.revokeWallets([told.walletID])) }
+            #expect(counts() == [1, 1, 0, 0])
+            let recovery = try RecoveryCode([UInt8]("NL-999-1234".utf8)).orThrow()
+            _ = try await linked.openSession().answer(.linkRecoveryCode(recovery.bytes), pin: "135790")
+            for _ in 0..<2 { _ = try await server.commands.done(.revokeRecoveryCode(recovery)) }
+            #expect(counts() == [1, 1, 1, 0])
+            for _ in 0..<2 { _ = try await server.commands.done(.revokeSolution) }
+            _ = try await last.openSession()
+            _ = try await server.commands.done(.restoreSolution)
+            #expect(counts() == [1, 1, 1, 1])
+            #expect(server.metrics.refusedSeries == 0)
+        }
+    }
+
     @Test("a refused registration is counted under the check that failed")
     func evidence() async throws {
         var options = InProcessServer.Options()

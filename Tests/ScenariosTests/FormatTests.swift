@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import ServerSettings
+import TestSupport
 import Testing
 
 @testable import Scenarios
@@ -72,6 +73,12 @@ struct FormatTests {
             """
         let lines = self.problems(yaml).map { $0.prefix { $0 != " " } }
         #expect(lines == ["1", "1", "2", "3", "3", "4", "6", "9"])
+    }
+
+    @Test("aliases are refused before they are followed, however much they stand for", arguments: ManyLaughs.texts)
+    func aliases(text: String) {
+        let found = self.problems("case: X\n" + text)
+        #expect(found.count == 1 && found.first?.hasPrefix("3 ") == true, "\(found)")
     }
 
     @Test("text that is no YAML is told with its line")

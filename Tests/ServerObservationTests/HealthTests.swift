@@ -29,11 +29,16 @@ struct HealthTests {
         let liveness = Liveness(patience: .milliseconds(200), freshness: .zero)
         liveness.watch("live") { true }
         liveness.watch("dead") { false }
-        liveness.watch("silent") { await Gate.never() }
+        let (isOver, over) = AsyncStream.makeStream(of: Void.self)
+        liveness.watch("silent") {
+            for await _ in isOver { break }
+            return true
+        }
         #expect(await liveness.failures() == ["dead", "silent"])
         liveness.forget("dead")
         // Not asked a second time while it has not answered the first one.
         #expect(await liveness.failures() == ["silent"])
+        over.finish()
     }
 
     @Test("many who ask at once cost one question")
@@ -114,7 +119,11 @@ struct WatchdogTests {
     @Test("it ends when it is cancelled, also while a part is silent")
     func cancelled() async throws {
         let liveness = Liveness(patience: .milliseconds(50), freshness: .zero)
-        liveness.watch("silent") { await Gate.never() }
+        let (isOver, over) = AsyncStream<Void>.makeStream()
+        liveness.watch("silent") {
+            for await _ in isOver { break }
+            return true
+        }
         let (words, says) = AsyncStream<[String]>.makeStream()
         let watch = Task { await liveness.watch(every: .seconds(3600), alive: {}, stuck: { says.yield($0) }) }
         for await silent in words {
@@ -123,15 +132,6 @@ struct WatchdogTests {
         }
         watch.cancel()
         #expect(await happens { await watch.value })
-    }
-}
-
-/// What never happens.
-private enum Gate {
-    static func never() async -> Bool {
-        let (ends, source) = AsyncStream<Bool>.makeStream()
-        for await end in ends { return end }
-        source.finish()
-        return true
+        over.finish()
     }
 }

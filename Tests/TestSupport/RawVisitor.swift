@@ -23,6 +23,14 @@ public final class RawVisitor: Sendable {
         try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
+    /// Sends bytes as they are; whether they arrive does not matter.
+    public func send(_ bytes: [UInt8]) async {
+        try? await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
+    /// Ends the connection, as a client does that has no more to say.
+    public func close() { self.channel.close(promise: nil) }
+
     /// Everything that came until `word`, or until the connection ended.
     public func receive(until word: String? = nil) async -> String {
         var bytes: [UInt8] = []

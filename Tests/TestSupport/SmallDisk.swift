@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 
 /// A small file system of its own at a folder, which can be filled to its last page; gone with the test.
@@ -40,9 +41,7 @@ public final class SmallDisk: Sendable {
         let files = try DurableFile.names(in: folder).map { name in
             (name, try DurableFile.read("\(folder)/\(name)", atMost: 1 << 24))
         }
-        guard Self.command("mount", "-t", "tmpfs", "-o", "size=\(Self.size),mode=700", "tmpfs", folder) else {
-            throw NotMounted()
-        }
+        guard unsafe mount("tmpfs", folder, "tmpfs", 0, "size=\(Self.size),mode=700") == 0 else { throw NotMounted() }
         for (name, bytes) in files { try DurableFile.write(bytes, to: "\(folder)/\(name)") }
     }
 
@@ -50,7 +49,7 @@ public final class SmallDisk: Sendable {
     public struct NotMounted: Error {}
 
     deinit {
-        _ = Self.command("umount", "--lazy", self.path)
+        unsafe umount2(self.path, Int32(MNT_DETACH))
         if self.isOwnFolder { try? FileManager.default.removeItem(atPath: self.path) }
     }
 
@@ -75,16 +74,5 @@ public final class SmallDisk: Sendable {
     /// Gives all the room back.
     public func clear() throws {
         try DurableFile.remove(self.ballast)
-    }
-
-    private static func command(_ name: String, _ arguments: String...) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [name] + arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }
 }

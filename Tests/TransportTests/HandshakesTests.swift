@@ -5,13 +5,16 @@ import Testing
 @testable import Transport
 
 @Suite("Handshakes in progress")
-struct HandshakesTests {
+final class HandshakesTests {
     private let channel = EmbeddedChannel()
     private let sources: [PeerSource]
 
     init() throws {
         self.sources = try (1...30).map { try #require(PeerSource(address: "192.0.2.\($0)")) }
     }
+
+    // A channel that was not finished and its pipeline hold each other.
+    deinit { _ = try? self.channel.finish(acceptAlreadyClosed: true) }
 
     @Test("a newcomer is always let in; the oldest goes when there is no room")
     func oldestGoes() {

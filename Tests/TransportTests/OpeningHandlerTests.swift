@@ -54,7 +54,9 @@ private struct Opening {
     }
 
     func end() {
-        // An open channel and its handlers hold each other.
+        // An open channel and its handlers hold each other, so do a handler that waits for its turn and the pacer.
+        self.channel.close(promise: nil)
+        self.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         _ = try? self.channel.finish(acceptAlreadyClosed: true)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Secrets
 import HostSystem
+import Synchronization
 import Testing
 @testable import Vault
 import Vocabulary
@@ -20,47 +21,74 @@ struct SealCountTests {
     }
 
     @Test("never more than the limit, over any number of restarts", arguments: [1, 2, 3, 4, 7, 10] as [UInt64])
-    func limit(block: UInt64) {
+    func limit(block: UInt64) async {
         var taken = 0
         for _ in 0..<20 {
             let count = self.count(block: block)
-            for _ in 0..<3 where count.take(1) { taken += 1 }
+            for _ in 0..<3 where await count.take(1) { taken += 1 }
         }
         #expect(taken <= 10)
-        let last = self.count(block: block).take(1)
+        let last = await self.count(block: block).take(1)
         #expect(!last)
     }
 
     @Test("without restarts the limit is used up exactly, for each version apart")
-    func exact() {
+    func exact() async {
         let count = self.count()
         for version in [UInt32(1), 2] {
-            let taken = (0..<30).count { _ in count.take(version) }
+            var taken = 0
+            for _ in 0..<30 where await count.take(version) { taken += 1 }
             #expect(taken == 10)
         }
     }
 
     @Test("a crash after taking loses numbers and repeats none")
-    func crash() throws {
-        #expect(self.count().take(1))
+    func crash() async throws {
+        #expect(await self.count().take(1))
         let text = String(decoding: try DurableFile.read(self.countPath, atMost: 1000), as: UTF8.self)
         #expect(text.contains("key 1 sealed 4"))
     }
 
     @Test("vaults that share the file never take more than the limit together")
-    func shared() {
+    func shared() async {
         let counts = (0..<4).map { _ in self.count(limit: 50, block: 3) }
-        let taken = Total()
-        DispatchQueue.concurrentPerform(iterations: 8) { worker in
-            for _ in 0..<50 where counts[worker % 4].take(1) { taken.increment() }
+        let taken = await withTaskGroup { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    var taken = 0
+                    for _ in 0..<50 where await counts[worker % 4].take(1) { taken += 1 }
+                    return taken
+                }
+            }
+            return await group.reduce(0, +)
         }
-        #expect(taken.value == 50)
+        #expect(taken == 50)
+    }
+
+    @Test("while the file is waited for, whoever seals keeps no thread")
+    func suspends() async throws {
+        let count = self.count(limit: 100, block: 3)
+        let lock = Held(try FileLock(waitingFor: self.countPath + ".lock"))
+        let isFree = DispatchSemaphore(value: 0)
+        // Outside all of the tasks' threads, so that the lock is given back also where they are all blocked.
+        Thread.detachNewThread { lock.release(wasFree: isFree.wait(timeout: .now() + .seconds(30)) == .success) }
+        // More than there are threads for tasks.
+        let taken = await withTaskGroup { group in
+            for _ in 0..<64 { group.addTask { await count.take(1) } }
+            group.addTask {
+                isFree.signal()
+                return true
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(taken == 65)
+        #expect(lock.wasFree, "a thread was left for others")
     }
 
     @Test("a damaged count stops sealing rather than starting anew")
-    func damaged() throws {
+    func damaged() async throws {
         try DurableFile.write(Array("nonsense".utf8), to: self.countPath)
-        #expect(!self.count().take(1))
+        #expect(await !self.count().take(1))
     }
 
     @Test("a key that has sealed its last value refuses, still opens, and a rotation helps")
@@ -85,10 +113,15 @@ struct SealCountTests {
     }
 }
 
-private final class Total: @unchecked Sendable {
-    private let lock = NSLock()
-    private var count = 0
+/// A lock, until it is given back.
+private final class Held: Sendable {
+    private let state: Mutex<(lock: FileLock?, wasFree: Bool)>
 
-    func increment() { self.lock.withLock { self.count += 1 } }
-    var value: Int { self.lock.withLock { self.count } }
+    init(_ lock: FileLock) {
+        self.state = Mutex((lock, false))
+    }
+
+    var wasFree: Bool { self.state.withLock { $0.wasFree } }
+
+    func release(wasFree: Bool) { self.state.withLock { $0 = (nil, wasFree) } }
 }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Metrics
 internal import Synchronization
 internal import Vocabulary
 
@@ -9,6 +10,7 @@ struct EventFeed: Sendable {
     let limits: EventHooks.Limits
     let clock: any WallClock
     let log: Logger
+    let meters: HookMeters
 
     /// Delivers until the queue is closed and empty, or the task is cancelled.
     func run() async {
@@ -26,7 +28,9 @@ struct EventFeed: Sendable {
             pause = after.delivered > before ? self.limits.firstPause : min(pause * 2, self.limits.longestPause)
             guard (try? await Task.sleep(for: pause)) != nil else { break }
         }
-        let lost = self.queue.counts.waiting + self.queue.takeDropped()
+        let waiting = self.queue.counts.waiting
+        self.meters.dropped.increment(by: waiting)
+        let lost = waiting + self.queue.takeDropped()
         guard lost > 0 else { return }
         self.log.error("events were not delivered", metadata: ["hook": "\(self.receiver.name)", "count": "\(lost)"])
     }
@@ -64,6 +68,7 @@ struct EventFeed: Sendable {
             try await writer(line)
             write.end()
             self.queue.removeFirst()
+            self.meters.delivered.increment()
         }
     }
 

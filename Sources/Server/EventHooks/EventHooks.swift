@@ -1,4 +1,5 @@
 public import Logging
+public import Metrics
 internal import ServiceLifecycle
 internal import Synchronization
 public import Vocabulary
@@ -29,22 +30,43 @@ public final class EventHooks: Sendable {
     private let log: Logger
     private let number = Atomic<UInt64>(0)
 
-    public init(_ receivers: [any EventReceiver], limits: Limits = Limits(), clock: any WallClock, log: Logger) {
+    /// - Parameter metrics: where it is counted what receivers got and what they did not.
+    public init(
+        _ receivers: [any EventReceiver],
+        limits: Limits = Limits(),
+        clock: any WallClock,
+        log: Logger,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+    ) {
         self.feeds = receivers.map {
-            EventFeed(receiver: $0, queue: LineQueue(capacity: limits.capacity), limits: limits, clock: clock, log: log)
+            EventFeed(
+                receiver: $0,
+                queue: LineQueue(capacity: limits.capacity),
+                limits: limits,
+                clock: clock,
+                log: log,
+                meters: HookMeters($0.kind, metrics)
+            )
         }
         self.limits = limits
         self.clock = clock
         self.log = log
     }
 
+    /// Makes the series of every kind of receiver, so that one which is set up later does not begin in the middle.
+    public static func announce(to metrics: any MetricsFactory) {
+        for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
+    }
+
     /// Queues an event for every receiver; never waits.
     public func tell(_ event: WalletIncident) {
         let number = self.number.add(1, ordering: .relaxed).newValue
         let line = EventLine(number: number, time: self.clock.now(), what: .wallet(event)).bytes
-        for feed in self.feeds where feed.queue.offer(line) == 1 {
+        for feed in self.feeds {
+            guard let untold = feed.queue.offer(line) else { continue }
+            feed.meters.dropped.increment()
             // The first one; how many there were is said when the receiver takes lines again.
-            self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"])
+            if untold == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }
         }
     }
 

@@ -3,6 +3,9 @@ public protocol EventReceiver: Sendable {
     /// For the log.
     var name: String { get }
 
+    /// For metrics, which must not name what operators may choose.
+    var kind: EventReceiverKind { get }
+
     /// Opens a way to the receiver for as long as `feed` runs; returns when that has ended and nothing of it is left.
     ///
     /// Ends at once where the task is cancelled, however busy the receiver is.
@@ -15,6 +18,12 @@ public protocol EventReceiver: Sendable {
 extension EventReceiver {
     /// One that was not started here goes on.
     public func endAtOnce() {}
+}
+
+/// What a receiver is.
+public enum EventReceiverKind: String, Sendable, CaseIterable {
+    case program
+    case socket
 }
 
 /// Writes one line, and returns when the receiver's side has taken it.

@@ -22,6 +22,8 @@ public struct ProgramReceiver: EventReceiver {
     /// The path alone: arguments may hold what nobody should read.
     public var name: String { self.path }
 
+    public var kind: EventReceiverKind { .program }
+
     public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         // Writing to a program that has ended must fail, not end this process.
         StandardStreams.ignoreBrokenPipes()

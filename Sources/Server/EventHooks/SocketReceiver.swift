@@ -14,6 +14,8 @@ public struct SocketReceiver: EventReceiver {
 
     public var name: String { self.path }
 
+    public var kind: EventReceiverKind { .socket }
+
     public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         let channel: any Channel
         do {

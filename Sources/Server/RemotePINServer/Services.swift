@@ -66,7 +66,11 @@ final class Services: Sendable {
         self.meters = CallMeters(metrics)
         self.limitMetrics = LimitMetrics(metrics)
         self.sources = SourceTable(rules.sources)
-        self.onEvent = onEvent
+        let revocations = RevocationMeters(metrics)
+        self.onEvent = { incident in
+            revocations.note(incident)
+            onEvent(incident)
+        }
     }
 
     /// What the server offers before it knows which wallet is asking.

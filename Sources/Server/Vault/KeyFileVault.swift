@@ -84,7 +84,7 @@ public final class KeyFileVault: Vault {
         of wallet: WalletID
     ) async throws(VaultError) -> [UInt8] {
         let version = self.keys.active
-        guard self.count.take(version.number) else { throw .unreachable }
+        guard await self.count.take(version.number) else { throw .unreachable }
         return version.seal(secret, associatedData: Self.associatedData(field, wallet))
     }
 

@@ -1,5 +1,6 @@
-internal import Synchronization
+internal import Dispatch
 internal import HostSystem
+internal import Synchronization
 
 /// How many values each key version has sealed, durably and never too few.
 ///
@@ -16,6 +17,8 @@ final class SealCount: Sendable {
     private let blockSize: UInt64
     /// What is left of the block that was taken last, by key version.
     private let left = Mutex<[UInt32: UInt64]>([:])
+    /// Where the file is waited for: whoever seals runs on an event loop, which serves other connections too.
+    private let disk = DispatchQueue(label: "vault count")
 
     init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
         self.path = path
@@ -24,16 +27,29 @@ final class SealCount: Sendable {
     }
 
     /// Counts one value; false where the version has sealed its last one or the count cannot be kept.
-    func take(_ version: UInt32) -> Bool {
+    ///
+    /// Suspends for the disk once in a block, and never blocks its caller's thread.
+    func take(_ version: UInt32) async -> Bool {
+        if self.takeOfBlock(version) { return true }
+        return await withCheckedContinuation { continuation in
+            self.disk.async { continuation.resume(returning: self.takeOfNextBlock(version)) }
+        }
+    }
+
+    private func takeOfBlock(_ version: UInt32) -> Bool {
         self.left.withLock { left in
-            if left[version, default: 0] == 0 {
-                guard let block = try? self.reserve(version) else { return false }
-                left[version] = block
-            }
             guard let rest = left[version], rest > 0 else { return false }
             left[version] = rest - 1
             return true
         }
+    }
+
+    /// One at a time: those that came meanwhile take of the block that the first one got.
+    private func takeOfNextBlock(_ version: UInt32) -> Bool {
+        if self.takeOfBlock(version) { return true }
+        guard let block = try? self.reserve(version), block > 0 else { return false }
+        self.left.withLock { $0[version, default: 0] += block - 1 }
+        return true
     }
 
     /// Takes a block out of the file; 0 where none is left.

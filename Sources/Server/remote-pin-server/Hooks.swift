@@ -2,13 +2,20 @@ internal import EventHooks
 internal import Foundation
 internal import HostSystem
 internal import Logging
+internal import Metrics
 internal import ServerSettings
 internal import Vocabulary
 
 /// Makes the hooks that an operator's settings describe.
 enum Hooks {
     /// Nil where there are none.
-    static func make(_ settings: ServerSettings, clock: any WallClock, log: Logger) -> EventHooks? {
+    static func make(
+        _ settings: ServerSettings,
+        clock: any WallClock,
+        log: Logger,
+        metrics: any MetricsFactory
+    ) -> EventHooks? {
+        EventHooks.announce(to: metrics)
         var receivers: [any EventReceiver] = []
         if let path = settings[SettingTable.hookProgram] {
             receivers.append(ProgramReceiver(path: path, arguments: settings[SettingTable.hookArguments]))
@@ -17,7 +24,7 @@ enum Hooks {
         guard !receivers.isEmpty else { return nil }
         var limits = EventHooks.Limits()
         limits.capacity = settings[SettingTable.hookQueue]
-        return EventHooks(receivers, limits: limits, clock: clock, log: log)
+        return EventHooks(receivers, limits: limits, clock: clock, log: log, metrics: metrics)
     }
 
     /// A program that cannot be started is found before the first event; a socket may come later than the server.

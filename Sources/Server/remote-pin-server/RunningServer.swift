@@ -99,7 +99,7 @@ enum RunningServer {
         log: Logger
     ) async throws {
         let clock = try Self.clock(of: files.lab)
-        let hooks = Hooks.make(files.settings, clock: clock, log: log)
+        let hooks = Hooks.make(files.settings, clock: clock, log: log, metrics: watch.registry)
         let parts = RemotePINServer.Parts(
             rules: Self.rules(files.settings),
             clock: clock,
@@ -123,8 +123,13 @@ enum RunningServer {
             readinessDrops: { watch.readiness.drop() },
             endsOthers: { hooks?.endAtOnce() }
         )
+        let reloads = ReloadMeters(watch.registry, clock: clock)
         let reload: @Sendable () async -> [ReloadedPart] = {
-            await supervision.reloading { await Self.reload(files, of: server, output: output, log: log) }
+            await supervision.reloading {
+                let parts = await Self.reload(files, of: server, output: output, log: log)
+                reloads.note(parts)
+                return parts
+            }
         }
         let upkeep = Upkeep(
             Upkeep.Parts(

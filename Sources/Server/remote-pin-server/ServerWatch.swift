@@ -32,6 +32,12 @@ struct ServerWatch: Sendable {
         registry.probe("remote_pin_build_info", [("version", Version.number)]) { 1 }
         let readiness = self.readiness
         registry.probe("remote_pin_ready") { readiness.isReady ? 1 : 0 }
+        // What other figures are compared with, so that no alert has to be changed with a setting.
+        for (name, limit) in [
+            ("connections", settings[SettingTable.connections]), ("handshakes", settings[SettingTable.handshakes]),
+        ] {
+            registry.probe("remote_pin_limit", [("limit", name)]) { Double(limit) }
+        }
         guard var address = settings[SettingTable.observationListen] else {
             self.listener = nil
             return

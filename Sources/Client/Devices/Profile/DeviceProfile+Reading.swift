@@ -87,6 +87,7 @@ extension DeviceProfile {
         func failure(_ line: Int?, _ text: String) -> ProfileError {
             ProfileError(problems: [ProfileProblem(source: source, line: line, key: "", text: text)])
         }
+        if let alias = YAMLAliases.first(in: text) { throw failure(alias.line, YAMLAliases.problem(alias.name)) }
         let node: Node?
         do {
             node = try Yams.compose(yaml: text)

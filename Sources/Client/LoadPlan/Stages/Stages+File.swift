@@ -25,6 +25,9 @@ extension Stages {
     }
 
     private static func root(of text: String, _ source: String) throws(PlanError) -> Node {
+        if let alias = YAMLAliases.first(in: text) {
+            throw PlanError([PlanProblem(place: "\(source):\(alias.line)", YAMLAliases.problem(alias.name))])
+        }
         let problem: PlanProblem
         do {
             if let root = try Yams.compose(yaml: text) { return root }

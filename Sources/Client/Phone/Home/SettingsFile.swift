@@ -110,6 +110,9 @@ struct SettingsFile {
         } catch {
             throw .storage("\(error)")
         }
+        if let alias = YAMLAliases.first(in: text) {
+            throw .usage("\(path):\(alias.line): \(YAMLAliases.problem(alias.name))")
+        }
         let root: Node?
         do {
             root = try Yams.compose(yaml: text)

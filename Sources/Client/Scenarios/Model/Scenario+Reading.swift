@@ -22,6 +22,10 @@ extension Scenario {
 
     /// Reads a file's text; `path` is how problems name it.
     public init(yaml: String, path: String) throws(FormatError) {
+        if let alias = YAMLAliases.first(in: yaml) {
+            let problem = YAMLAliases.problem(alias.name)
+            throw FormatError(problems: [FormatProblem(path: path, line: alias.line, key: "", message: problem)])
+        }
         let root: Node
         do {
             root = try Yams.compose(yaml: yaml) ?? Node([] as [(Node, Node)])

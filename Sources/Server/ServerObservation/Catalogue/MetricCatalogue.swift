@@ -7,7 +7,7 @@ internal import AttestationVerifier
 public enum MetricCatalogue {
     /// All of them.
     public static let all: [MetricDefinition] =
-        Self.wallets + Self.connections + Self.store + Self.keys + Self.process + Self.own
+        Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.process + Self.own
 
     /// What wallets ask and are told.
     static let wallets = [
@@ -53,6 +53,12 @@ public enum MetricCatalogue {
             "Registrations refused for their evidence, by the check that failed.",
             labels: [MetricDefinition.Label("reason", .listed(AttestationRefusal.allCases.map(\.rawValue)))]
         ),
+        MetricDefinition(
+            "remote_pin_revocations_total",
+            .counter,
+            "Wallets that were revoked, by whose word; a revocation of the whole solution counts once for all.",
+            labels: [MetricDefinition.Label("kind", .listed(["user", "wallet", "recovery_code", "solution"]))]
+        ),
     ]
 
     /// What lies between the network and the calls.
@@ -94,6 +100,12 @@ public enum MetricCatalogue {
             ]
         ),
         MetricDefinition("remote_pin_sources", .gauge, "Sources of connections that are known."),
+        MetricDefinition(
+            "remote_pin_limit",
+            .gauge,
+            "What the settings limits.connections and limits.handshakes say.",
+            labels: [MetricDefinition.Label("limit", .listed(["connections", "handshakes"]))]
+        ),
     ]
 
     /// From a tenth of a millisecond, which a sync takes on a good disk, to where callers have gone.
@@ -153,6 +165,31 @@ public enum MetricCatalogue {
             "When the Android status list in use becomes stale, as Unix time; absent where its age does not matter."
         ),
         MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log, from its beginning."),
+    ]
+
+    /// What the server does for its operators.
+    static let operators = [
+        MetricDefinition(
+            "remote_pin_hook_events_total",
+            .counter,
+            "Events for a hook, by whether it got them.",
+            labels: [
+                MetricDefinition.Label("hook", .listed(["program", "socket"])),
+                MetricDefinition.Label("outcome", .listed(["delivered", "dropped"])),
+            ]
+        ),
+        MetricDefinition(
+            "remote_pin_reloads_total",
+            .counter,
+            "Reloads, by whether all was read; refused where an old part stays.",
+            labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
+        ),
+        MetricDefinition(
+            "remote_pin_reload_timestamp_seconds",
+            .gauge,
+            "When the last reload of this outcome was, as Unix time; the start counts as done.",
+            labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
+        ),
     ]
 
     /// The names that every client library of Prometheus uses.

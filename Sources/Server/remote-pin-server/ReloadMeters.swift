@@ -1,0 +1,45 @@
+internal import Metrics
+internal import ServerObservation
+internal import Synchronization
+internal import Vocabulary
+internal import Wire
+
+/// Counts what became of reloads, and when the last of each kind was, so that an old part that stays is not forgotten.
+final class ReloadMeters: Sendable {
+    private let done: Counter
+    private let refused: Counter
+    private let clock: any WallClock
+    private let lastDone: Atomic<Int64>
+    /// Before any other time while there was none.
+    private let lastRefused = Atomic<Int64>(.min)
+
+    /// What was read at the start counts as read now.
+    init(_ registry: MetricRegistry, clock: any WallClock) {
+        func counter(_ outcome: String) -> Counter {
+            Counter(label: "remote_pin_reloads_total", dimensions: [("outcome", outcome)], factory: registry)
+        }
+        self.done = counter("done")
+        self.refused = counter("refused")
+        self.clock = clock
+        self.lastDone = Atomic(clock.now().milliseconds)
+        let time = "remote_pin_reload_timestamp_seconds"
+        registry.probe(time, [("outcome", "done")]) { Self.seconds(self.lastDone.load(ordering: .relaxed)) }
+        registry.probe(time, [("outcome", "refused")]) { Self.seconds(self.lastRefused.load(ordering: .relaxed)) }
+    }
+
+    /// A reload is over.
+    func note(_ parts: [ReloadedPart]) {
+        let now = self.clock.now().milliseconds
+        if parts.allSatisfy({ $0.problem == nil }) {
+            self.done.increment()
+            self.lastDone.store(now, ordering: .relaxed)
+        } else {
+            self.refused.increment()
+            self.lastRefused.store(now, ordering: .relaxed)
+        }
+    }
+
+    private static func seconds(_ milliseconds: Int64) -> Double? {
+        milliseconds == .min ? nil : Double(milliseconds) / 1000
+    }
+}
