@@ -36,6 +36,26 @@ struct InteroperabilityTests {
         }
     }
 
+    @Test("a client may change its keys now and then, and one that does nothing else is disconnected")
+    func keyUpdates() async throws {
+        let failures = Failures()
+        try await withServer(self.certificates, failures: failures) { port, _, _ in
+            let command = self.client(port, ["-alpn", "remote-pin/1"])
+            defer { command.end() }
+            #expect(await command.find(/Verify return code: 0/) != nil)
+            func update(_ number: Int) async -> Bool {
+                // A command of s_client's, where it is all that was read at once.
+                guard (try? command.write(Array("K\n".utf8))) != nil else { return false }
+                return await command.says("KEYUPDATE", times: number)
+            }
+            for number in 1...32 { try #require(await update(number)) }
+            var number = 32
+            while number < 64, await update(number + 1) { number += 1 }
+            try #require(number < 64, "it is let go on for ever")
+            #expect(await failures.next() == .tls(.broken("too many key updates")))
+        }
+    }
+
     @Test("the channel binding that a foreign client exports is the server's own")
     func sameBinding() async throws {
         let bindings = AsyncStream<ChannelBinding>.makeStream()

@@ -55,6 +55,16 @@ final class OpenSSLCommand: Sendable {
         return self.text.firstMatch(of: pattern)?.output
     }
 
+    /// Waits until the output holds a word so many times; false when it ends with fewer.
+    ///
+    /// One task at a time may wait.
+    func says(_ word: String, times: Int) async -> Bool {
+        func isSaid() -> Bool { self.text.ranges(of: word).count >= times }
+        if isSaid() { return true }
+        for await _ in self.changed where isSaid() { return true }
+        return isSaid()
+    }
+
     /// The port on which an `s_server` with port 0 listens.
     func listeningPort() async throws -> Int {
         let match = try #require(await self.find(/ACCEPT 127\.0\.0\.1:([0-9]+)/))

@@ -38,6 +38,10 @@ static inline int COpenSSL_SSL_set_tlsext_host_name(SSL *connection, const char 
     return (int)SSL_set_tlsext_host_name(connection, (char *)name);
 }
 
+static inline void COpenSSL_SSL_set_msg_callback_arg(SSL *connection, void *argument) {
+    SSL_set_msg_callback_arg(connection, argument);
+}
+
 static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO_RENEGOTIATION; }
 
 static inline uint64_t COpenSSL_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_COMPRESSION; }

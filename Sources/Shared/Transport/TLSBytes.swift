@@ -11,6 +11,8 @@ struct TLSBytes {
     private(set) var input = ByteBuffer()
     /// Made by libssl, and not taken by the channel yet.
     private var output = ByteBuffer()
+    /// Key updates that the peer has sent.
+    fileprivate(set) var keyUpdates = 0
 
     /// Adds bytes that arrived; usually all the earlier ones are taken, and nothing is copied.
     mutating func receive(_ bytes: ByteBuffer) {
@@ -115,4 +117,27 @@ private func writeBytes(
 /// `BIO_ctrl(3)`: there is nothing to flush, and nothing else that libssl may ask of these bytes.
 private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
     command == BIO_CTRL_FLUSH ? 1 : 0
+}
+
+extension TLSBytes {
+    /// Counts the peer's key updates in these bytes, which must outlive the connection.
+    static func countKeyUpdates(of ssl: OpaquePointer, in bytes: UnsafeMutablePointer<TLSBytes>) {
+        unsafe COpenSSL_SSL_set_msg_callback_arg(ssl, bytes)
+        unsafe SSL_set_msg_callback(ssl, noteMessage)
+    }
+}
+
+/// `SSL_set_msg_callback(3)`: told of every message of the protocol, sent or received, and of records' headers.
+private func noteMessage(
+    _ isSent: Int32,
+    _: Int32,
+    _ type: Int32,
+    _ message: UnsafeRawPointer?,
+    _ byteCount: Int,
+    _: OpaquePointer?,
+    _ bytes: UnsafeMutableRawPointer?
+) {
+    guard isSent == 0, type == SSL3_RT_HANDSHAKE, byteCount > 0, let message = unsafe message else { return }
+    guard unsafe Int32(message.load(as: UInt8.self)) == SSL3_MT_KEY_UPDATE else { return }
+    unsafe bytes?.assumingMemoryBound(to: TLSBytes.self).pointee.keyUpdates += 1
 }

@@ -20,6 +20,7 @@ internal import Vocabulary
         }
         // One reference for both directions: SSL_set_bio(3) takes a single one where they are the same.
         unsafe SSL_set_bio(ssl, bio, bio)
+        unsafe TLSBytes.countKeyUpdates(of: ssl, in: bytes)
         unsafe self.ssl = unsafe ssl
         unsafe self.bytes = unsafe bytes
         self.context = context
@@ -102,6 +103,11 @@ internal import Vocabulary
         case ended
     }
 
+    /// Key updates (RFC 8446 §4.6.3) that a peer may send; one is due after millions of records, which no wallet sends.
+    ///
+    /// Threat: each costs new keys and is no call, so that no limit of a source would notice a peer that sends them alone.
+    private static let mostKeyUpdates = 32
+
     /// Appends decrypted bytes to `buffer`.
     borrowing func read(into buffer: inout ByteBuffer) throws(TLSFailure) -> Reading {
         Self.forgetErrors()
@@ -109,6 +115,9 @@ internal import Vocabulary
         unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 256) { target in
             result = unsafe SSL_read(self.ssl, target.baseAddress, Int32(clamping: target.count))
             return max(0, Int(result))
+        }
+        guard unsafe self.bytes.pointee.keyUpdates <= Self.mostKeyUpdates else {
+            throw .broken("too many key updates")
         }
         guard result <= 0 else { return .bytes }
         switch unsafe SSL_get_error(self.ssl, result) {
