@@ -134,6 +134,25 @@ struct EventHooksTests {
         }
     }
 
+    @Test("a program that ended while nothing happened loses no event that comes afterwards")
+    func endedInSilence() async throws {
+        let pipe = try PipeEar(in: self.folder)
+        try await self.run([self.shell("read line; echo \"$$\" >\"$0\"", pipe.path)]) { hooks in
+            for event in Self.every {
+                hooks.tell(event)
+                let program = await pipe.next(1).first ?? "none"
+                // What it was sent while it was ending is lost with it.
+                #expect(await happens { while Self.runs(program) { await Task.yield() } })
+            }
+        }
+    }
+
+    /// Whether a process has not ended yet; one that nobody has waited for has.
+    private static func runs(_ process: String) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
+        return !status.contains(") Z ")
+    }
+
     @Test("one that talks back instead of listening still gets every line")
     func garbage() async throws {
         let pipe = try PipeEar(in: self.folder)

@@ -46,7 +46,11 @@ public struct ProgramReceiver: EventReceiver {
             ) { execution in
                 self.group.runs(execution.processIdentifier.value)
                 do {
-                    try await feed { line in _ = try await execution.standardInputWriter.write(line) }
+                    try await feed { line in
+                        // Less than the line, and no error, where the program has ended: the next one gets it whole.
+                        let written = try await execution.standardInputWriter.write(line)
+                        guard written == line.count else { throw HasEnded() }
+                    }
                     try await execution.standardInputWriter.finish()
                 } catch {
                     // One that closed its end and stays would be waited for.
@@ -64,6 +68,9 @@ public struct ProgramReceiver: EventReceiver {
     }
 
     public func endAtOnce() { self.group.end() }
+
+    /// The program takes no more lines.
+    private struct HasEnded: Error {}
 
     /// What a program needs to run, and nothing else of what the server was started with.
     private static var environment: [Environment.Key: String] {
