@@ -134,7 +134,7 @@ struct EventHooksTests {
         }
     }
 
-    @Test("a program that ended while nothing happened loses no event that comes afterwards")
+    @Test("a program that ended while nothing happened loses no event that comes afterwards", .timeLimit(.minutes(1)))
     func endedInSilence() async throws {
         let pipe = try PipeEar(in: self.folder)
         try await self.run([self.shell("read line; echo \"$$\" >\"$0\"", pipe.path)]) { hooks in
