@@ -19,4 +19,7 @@ public struct Revocation: Hashable, Sendable {
         self.reason = reason
         self.mayRegisterAnew = mayRegisterAnew
     }
+
+    /// By its user: with the deletion code, or by a wipe of the app.
+    public static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
 }

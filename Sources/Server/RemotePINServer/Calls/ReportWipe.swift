@@ -4,11 +4,6 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-extension Revocation {
-    /// By deletion code or wipe.
-    static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
-}
-
 extension Conversation {
     /// The wallet wiped itself: the same as a revocation by its user, so that nobody uses a copy of its storage.
     mutating func reportWipe() async throws(CallFailure) -> CallResult {

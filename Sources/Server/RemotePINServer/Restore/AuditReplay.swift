@@ -69,7 +69,7 @@ struct AuditReplay {
     private static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {
-        case .deletionCode, .wipe: return .end(wallets, Revocation(reason: .user, mayRegisterAnew: true), at: at)
+        case .deletionCode, .wipe: return .end(wallets, .byUser, at: at)
         case .revokeWallets: return .end(wallets, Revocation(reason: .wallet, mayRegisterAnew: true), at: at)
         case .deniedLink:
             return .end(wallets, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: at)

@@ -9,13 +9,13 @@ extension StoreConnection {
             return .notRecognised
         }
         guard var row = try self.wallet(id) else { throw StoreError.corrupt }
-        try self.revoke(&row, Revocation(reason: .user, mayRegisterAnew: true), at: now)
+        try self.revoke(&row, .byUser, at: now)
         return .revoked(id, at: row.state.revokedAt)
     }
 
     func recordWipe(of wallet: WalletID, at now: Timestamp) throws {
         guard var row = try self.wallet(wallet) else { return }
-        try self.revoke(&row, Revocation(reason: .user, mayRegisterAnew: true), at: now)
+        try self.revoke(&row, .byUser, at: now)
     }
 
     /// Looks at every wallet before it ends one: where one is unknown, nothing is written.
