@@ -56,7 +56,7 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
-    .target(name: "Spelling", path: "Sources/Shared/Spelling"),
+    .target(name: "Spelling", dependencies: [yams], path: "Sources/Shared/Spelling"),
     .target(
         name: "CBuildID",
         path: "Sources/Shared/CBuildID",

@@ -84,7 +84,8 @@ struct ServerSettingsTests {
                 "must not be shorter than `enrollment.token-lifetime`"
             ),
             ("pin: [", "not YAML"),
-            ("pin: {rounds: 3, rounds: 4}", "set twice"),
+            ("pin: {rounds: 3, rounds: 4}", "`rounds` stands there twice"),
+            ("pin: {rounds: &three 3, attempts: *three}", "`*three` stands for something else"),
             ("pin: 4", "`pin` is a section; its settings stand under it"),
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),
             ("portal: {socket: admin.sock}", "over which nobody commands the server"),

@@ -49,11 +49,12 @@ struct SettingsSource {
 
     /// Reads a file's text: sections with settings in them.
     init(yaml: String, path: String, folder: String) {
-        do {
-            guard let root = try Yams.compose(yaml: yaml) else { return }
+        do throws(YAMLFault) {
+            guard let root = try YAMLText.compose(yaml) else { return }
             self.readSections(root, path: path, folder: folder)
         } catch {
-            self.problems.append(Self.problem(error, path: path))
+            let place = error.line.map { "\(path):\($0)" } ?? path
+            self.problems.append(SettingsProblem(place: place, message: error.message))
             self.isUnreadable = true
         }
     }
@@ -139,20 +140,5 @@ struct SettingsSource {
 
     private static func place(_ node: Node, in path: String) -> String {
         node.mark.map { "\(path):\($0.line)" } ?? path
-    }
-
-    private static func problem(_ error: any Error, path: String) -> SettingsProblem {
-        switch error as? YamlError {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            SettingsProblem(place: "\(path):\(mark.line)", message: "not YAML: \(problem)")
-        case .duplicatedKeysInMapping(let keys, _):
-            SettingsProblem(
-                place: path,
-                message: "set twice in one section: \(keys.map { "\($0)" }.sorted().joined(separator: ", "))"
-            )
-        default:
-            SettingsProblem(place: path, message: "not YAML")
-        }
     }
 }

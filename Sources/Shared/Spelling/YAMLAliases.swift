@@ -3,11 +3,11 @@
 /// Threat: somebody is given a file of ten short lines, each a list of aliases to the one before; its values are more than
 /// any memory holds, and whoever compares, checks or prints them meets each one. A parser has met them itself by the time
 /// it has composed a mapping with such a key, so they are found in the text, before it is parsed.
-public enum YAMLAliases {
+enum YAMLAliases {
     /// The first alias of the text to an anchor that the text has, and its line; nil where there is none.
     ///
     /// Quoted text and comments count, too, where both `&name` and `*name` stand in them: no file means that.
-    public static func first(in text: String) -> (name: String, line: Int)? {
+    static func first(in text: String) -> (name: String, line: Int)? {
         let bytes = Array(text.utf8)
         var anchors: Set<ArraySlice<UInt8>> = []
         var aliases: [(name: ArraySlice<UInt8>, line: Int)] = []
@@ -31,10 +31,5 @@ public enum YAMLAliases {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
         default: false
         }
-    }
-
-    /// What a person is told of one.
-    public static func problem(_ name: String) -> String {
-        "`*\(name)` stands for something else; aliases are not taken, write it out"
     }
 }

@@ -87,31 +87,14 @@ extension DeviceProfile {
         func failure(_ line: Int?, _ text: String) -> ProfileError {
             ProfileError(problems: [ProfileProblem(source: source, line: line, key: "", text: text)])
         }
-        if let alias = YAMLAliases.first(in: text) { throw failure(alias.line, YAMLAliases.problem(alias.name)) }
         let node: Node?
-        do {
-            node = try Yams.compose(yaml: text)
-        } catch let error as YamlError {
-            throw Self.failure(of: error, source)
+        do throws(YAMLFault) {
+            node = try YAMLText.compose(text)
         } catch {
-            throw failure(nil, "it is no YAML")
+            throw failure(error.line, error.message)
         }
         guard let node else { throw failure(nil, "it is empty") }
         return node
-    }
-
-    private static func failure(of error: YamlError, _ source: String) -> ProfileError {
-        let (line, text): (Int?, String) =
-            switch error {
-            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-                .composer(_, let problem, let mark, _):
-                (mark.line, problem)
-            case .reader(let problem, _, _, _): (nil, problem)
-            case .duplicatedKeysInMapping(let duplicates, let context):
-                (context.mark.line, "\(duplicates.map { "`\($0)`" }.joined(separator: ", ")) stands there twice")
-            default: (nil, "it is no YAML")
-            }
-        return ProfileError(problems: [ProfileProblem(source: source, line: line, key: "", text: text)])
     }
 
     private static func mapping(_ node: Node, _ source: String) throws(ProfileError) -> Node.Mapping {

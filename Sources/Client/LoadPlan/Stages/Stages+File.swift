@@ -25,22 +25,12 @@ extension Stages {
     }
 
     private static func root(of text: String, _ source: String) throws(PlanError) -> Node {
-        if let alias = YAMLAliases.first(in: text) {
-            throw PlanError([PlanProblem(place: "\(source):\(alias.line)", YAMLAliases.problem(alias.name))])
-        }
         let problem: PlanProblem
-        do {
-            if let root = try Yams.compose(yaml: text) { return root }
+        do throws(YAMLFault) {
+            if let root = try YAMLText.compose(text) { return root }
             problem = PlanProblem(place: source, "it is empty")
-        } catch YamlError.scanner(_, let what, let mark, _), YamlError.parser(_, let what, let mark, _),
-            YamlError.composer(_, let what, let mark, _)
-        {
-            problem = PlanProblem(place: "\(source):\(mark.line)", "not YAML: \(what)")
-        } catch YamlError.duplicatedKeysInMapping(let keys, let context) {
-            let names = keys.map { "`\($0)`" }.joined(separator: ", ")
-            problem = PlanProblem(place: "\(source):\(context.mark.line)", "\(names) stands there twice")
         } catch {
-            problem = PlanProblem(place: source, "it is no YAML")
+            problem = PlanProblem(place: error.line.map { "\(source):\($0)" } ?? source, error.message)
         }
         throw PlanError([problem])
     }

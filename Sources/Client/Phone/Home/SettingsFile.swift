@@ -110,14 +110,11 @@ struct SettingsFile {
         } catch {
             throw .storage("\(error)")
         }
-        if let alias = YAMLAliases.first(in: text) {
-            throw .usage("\(path):\(alias.line): \(YAMLAliases.problem(alias.name))")
-        }
         let root: Node?
-        do {
-            root = try Yams.compose(yaml: text)
+        do throws(YAMLFault) {
+            root = try YAMLText.compose(text)
         } catch {
-            throw .usage("\(path): \(error)")
+            throw .usage("\(path):\(error.line.map { "\($0):" } ?? "") \(error.message)")
         }
         guard let root else { return [:] }
         guard let mapping = root.mapping else { throw .usage("\(path): keys with values are expected") }

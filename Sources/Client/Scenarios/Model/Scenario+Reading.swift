@@ -22,15 +22,12 @@ extension Scenario {
 
     /// Reads a file's text; `path` is how problems name it.
     public init(yaml: String, path: String) throws(FormatError) {
-        if let alias = YAMLAliases.first(in: yaml) {
-            let problem = YAMLAliases.problem(alias.name)
-            throw FormatError(problems: [FormatProblem(path: path, line: alias.line, key: "", message: problem)])
-        }
         let root: Node
-        do {
-            root = try Yams.compose(yaml: yaml) ?? Node([] as [(Node, Node)])
+        do throws(YAMLFault) {
+            root = try YAMLText.compose(yaml) ?? Node([] as [(Node, Node)])
         } catch {
-            throw FormatError(problems: [FormatProblem(yaml: error, path: path)])
+            let problem = FormatProblem(path: path, line: error.line ?? 0, key: "", message: error.message)
+            throw FormatError(problems: [problem])
         }
         var checker = Checker(path: path)
         let value = checker.read(root, as: .fields(ScenarioTable.root), key: "", line: 1)
@@ -44,22 +41,6 @@ extension Scenario {
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])
         self.steps = (value["steps"]?.list ?? []).compactMap(Step.init)
-    }
-}
-
-extension FormatProblem {
-    /// What the YAML parser found.
-    init(yaml error: any Error, path: String) {
-        switch error as? YamlError {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            self.init(path: path, line: mark.line, key: "", message: "not YAML: \(problem)")
-        case .duplicatedKeysInMapping(let keys, let context):
-            let line = context.mark.line
-            self.init(path: path, line: line, key: keys.joined(separator: ", "), message: "stands twice in one place")
-        default:
-            self.init(path: path, line: 0, key: "", message: "not YAML")
-        }
     }
 }
 
