@@ -89,24 +89,4 @@ struct CounterTests {
             try fleet.takeCounter(of: wallet)
         }
     }
-
-    @Test("proofs of one wallet are made one after the other, those of others are not held up")
-    func alone() async throws {
-        let queue = ProofQueue()
-        let order = Order()
-        await withTaskGroup(of: Void.self) { group in
-            for number in 0..<50 {
-                group.addTask {
-                    await queue.alone(number % 2) {
-                        order.enter(number % 2)
-                        await Task.yield()
-                        order.leave(number % 2)
-                    }
-                }
-            }
-        }
-        #expect(order.mostInside == [0: 1, 1: 1])
-        let free = await queue.alone(7) { await queue.alone(8) { true } }
-        #expect(free)
-    }
 }

@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import AuditLog
+internal import HostSystem
 internal import Metrics
 internal import Synchronization
 internal import Vault

@@ -30,7 +30,11 @@ public final class Fleet: Sendable {
     public let fingerprint: SHA256Digest
 
     let keys: FleetKeys
-    let proofs = ProofQueue()
+    /// Proofs of one iOS wallet, by its slot, each answered before the next is made.
+    ///
+    /// App Attest counters must arrive in their order: of two on their way at once, over two connections, the later may
+    /// arrive first, and the server refuses the other.
+    let proofs = Turns<Int>()
     /// Slots without a wallet below the last one with one, in order; a provisioning that was cut short leaves some.
     let gaps: [Int]
     let counterBase: UInt64

@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Secrets
 internal import Statements
 internal import Synchronization

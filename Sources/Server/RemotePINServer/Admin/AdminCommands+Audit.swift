@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import HostSystem
 internal import Logging
 internal import Vocabulary
 internal import Wire

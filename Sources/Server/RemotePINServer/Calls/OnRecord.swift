@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import HostSystem
 internal import Logging
 internal import Synchronization
 internal import Vocabulary
@@ -80,12 +81,11 @@ extension Conversation {
         guard case .linkRecoveryCode(let bytes) = attempt.effect, let mac = RecoveryCodeMAC(bytes) else {
             return try await stored { () throws(StoreError) in try await store.judge(attempt) }
         }
-        let turns = self.services.recoveryCodeTurns
-        await turns.begin(mac)
-        defer { turns.end(mac) }
-        let outcome = try await stored { () throws(StoreError) in try await store.judge(attempt) }
-        guard case .valid(.codeDenied) = outcome else { return outcome }
-        return try await self.endForDeniedCode(attempt, mac)
+        return try await self.services.recoveryCodeTurns.alone(mac) { () throws(CallFailure) in
+            let outcome = try await stored { () throws(StoreError) in try await store.judge(attempt) }
+            guard case .valid(.codeDenied) = outcome else { return outcome }
+            return try await self.endForDeniedCode(attempt, mac)
+        }
     }
 
     private func endForDeniedCode(
