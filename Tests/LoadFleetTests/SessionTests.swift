@@ -83,6 +83,24 @@ struct SessionTests {
         for session in opened { #expect(try await Self.isValid(session)) }
     }
 
+    @Test("an iPhone's proof is not made while another is on its way")
+    func inTurn() async throws {
+        let (fleet, target) = try await self.lab.fleet(1, share: "100%")
+        await fleet.proofs.begin(0)
+        let (order, events) = AsyncStream<String>.makeStream()
+        let opening = Task {
+            try await fleet.session(0, at: target).close()
+            events.yield("opened")
+            events.finish()
+        }
+        // Longer than a session takes that waits for nobody.
+        try await Task.sleep(for: .milliseconds(300))
+        events.yield("turn")
+        fleet.proofs.end(0)
+        try await opening.value
+        #expect(await order.reduce(into: []) { $0.append($1) } == ["turn", "opened"])
+    }
+
     @Test("after a machine that lost the last writes, an iPhone still proves itself")
     func lostWrites() async throws {
         var (fleet, target) = try await self.lab.fleet(1, share: "100%")
