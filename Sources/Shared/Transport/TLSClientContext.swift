@@ -33,7 +33,7 @@ public final class TLSClientContext: Sendable {
             guard !digests.isEmpty else { throw .trust }
             self.context.trustPinnedKeys()
         }
-        if resumes { self.context.collectTickets() }
+        if resumes { self.context.collectTickets() } else { self.context.askForTickets("\0\0") }
     }
 
     /// The client's end of a new connection, resuming an earlier one where there is a ticket.
