@@ -25,6 +25,9 @@ public final class Turns<Key: Hashable & Sendable>: Sendable {
         next?.resume()
     }
 
+    /// How many wait for their turn.
+    public func waitingCount(_ key: Key) -> Int { self.lines.withLock { $0[key]?.count ?? 0 } }
+
     /// Runs `body` when no other runs for this key.
     public func alone<Result: Sendable, Failure: Error>(
         _ key: Key,
