@@ -49,12 +49,14 @@ scenarios: packages-run ## play Tests/Scenarios against real servers; fail where
 	$(SWIFT_BUILD) --product wallet
 	$(RUN_SCENARIOS)
 
+ASAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/address-sanitizer.suppressions
+
 .PHONY: check
 check: test ## test, the same under address and thread sanitizers, release build, demo
 	@echo "== address sanitizer, with the search for leaks =="
-	$(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)'
+	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)'
 	@echo "== address sanitizer, real programs =="
-	ASAN_OPTIONS=detect_leaks=0 $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)'
+	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)'
 	@echo "== thread sanitizer =="
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
 	@echo "== release build =="
