@@ -24,6 +24,13 @@ struct DurableFileTests {
         #expect(try DurableFile.names(in: self.folder.path) == ["state"])
     }
 
+    @Test("a folder with more names than one reading of it holds, of every length")
+    func names() throws {
+        let names = (1...2000).map { String(repeating: "n", count: 1 + $0 % 200) + "-\($0)" }
+        for name in names { _ = try self.folder.write("", to: name) }
+        #expect(try DurableFile.names(in: self.folder.path) == names.sorted())
+    }
+
     @Test("a write that fails leaves the old contents")
     func failedWrite() throws {
         try DurableFile.write([1], to: self.path)

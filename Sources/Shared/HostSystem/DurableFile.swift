@@ -90,11 +90,14 @@ public enum DurableFile {
     public static func names(in path: String) throws(FileError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw SystemCall.error(errno, path) }
         defer { unsafe closedir(folder) }
+        // An entry is as long as its name: a copy of it, with the 256 bytes that the type has for one, would read beyond it.
+        guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else {
+            preconditionFailure("a C structure's members have places")
+        }
         var names: [String] = []
         while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix(while: { $0 != 0 }), as: UTF8.self)
-            }
+            let start = unsafe UnsafeRawPointer(entry).advanced(by: place).assumingMemoryBound(to: CChar.self)
+            let name = unsafe String(cString: start)
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
