@@ -183,6 +183,16 @@ struct ListenerAttackTests {
         }
     }
 
+    @Test("a request is answered whatever follows it", arguments: ["\u{0}", "\r\n\r\n\u{0}", "GET\r\n\r\n"])
+    func followed(sent: String) async throws {
+        try await Listening.run { listening in
+            for path in ["/livez", "/readyz", "/metrics"] {
+                let answer = try await listening.answer(to: "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" + sent)
+                #expect(answer.hasPrefix("HTTP/1.1 \(path == "/readyz" ? 503 : 200) "), "\(path)")
+            }
+        }
+    }
+
     @Test(
         "what is no HTTP is refused",
         arguments: [

@@ -56,7 +56,9 @@ final class ObservationHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !self.hasAnswered, context.channel.isActive else { return context.close(promise: nil) }
+        guard context.channel.isActive else { return context.close(promise: nil) }
+        // The answer is on its way, and ends the connection; what follows a request changes nothing.
+        guard !self.hasAnswered else { return }
         self.hasAnswered = true
         switch error {
         case is RequestTooLong: self.send(.tooLong, isHead: false, context: context)
