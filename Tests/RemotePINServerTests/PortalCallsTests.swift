@@ -65,6 +65,17 @@ struct PortalCallsTests {
         }
     }
 
+    @Test("codes that nobody has, from however many sources, fill no log")
+    func lines() async throws {
+        try await InProcessServer.run { server in
+            let calls = PortalCalls(of: server.server)
+            for number in 1...60 {
+                #expect(await calls.carryOut(self.request("x", from: "2001:db8:0:\(number)::1")) == .notRecognised)
+            }
+            #expect(server.log.lines.count { $0.contains("deletion code not recognized") } == 20)
+        }
+    }
+
     @Test("a store that does not take it is unavailable, which is no word on the code")
     func unavailable() async throws {
         try await InProcessServer.run { server in

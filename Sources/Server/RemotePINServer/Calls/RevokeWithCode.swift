@@ -66,7 +66,7 @@ extension Services {
             log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])
             return .revoked(at: revokedAt)
         case .notRecognised:
-            log.info("deletion code not recognized")
+            self.limitMetrics.note(unknownCodeIn: log)
             return .notRecognised
         }
     }

@@ -14,6 +14,7 @@ final class LimitMetrics: Sendable {
     private let handshakes: Gauge
     private let sources: Gauge
     private let lines = LineAllowance(burst: 1, each: .seconds(10))
+    private let codeLines = LineAllowance(burst: 20, each: .seconds(10))
 
     init(_ factory: any MetricsFactory) {
         func counters<Key: Hashable>(
@@ -51,6 +52,12 @@ final class LimitMetrics: Sendable {
             "calls are rate-limited",
             metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(unwritten + 1)"]
         )
+    }
+
+    /// Somebody tried a deletion code that nobody has.
+    func note(unknownCodeIn log: Logger) {
+        guard let unwritten = self.codeLines.take() else { return }
+        log.info("deletion code not recognized", metadata: unwritten > 0 ? ["unwritten": "\(unwritten)"] : nil)
     }
 
     /// So many sources are known.
