@@ -59,28 +59,45 @@ extension RunningServer {
                 ]
             )
         }
+        observer.acceptFailure = { Self.tellAcceptFailure($0, on: "listen.address", log) }
         return observer
     }
 
+    /// Tells the log of connections of this machine that there was no room for.
+    private static func localObserver(_ setting: String, log: Logger) -> ListenerObserver {
+        var observer = ListenerObserver()
+        observer.refusal = { refused in
+            log.warning("too many connections", metadata: ["socket": "\(setting)", "refused": "\(refused.count)"])
+        }
+        observer.acceptFailure = { Self.tellAcceptFailure($0, on: setting, log) }
+        return observer
+    }
+
+    private static func tellAcceptFailure(_ reason: String, on setting: String, _ log: Logger) {
+        log.error("no connection can be accepted", metadata: ["socket": "\(setting)", "reason": "\(reason)"])
+    }
+
     /// Listens for the operator.
-    static func listenForAdmin(_ settings: ServerSettings) async throws -> AdminListener {
+    static func listenForAdmin(_ settings: ServerSettings, log: Logger) async throws -> AdminListener {
         let path = settings[SettingTable.adminSocket]
         let group = try Self.group(settings[SettingTable.adminGroup], setting: "admin.group")
         try Self.makeFolder(of: path, for: group, setting: "admin.socket")
         do throws(ListenError) {
-            return try await AdminListener.bind(path: path, group: group)
+            let observer = Self.localObserver("admin.socket", log: log)
+            return try await AdminListener.bind(path: path, group: group, observer: observer)
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
         }
     }
 
     /// Listens for the deletion portal, where a socket is configured.
-    static func listenForPortal(_ settings: ServerSettings) async throws -> PortalListener? {
+    static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> PortalListener? {
         guard let path = settings[SettingTable.portalSocket] else { return nil }
         let group = try Self.group(settings[SettingTable.portalGroup], setting: "portal.group")
         try Self.makeFolder(of: path, for: group, setting: "portal.socket")
         do throws(ListenError) {
-            return try await PortalListener.bind(path: path, group: group)
+            let observer = Self.localObserver("portal.socket", log: log)
+            return try await PortalListener.bind(path: path, group: group, observer: observer)
         } catch {
             throw StartFailure(.unavailable, "`portal.socket`: " + Self.text(of: error))
         }

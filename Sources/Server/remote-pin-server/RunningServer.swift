@@ -49,7 +49,8 @@ enum RunningServer {
 
     /// Each connection needs a file; a server without free ones can take nobody's, not even a wallet's that it would serve.
     private static func raiseOpenFiles(for connections: Int, log: Logger) {
-        let needed = connections + Self.otherFiles
+        let ofThisMachine = AdminListener.limits.connections + PortalListener.limits.connections
+        let needed = connections + ofThisMachine + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
         guard limit.current < needed else { return }
         log.warning(
@@ -115,8 +116,8 @@ enum RunningServer {
         let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)
         let listener = try await Self.listen(files, for: server, log: log)
-        let admin = try await Self.listenForAdmin(files.settings)
-        let portal = try await Self.listenForPortal(files.settings)
+        let admin = try await Self.listenForAdmin(files.settings, log: log)
+        let portal = try await Self.listenForPortal(files.settings, log: log)
         let supervision = Supervision(
             files.settings,
             log: log,

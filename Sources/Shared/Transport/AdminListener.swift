@@ -6,6 +6,9 @@ public import Wire
 /// Whoever may open the file may give commands: only the server's own user can, or with a group its members too (mode
 /// 0600 or 0660, from before it listens). Who it is that does, the kernel says.
 public final class AdminListener: Sendable {
+    /// Commands of some operators and their scripts at a time; each connection is a file of the process.
+    public static let limits = TransportLimits.local(connections: 64)
+
     private let listener: ConnectionListener
 
     private init(_ listener: ConnectionListener) {
@@ -14,14 +17,19 @@ public final class AdminListener: Sendable {
 
     /// Listens at `path`, replacing a socket that an earlier process left there.
     ///
-    /// - Parameter group: whose members may give commands too.
+    /// - Parameters:
+    ///   - group: whose members may give commands too.
+    ///   - observer: who is told of connections that there was no room for.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
     public static func bind(
         path: String,
         group: UInt32? = nil,
-        limits: TransportLimits = TransportLimits()
+        limits: TransportLimits = AdminListener.limits,
+        observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> AdminListener {
-        AdminListener(try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits))
+        AdminListener(
+            try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits, observer: observer)
+        )
     }
 
     /// Carries out commands, one after the other on each connection, until ``stop()`` or cancellation.
@@ -31,14 +39,16 @@ public final class AdminListener: Sendable {
             guard let peer = await AdminPeer.other(endOf: opened.frames.channel) else { return }
             while case .frame(let bytes) = await opened.frames.next() {
                 let response: AdminResponse
+                var isUse = true
                 do throws(WireError) {
                     let request = try AdminRequest(decoding: bytes)
                     response = AdminResponse(id: request.id, result: await carryOut(request.command, peer))
                 } catch {
                     let failure = AdminFailure(.malformed, "The command cannot be read: \(error).")
                     response = AdminResponse(id: error.id ?? 0, result: .failed(failure))
+                    isUse = false
                 }
-                guard await opened.frames.send(response.encoded()) else { return }
+                guard await opened.frames.send(response.encoded(), isUse: isUse) else { return }
             }
         }
     }

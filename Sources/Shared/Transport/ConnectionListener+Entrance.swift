@@ -11,7 +11,7 @@ extension ConnectionListener {
         let address = channel.remoteAddress
         let isBalanced = address?.ipAddress.map(entrance.isBalancer) ?? false
         let start = NIODeadline.now()
-        let id = try self.admit(channel, from: isBalanced ? nil : PeerSource(address), at: entrance, start)
+        let id = try self.admit(channel, from: isBalanced ? nil : PeerSource(address), start)
         var peer = address
         let opening = OpeningHandler(
             demandsHeader: isBalanced,
@@ -20,10 +20,10 @@ extension ConnectionListener {
             steps: OpeningHandler.Steps(
                 takeOrigin: { origin in
                     if let told = SocketAddress(origin) { peer = told }
-                    return self.attribute(id, to: PeerSource(peer), at: entrance)
+                    return self.attribute(id, to: PeerSource(peer))
                 },
                 open: { try self.open(channel, as: id, from: peer, since: start, at: entrance) },
-                fail: { self.failed(id, peer, $0, at: entrance) }
+                fail: { self.failed(id, peer, $0) }
             )
         )
         try channel.pipeline.syncOperations.addHandler(opening)
@@ -32,7 +32,6 @@ extension ConnectionListener {
     private func admit(
         _ channel: any Channel,
         from source: PeerSource?,
-        at entrance: Entrance,
         _ now: NIODeadline
     ) throws -> UInt64 {
         let (id, refusal, displaced, count) = self.state.withLock { state in
@@ -42,23 +41,23 @@ extension ConnectionListener {
             return (id, refusal, displaced?.channel, state.handshakes.count)
         }
         guard let id else {
-            self.refused(refusal, at: entrance)
+            self.refused(refusal)
             throw ChannelError.ioOnClosedChannel
         }
-        entrance.observer.event(.handshakes(inProgress: count))
+        self.observer.event(.handshakes(inProgress: count))
         if let displaced {
-            entrance.observer.event(.failed(.displaced))
-            entrance.observer.failure(displaced.remoteAddress?.logText ?? "unknown", .displaced)
+            self.observer.event(.failed(.displaced))
+            self.observer.failure(displaced.remoteAddress?.logText ?? "unknown", .displaced)
             displaced.close(promise: nil)
         }
         channel.closeFuture.whenComplete { _ in
-            entrance.observer.event(.handshakes(inProgress: self.forget(id)))
+            self.observer.event(.handshakes(inProgress: self.forget(id)))
         }
         return id
     }
 
     /// The source is known now, and counted; false where it has too many connections.
-    private func attribute(_ id: UInt64, to source: PeerSource, at entrance: Entrance) -> Bool {
+    private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
             if let reason = state.admission.attribute(to: source) {
                 return State.Refusal(
@@ -71,14 +70,14 @@ extension ConnectionListener {
             return nil
         }
         guard let refusal else { return true }
-        self.refused(refusal, at: entrance)
+        self.refused(refusal)
         return false
     }
 
-    private func refused(_ refusal: State.Refusal?, at entrance: Entrance) {
+    func refused(_ refusal: State.Refusal?) {
         guard let refusal else { return }
-        entrance.observer.event(.refused(refusal.reason))
-        if let report = refusal.report { entrance.observer.refusal(report) }
+        self.observer.event(.refused(refusal.reason))
+        if let report = refusal.report { self.observer.refusal(report) }
     }
 
     /// Puts TLS and frames where the opening was.
@@ -100,34 +99,24 @@ extension ConnectionListener {
             peer: peer,
             limits: self.limits,
             isSecure: true,
-            onOpen: { frames, tls in self.opened(frames, tls, as: id, at: entrance) },
-            onFailure: { self.failed(id, peer, .tls($0), at: entrance) }
+            onOpen: { frames, tls in self.opened(frames, tls, as: id) },
+            onFailure: { self.failed(id, peer, .tls($0)) }
         )
         try self.keep(frames, of: id)
     }
 
-    private func opened(
-        _ frames: FrameChannel,
-        _ tls: TLSOpened?,
-        as id: UInt64,
-        at entrance: Entrance
-    ) {
+    private func opened(_ frames: FrameChannel, _ tls: TLSOpened?, as id: UInt64) {
         let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
         // It had to make room in this moment, and is being closed.
         guard isIn else { return frames.close() }
-        entrance.observer.event(.handshakes(inProgress: count))
+        self.observer.event(.handshakes(inProgress: count))
         self.yield(frames, tls)
     }
 
-    private func failed(
-        _ id: UInt64,
-        _ peer: SocketAddress?,
-        _ failure: ConnectionFailure,
-        at entrance: Entrance
-    ) {
+    private func failed(_ id: UInt64, _ peer: SocketAddress?, _ failure: ConnectionFailure) {
         guard self.state.withLock({ $0.connections[id]?.isDisplaced == false }) else { return }
-        entrance.observer.event(.failed(failure))
-        entrance.observer.failure(peer?.logText ?? "unknown", failure)
+        self.observer.event(.failed(failure))
+        self.observer.failure(peer?.logText ?? "unknown", failure)
     }
 }
 

@@ -37,10 +37,12 @@ final class ConnectionListener: Sendable {
 
     let state: Mutex<State>
     let limits: TransportLimits
+    let observer: ListenerObserver
     private let arrivals: [Arrivals]
 
-    init(limits: TransportLimits) {
+    init(limits: TransportLimits, observer: ListenerObserver) {
         self.limits = limits
+        self.observer = observer
         self.state = Mutex(
             State(admission: Admission(limits: limits), handshakes: Handshakes(room: limits.handshakes))
         )
@@ -56,7 +58,9 @@ final class ConnectionListener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if entrance != nil { try channel.pipeline.syncOperations.addHandler(AcceptPacer()) }
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(AcceptRest(tell: self.observer.acceptFailure))
+                    if entrance != nil { try pipeline.addHandler(AcceptPacer()) }
                 }
             }
             .childChannelOption(.autoRead, value: false)
@@ -80,8 +84,11 @@ final class ConnectionListener: Sendable {
     /// A connection of this machine, which needs no TLS.
     private func beginLocal(_ channel: any Channel) throws {
         let peer = channel.remoteAddress
-        let (id, _) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
-        guard let id else { throw ChannelError.ioOnClosedChannel }
+        let (id, refusal) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
+        guard let id else {
+            self.refused(refusal)
+            throw ChannelError.ioOnClosedChannel
+        }
         channel.closeFuture.whenComplete { _ in self.forget(id) }
         let frames = try FrameChannel(
             on: channel,

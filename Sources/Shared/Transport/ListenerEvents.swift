@@ -16,6 +16,8 @@ public struct ListenerObserver: Sendable {
     public var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
     /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReport``, for the log.
     public var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
+    /// No connection can be accepted, most often for want of files, for the log; at most once a second.
+    public var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
 
     /// Nobody.
     public init() {}
@@ -26,5 +28,4 @@ struct Entrance: Sendable {
     let tls: TLSServerContext
     /// Whether an address is a balancer's, which must say for whom it comes.
     let isBalancer: @Sendable (_ address: String) -> Bool
-    let observer: ListenerObserver
 }

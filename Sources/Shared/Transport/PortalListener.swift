@@ -7,28 +7,40 @@ public import Wire
 /// browser: the operator's socket is another file. Only its owner can open it, or with a group its members too (mode
 /// 0600 or 0660, from before it listens).
 public final class PortalListener: Sendable {
-    private let listener: ConnectionListener
+    /// A connection for each code that is being looked up; the portal takes no more requests of its own at a time, and
+    /// each connection is a file of the process.
+    public static let limits = TransportLimits.local(connections: 600)
 
-    private init(_ listener: ConnectionListener) {
+    private let listener: ConnectionListener
+    private let rest: Duration
+
+    private init(_ listener: ConnectionListener, rest: Duration) {
         self.listener = listener
+        self.rest = rest
     }
 
     /// Listens at `path`, replacing a socket that an earlier process left there.
     ///
-    /// - Parameter group: whose members may open it too.
+    /// - Parameters:
+    ///   - group: whose members may open it too.
+    ///   - observer: who is told of connections that there was no room for.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
     public static func bind(
         path: String,
         group: UInt32? = nil,
-        limits: TransportLimits = TransportLimits()
+        limits: TransportLimits = PortalListener.limits,
+        observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> PortalListener {
-        var limits = limits
-        // They all come from the portal, which has a limit for each of its own peers.
-        limits.connectionsPerSource = 0
-        return PortalListener(try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits))
+        PortalListener(
+            try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits, observer: observer),
+            rest: limits.rest
+        )
     }
 
     /// Answers requests, one after the other on each connection, until ``stop()`` or cancellation.
+    ///
+    /// Threat: whoever took the portal over sends requests without end. What is answered without the store would keep an
+    /// event loop from the wallets that it serves, so nothing more is read for a while after such an answer.
     public func serve(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult) async {
         await self.listener.serve { opened in
             while case .frame(let bytes) = await opened.frames.next() {
@@ -39,7 +51,10 @@ public final class PortalListener: Sendable {
                 } catch {
                     response = PortalResponse(id: error.id ?? 0, result: .malformed)
                 }
-                guard await opened.frames.send(response.encoded()) else { return }
+                let isUse = response.result.isUse
+                guard await opened.frames.send(response.encoded(), isUse: isUse) else { return }
+                // Cancelled when the listener stops; the next request is then the connection's end.
+                if !isUse { try? await Task.sleep(for: self.rest) }
             }
         }
     }
@@ -47,5 +62,15 @@ public final class PortalListener: Sendable {
     /// Takes no more requests and removes the socket; the one that is being carried out is still answered.
     public func stop() {
         self.listener.stop()
+    }
+}
+
+extension PortalResult {
+    /// Whether a code was looked up for it.
+    fileprivate var isUse: Bool {
+        switch self {
+        case .revoked, .notRecognised: true
+        case .rateLimited, .unavailable, .malformed: false
+        }
     }
 }

@@ -32,8 +32,8 @@ public final class RPCListener: Sendable {
         isBalancer: @escaping @Sendable (_ address: String) -> Bool = { _ in false },
         observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> RPCListener {
-        let listener = ConnectionListener(limits: limits)
-        let entrance = Entrance(tls: tls, isBalancer: isBalancer, observer: observer)
+        let listener = ConnectionListener(limits: limits, observer: observer)
+        let entrance = Entrance(tls: tls, isBalancer: isBalancer)
         let bootstrap = listener.bootstrap(entrance).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
             let channel = try await bootstrap.bind(host: host, port: port).get()

@@ -20,7 +20,17 @@ public struct TransportLimits: Hashable, Sendable {
     public var handshakes = 1_000
     /// The least time between two reports of connections that were closed for want of room.
     public var refusalReport: Duration = .seconds(10)
+    /// How long nothing is read from the deletion portal's connection whose last request came to nothing.
+    public var rest: Duration = .seconds(1)
 
     /// The limits of protocol.md.
     public init() {}
+
+    /// For a socket of this machine: its peers are one program or a few people, all of one source.
+    static func local(connections: Int) -> TransportLimits {
+        var limits = TransportLimits()
+        limits.connections = connections
+        limits.connectionsPerSource = 0
+        return limits
+    }
 }

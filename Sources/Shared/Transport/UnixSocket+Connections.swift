@@ -12,9 +12,10 @@ extension ConnectionListener {
     static func bind(
         unixSocket path: String,
         group: UInt32?,
-        limits: TransportLimits
+        limits: TransportLimits,
+        observer: ListenerObserver
     ) async throws(ListenError) -> ConnectionListener {
-        let listener = ConnectionListener(limits: limits)
+        let listener = ConnectionListener(limits: limits, observer: observer)
         let bootstrap = listener.bootstrap(nil)
         let socket = try UnixSocket(boundTo: path, group: group)
         do {

@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("What a socket of this machine gives its peers")
+struct LocalSocketTests {
+    private let folder = TemporaryFolder()
+    private var path: String { self.folder.file("socket") }
+
+    @Test("so many connections and no more, which is told; one that ends makes room")
+    func room() async throws {
+        var limits = AdminListener.limits
+        #expect(limits.connections == 64 && PortalListener.limits.connections == 600)
+        limits.connections = 2
+        let (refusals, source) = AsyncStream<RefusedConnections>.makeStream()
+        var observer = ListenerObserver()
+        observer.refusal = { source.yield($0) }
+        let listener = try await AdminListener.bind(path: self.path, limits: limits, observer: observer)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.serve { _, _ in .failed(AdminFailure(.unsupported, "")) } }
+            defer { listener.stop() }
+            let first = try await self.operatorsOwn()
+            let second = try await self.operatorsOwn()
+            await #expect(throws: (any Error).self) { try await self.operatorsOwn() }
+            #expect(await refusals.first { _ in true }?.reason == .connections)
+            first.close()
+            #expect(await happens { await first.closed() })
+            // The server's end may close a moment later.
+            #expect(await happens { while (try? await self.operatorsOwn()) == nil { await Task.yield() } })
+            second.close()
+        }
+    }
+
+    private func operatorsOwn() async throws -> AdminConnection {
+        let connection = try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
+        _ = try await connection.call(.unknown, timeout: .seconds(20))
+        return connection
+    }
+
+    @Test("after an answer that no code was looked up for, the portal is not read from for a while")
+    func rest() async throws {
+        var limits = PortalListener.limits
+        limits.rest = .seconds(600)
+        let listener = try await PortalListener.bind(path: self.path, limits: limits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.serve { $0.source == "::" ? .malformed : .notRecognised } }
+            defer { group.cancelAll() }
+            let connection = try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
+            for _ in 0..<3 {
+                let answer = try await connection.revoke(code: "A", source: "::1", timeout: .seconds(20))
+                #expect(answer == .notRecognised)
+            }
+            #expect(try await connection.revoke(code: "A", source: "::", timeout: .seconds(20)) == .malformed)
+            await #expect(throws: CallError.timedOut) {
+                try await connection.revoke(code: "A", source: "::1", timeout: .milliseconds(300))
+            }
+            let other = try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
+            #expect(try await other.revoke(code: "A", source: "::1", timeout: .seconds(20)) == .notRecognised)
+        }
+    }
+
+    @Test("requests that come to nothing keep no connection")
+    func useless() async throws {
+        var limits = PortalListener.limits
+        limits.rest = .zero
+        limits.idleWithoutSession = .milliseconds(300)
+        let listener = try await PortalListener.bind(path: self.path, limits: limits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.serve { _ in .malformed } }
+            defer { listener.stop() }
+            let connection = try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
+            let ends = await happens {
+                while (try? await connection.revoke(code: "A", source: "::1", timeout: .seconds(20))) != nil {}
+            }
+            #expect(ends)
+        }
+    }
+
+    @Test("without free files no connection is accepted, which is told and not tried without end; later it goes on")
+    func withoutFiles() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.file("socket")
+            let (failures, source) = AsyncStream<String>.makeStream()
+            var observer = ListenerObserver()
+            observer.acceptFailure = { source.yield($0) }
+            let listener = try await AdminListener.bind(path: path, observer: observer)
+            let serving = Task { await listener.serve { _, _ in .failed(AdminFailure(.unsupported, "")) } }
+            let first = try await AdminConnection.connect(path: path, timeout: .seconds(20))
+            _ = try await first.call(.unknown, timeout: .seconds(20))
+
+            var limit = rlimit()
+            unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = 200
+            unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            var files: [FileHandle] = []
+            while let file = FileHandle(forReadingAtPath: "/dev/null") { files.append(file) }
+            // The client's end takes the last one.
+            try files.removeLast().close()
+            let second = try await AdminConnection.connect(path: path, timeout: .seconds(20))
+            let isTold = await happens {
+                let reason = await failures.first { _ in true }
+                #expect(reason?.contains("Too many open files") == true, "\(reason ?? "")")
+            }
+            #expect(isTold)
+            for file in files { try file.close() }
+            _ = try await second.call(.unknown, timeout: .seconds(20))
+            source.finish()
+            let more = await failures.reduce(into: 0) { count, _ in count += 1 }
+            #expect(more <= 20, "asked at most once a second: \(more)")
+            listener.stop()
+            await serving.value
+        }
+    }
+}
