@@ -69,6 +69,22 @@ struct PartsTests {
         #expect(queue.admit(admitted))
     }
 
+    @Test("a run is not over while a connection waits for the time of its turn, however late it wakes")
+    func ahead() throws {
+        let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
+        #expect(queue.isIdle)
+        for _ in 0..<9 {
+            #expect(queue.take(at: .milliseconds(805))?.isAdmitted == true)
+            queue.finish()
+        }
+        let last = try #require(queue.take(at: .milliseconds(805)))
+        #expect(queue.inFlight == 0 && !queue.isIdle)
+        #expect(queue.admit(last) && !queue.isIdle)
+        queue.finish()
+        #expect(queue.isIdle)
+        #expect(queue.take(at: .seconds(1)) == nil)
+    }
+
     @Test("what still waits when a run is ended is unsent")
     func abandoned() throws {
         let queue = try Self.queue("1s:=100/s", maxInFlight: 1000)

@@ -20,6 +20,8 @@ final class ArrivalQueue: Sendable {
         /// Of `waiting`, how many were taken.
         var head = 0
         var inFlight = 0
+        /// Turns that were taken and whose time has yet to come.
+        var ahead = 0
         var unsent = 0
 
         var waitingCount: Int { self.waiting.count - self.head }
@@ -45,6 +47,7 @@ final class ArrivalQueue: Sendable {
             }
             guard let due = state.next else { return nil }
             state.next = state.arrivals.next()
+            state.ahead += 1
             return Turn(due: due, isAdmitted: false)
         }
     }
@@ -53,6 +56,7 @@ final class ArrivalQueue: Sendable {
     func admit(_ turn: Turn) -> Bool {
         turn.isAdmitted
             || self.state.withLock { state in
+                state.ahead -= 1
                 guard state.inFlight + state.waitingCount < self.maxInFlight else {
                     state.unsent += 1
                     return false
@@ -90,6 +94,9 @@ final class ArrivalQueue: Sendable {
 
     /// Due and not sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
+
+    /// Whether nothing is due that has no answer yet, nor does a connection wait for the time of its turn.
+    var isIdle: Bool { self.state.withLock { $0.inFlight + $0.waitingCount + $0.ahead == 0 } }
 
     /// Due and not answered yet.
     var inFlight: Int { self.state.withLock { $0.inFlight + $0.waitingCount } }
