@@ -74,12 +74,6 @@ extension ConnectionListener {
         return false
     }
 
-    func refused(_ refusal: State.Refusal?) {
-        guard let refusal else { return }
-        self.observer.event(.refused(refusal.reason))
-        if let report = refusal.report { self.observer.refusal(report) }
-    }
-
     /// Puts TLS and frames where the opening was.
     private func open(
         _ channel: any Channel,

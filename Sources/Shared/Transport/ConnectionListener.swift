@@ -101,6 +101,13 @@ final class ConnectionListener: Sendable {
         try self.keep(frames, of: id)
     }
 
+    /// Tells of a connection that was not let in.
+    func refused(_ refusal: State.Refusal?) {
+        guard let refusal else { return }
+        self.observer.event(.refused(refusal.reason))
+        if let report = refusal.report { self.observer.refusal(report) }
+    }
+
     /// Gives a connection to the task that serves it.
     func yield(_ frames: FrameChannel, _ tls: TLSOpened?) {
         let executor = frames.executor

@@ -17,7 +17,8 @@ public final class TLSClientContext: Sendable {
 
     /// - Parameters:
     ///   - serverName: the DNS name or IP address that the certificate must be for.
-    ///   - resumes: whether tickets are kept and used; without them every connection shakes hands in full.
+    ///   - resumes: whether tickets are kept and used; without them every connection shakes hands in full, and
+    ///     the server is asked for none.
     public init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =

@@ -15,9 +15,8 @@ extension SSLContext {
     ///
     /// - Parameter counts: the request's two bytes: tickets wanted after a full handshake, and after one that resumes.
     func askForTickets(_ counts: StaticString) {
-        precondition(counts.hasPointerRepresentation)
-        let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
         precondition(counts.utf8CodeUnitCount == 2)
+        let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
         let isSet = unsafe SSL_CTX_add_custom_ext(
             self.pointer,
             Self.ticketRequest,
