@@ -5,47 +5,60 @@ import Testing
 
 @Suite("Turns")
 struct TurnsTests {
-    @Test("one at a time for a key, in the order in which they come, and nobody waits for ever")
+    private let turns = Turns<Int>()
+
+    @Test("one at a time for a key, others beside it, and nobody waits for ever")
     func turns() async {
-        let turns = Turns<Int>()
+        let most = await Self.crowd { [turns = self.turns] key, body in
+            await turns.begin(key)
+            await body()
+            turns.end(key)
+        }
+        #expect(most == [0: 1, 1: 1, 2: 1])
+        await self.turns.begin(0)
+        await self.turns.begin(1)
+        self.turns.end(0)
+        self.turns.end(1)
+    }
+
+    @Test("a body runs alone for its key, and beside those of others")
+    func alone() async {
+        let most = await Self.crowd { [turns = self.turns] key, body in await turns.alone(key, body) }
+        #expect(most == [0: 1, 1: 1, 2: 1])
+        let free = await self.turns.alone(7) { [turns = self.turns] in await turns.alone(8) { true } }
+        #expect(free)
+    }
+
+    @Test("those who wait have their turns in the order in which they came")
+    func order() async {
+        let (order, events) = AsyncStream<Int>.makeStream()
+        await self.turns.begin(0)
+        for number in 0..<20 {
+            Task { [turns = self.turns] in await turns.alone(0) { events.yield(number) } }
+            while self.turns.waitingCount(0) == number { await Task.yield() }
+        }
+        self.turns.end(0)
+        #expect(await order.prefix(20).reduce(into: []) { $0.append($1) } == Array(0..<20))
+    }
+
+    /// Has three hundred run at once, a hundred for each of three keys; how many were inside at a time, for each key.
+    private static func crowd(
+        _ run: @escaping @Sendable (_ key: Int, _ body: @Sendable () async -> Void) async -> Void
+    ) async -> [Int: Int] {
         let crowd = Crowd()
         await withTaskGroup { group in
             for index in 0..<300 {
                 let key = index % 3
                 group.addTask {
-                    await turns.begin(key)
-                    crowd.enter(key)
-                    await Task.yield()
-                    crowd.leave(key)
-                    turns.end(key)
-                }
-            }
-        }
-        #expect(crowd.most == [0: 1, 1: 1, 2: 1])
-        await turns.begin(0)
-        await turns.begin(1)
-        turns.end(0)
-        turns.end(1)
-    }
-
-    @Test("a body runs alone for its key, and beside those of others")
-    func alone() async {
-        let turns = Turns<Int>()
-        let crowd = Crowd()
-        await withTaskGroup { group in
-            for number in 0..<50 {
-                group.addTask {
-                    await turns.alone(number % 2) {
-                        crowd.enter(number % 2)
+                    await run(key) {
+                        crowd.enter(key)
                         await Task.yield()
-                        crowd.leave(number % 2)
+                        crowd.leave(key)
                     }
                 }
             }
         }
-        #expect(crowd.most == [0: 1, 1: 1])
-        let free = await turns.alone(7) { await turns.alone(8) { true } }
-        #expect(free)
+        return crowd.most
     }
 }
 
