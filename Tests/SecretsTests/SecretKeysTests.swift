@@ -69,6 +69,55 @@ struct SecretKeysTests {
         Self.expectRefused(.random(count: 32), sealed, [1, 2])
     }
 
+    @Test("a key that opens many values opens each as the key itself does, also after one that it refused")
+    func openingMany() throws {
+        let key = SecretBytes.random(count: 32)
+        let opening = OpeningKey(key)
+        for count in [32, 0, 300, 32] {
+            let secret = SecretBytes.random(count: count)
+            let associatedData = [UInt8(truncatingIfNeeded: count)]
+            let sealed = key.seal(secret, associatedData: associatedData)
+            for bit in stride(from: 0, to: sealed.count * 8, by: 7) {
+                var altered = sealed
+                altered[bit / 8] ^= 1 << UInt8(bit % 8)
+                var refused = false
+                do throws(SealBroken) {
+                    _ = try opening.open(altered[...], associatedData: associatedData)
+                } catch {
+                    refused = true
+                }
+                #expect(refused, "bit \(bit)")
+            }
+            let opensEqual = try opening.open(([7, 7] + sealed).dropFirst(2), associatedData: associatedData)
+                .isEqual(to: secret)
+            #expect(opensEqual)
+            for length in 0..<min(sealed.count, 40) {
+                #expect(throws: SealBroken.self) {
+                    _ = try opening.open(sealed[..<length], associatedData: associatedData)
+                }
+            }
+        }
+    }
+
+    @Test("many threads open with one key at the same time")
+    func openingTogether() async throws {
+        let key = SecretBytes.random(count: 32)
+        let opening = OpeningKey(key)
+        let values = (0..<64).map { _ in [UInt8](repeating: .random(in: 0...255), count: 48) }
+        let sealed = values.map { key.seal(SecretBytes(copying: $0), associatedData: [3]) }
+        await withTaskGroup(of: Bool.self) { group in
+            for (value, sealed) in zip(values, sealed) {
+                group.addTask {
+                    (0..<50).allSatisfy { _ in
+                        (try? opening.open(sealed[...], associatedData: [3]).isEqual(to: SecretBytes(copying: value)))
+                            == true
+                    }
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
+    }
+
     private static func expectRefused(_ key: borrowing SecretBytes, _ sealed: [UInt8], _ associatedData: [UInt8]) {
         var refused = false
         do throws(SealBroken) { _ = try key.open(sealed, associatedData: associatedData) } catch { refused = true }

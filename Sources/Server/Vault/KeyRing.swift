@@ -7,6 +7,7 @@ final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SecretBytes
+    private let opening: OpeningKey
     private let enrollmentToken: SecretBytes
 
     static let byteCount = 32
@@ -16,6 +17,7 @@ final class KeyVersion: Sendable {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
         self.sealing = root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32)
+        self.opening = OpeningKey(self.sealing)
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
         self.root = root
     }
@@ -27,7 +29,7 @@ final class KeyVersion: Sendable {
 
     /// Opens what stands behind the key id.
     func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
-        try self.sealing.open(Array(sealed.dropFirst(SealedValue.prefixByteCount)), associatedData: associatedData)
+        try self.opening.open(sealed.dropFirst(SealedValue.prefixByteCount), associatedData: associatedData)
     }
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }

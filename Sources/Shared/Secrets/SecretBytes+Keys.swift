@@ -32,12 +32,14 @@ extension SecretBytes {
     ///
     /// - Precondition: This key has 32 bytes.
     public borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
-        precondition(self.count == 32, "AES-256-GCM takes a key of 32 bytes")
+        try SecretBytes(opening: sealed[...], associatedData: associatedData, with: AESGCM(key: self))
+    }
+
+    /// What a sealed value holds, in memory of its own from the first byte on.
+    init(opening sealed: ArraySlice<UInt8>, associatedData: [UInt8], with algorithm: AESGCM) throws(SealBroken) {
         guard sealed.count >= Self.sealOverhead else { throw SealBroken() }
-        return try unsafe SecretBytes(count: sealed.count - Self.sealOverhead) { storage throws(SealBroken) in
-            let isGenuine = unsafe self.withPointer { key in
-                unsafe AESGCM.shared.open(sealed, associatedData: associatedData, key: key, into: storage)
-            }
+        try unsafe self.init(count: sealed.count - Self.sealOverhead) { storage throws(SealBroken) in
+            let isGenuine = unsafe algorithm.open(sealed, associatedData: associatedData, into: storage)
             // What is not genuine is wiped with the storage, and nobody has seen it.
             guard isGenuine else { throw SealBroken() }
         }
