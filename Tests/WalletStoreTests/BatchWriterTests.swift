@@ -45,6 +45,25 @@ struct BatchWriterTests {
         #expect(denied == [])
     }
 
+    @Test(
+        "a revocation of the solution that is undone, with its batch or alone, is not believed afterwards",
+        arguments: [DatabaseError(resultCode: .SQLITE_FULL) as any Error & Sendable, StoreError.corrupt]
+    )
+    func solutionUndone(failure: any Error & Sendable) throws {
+        let isRevoked = try Self.withWriter { writer in
+            writer.run([
+                Answers().step("") {
+                    try $0.setSolutionRevoked(true)
+                    throw failure
+                }
+            ])
+            let found = Mutex(true)
+            writer.run([Answers().step("") { connection in found.withLock { $0 = connection.isSolutionRevoked } }])
+            return found.withLock(\.self)
+        }
+        #expect(!isRevoked)
+    }
+
     @Test("no answer leaves before the commit")
     func answersWait() throws {
         let trace = Trace()

@@ -113,6 +113,17 @@ struct RegistrationTests {
         }
     }
 
+    @Test("a wallet that was swept away is not taken for the one whose row has its place now")
+    func sameRow() async throws {
+        let gone = try await TestWallet(in: self.store, opened: false)
+        _ = try await self.store.judge(gone.attempt(right: true))
+        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
+        let wallet = try await TestWallet(in: self.store, opened: false)
+        await #expect(throws: StoreError.corrupt) { try await self.store.judge(gone.attempt(right: false)) }
+        let verdict = PINVerdict.wrong(.open(attemptsLeft: 3, finalRound: false))
+        try await #expect(self.store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+    }
+
     @Test("a sweep of more rows than one step takes removes them all")
     func largeSweep() async throws {
         for _ in 0..<1201 { _ = try await TestWallet(in: self.store, opened: false) }

@@ -19,6 +19,7 @@ extension AttemptRecord {
     private static let permanentFlag: UInt8 = 1
     private static let blockFlag: UInt8 = 2
     private static let attemptFlag: UInt8 = 4
+    private static let noAttempt = [UInt8](repeating: 0, count: 16)
 
     /// The bytes that are kept.
     public func encoded() -> [UInt8] {
@@ -34,7 +35,7 @@ extension AttemptRecord {
         bytes.append(bigEndian: UInt64(self.failures), byteCount: 2)
         bytes.append(bigEndian: UInt64(bitPattern: self.block?.end.milliseconds ?? 0), byteCount: 8)
         bytes.append(bigEndian: UInt64(bitPattern: self.block?.length.milliseconds ?? 0), byteCount: 8)
-        bytes.append(contentsOf: self.lastWrongAttempt?.bytes ?? [UInt8](repeating: 0, count: 16))
+        bytes.append(contentsOf: self.lastWrongAttempt?.bytes ?? Self.noAttempt)
         return bytes
     }
 

@@ -49,7 +49,7 @@ public final class SQLiteWalletStore: WalletStore {
                 try Schema.migrate(db, creating: creating)
                 // What a process that was killed could not do: no older copy of a destroyed share outlives the start.
                 _ = try db.checkpoint(.truncate)
-                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionOnFile(), ordering: .releasing)
+                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionRevoked, ordering: .releasing)
             }
         } catch {
             throw StoreOpenError(error)

@@ -52,39 +52,27 @@ extension StoreConnection {
 
     /// - Parameter identity: what the caller holds for the wallet's sealed identity; compared where it lies.
     func attempted(_ wallet: WalletID, identity: Sealed) throws -> Attempted? {
+        if let key = self.knownKeys[wallet] {
+            let statement = self.statements.attemptedAt
+            statement.bind(key.number, at: 1)
+            let found = try statement.first { row in
+                row.holds(wallet.bytes, 6) ? try Attempted(row, identity: identity) : nil
+            }
+            if let found = found ?? nil { return found }
+        }
         let statement = self.statements.attempted
         statement.bind(wallet.bytes, at: 1)
-        return try statement.first { row in
-            var attempts = KeptAttempts()
-            if !row.isNull(4) {
-                guard let bytes = row.bytes(4), let kept = KeptAttempts(decoding: bytes) else {
-                    throw StoreError.corrupt
-                }
-                attempts = kept
-            }
-            guard let key = row.number(0), let state = row.bytes(1).flatMap(WalletState.init(decoding:)),
-                let pinKeyID = row.bytes(2).flatMap({ PINKeyID($0) }), let unlockShare = row.bytes(3)
-            else { throw StoreError.corrupt }
-            var otherIdentity: Sealed?
-            if !row.holds(identity, 5) {
-                guard let stored = row.bytes(5) else { throw StoreError.corrupt }
-                otherIdentity = stored
-            }
-            return Attempted(
-                key: WalletKey(number: key),
-                state: state,
-                pinKeyID: pinKeyID,
-                unlockShare: unlockShare,
-                otherIdentity: otherIdentity,
-                attempts: attempts
-            )
-        }
+        guard let found = try statement.first({ row in try Attempted(row, identity: identity) }) else { return nil }
+        self.note(found.key, of: wallet)
+        return found
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
         let statement = self.statements.wallet
         statement.bind(wallet.bytes, at: 1)
-        return try statement.first { try WalletRow($0) }
+        guard let row = try statement.first({ try WalletRow($0) }) else { return nil }
+        self.note(row.key, of: wallet)
+        return row
     }
 
     /// Writes a wallet's row in place; it always changes, and keeps its width.
@@ -133,5 +121,26 @@ extension StoreConnection {
     func revocation(of state: WalletState) -> Revocation? {
         state.revocation
             ?? (self.isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
+    }
+}
+
+extension StoreConnection.Attempted {
+    fileprivate init(_ row: borrowing PreparedRow, identity: Sealed) throws {
+        var attempts = KeptAttempts()
+        if !row.isNull(4) {
+            guard let kept = KeptAttempts(decoding: try row.kept(4)) else { throw StoreError.corrupt }
+            attempts = kept
+        }
+        guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
+            throw StoreError.corrupt
+        }
+        self.init(
+            key: WalletKey(number: key),
+            state: state,
+            pinKeyID: try row.identifier(2),
+            unlockShare: try row.kept(3),
+            otherIdentity: row.holds(identity, 5) ? nil : try row.kept(5),
+            attempts: attempts
+        )
     }
 }

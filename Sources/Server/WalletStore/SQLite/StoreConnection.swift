@@ -7,7 +7,7 @@ import Vocabulary
 final class StoreConnection {
     let db: Database
     private(set) var statements: Statements
-    /// As it stands in the transaction.
+    /// As it stands in the transaction: read again wherever something is undone, and otherwise changed here alone.
     private(set) var isSolutionRevoked = false
     /// What all epochs but the first cost, in their order; changed by a restore only, before anybody is served.
     private(set) var epochCharges: [EpochCharge] = []
@@ -28,6 +28,13 @@ final class StoreConnection {
     private var emptied: Set<WalletKey> = []
     private var dropsEmptied = false
     private static let emptyRecord = AttemptRecord().encoded()
+    /// Where the rows of wallets that were read lately are, so that judging need not look them up in the index.
+    ///
+    /// Only a hint: whoever follows it holds the row's id against the wallet's, since another may have got the place of
+    /// one that was removed.
+    private(set) var knownKeys: [WalletID: WalletKey] = [:]
+    /// Wallets of which that is known, half a megabyte; then it begins anew.
+    private static let mostKnownKeys = 4096
 
     /// Rows that may hold nothing before they go: three pages of the table.
     private static let mostEmptied = 256
@@ -36,6 +43,7 @@ final class StoreConnection {
         self.db = db
         self.statements = try Statements(db)
         try self.readEpochs()
+        try self.readSolution()
     }
 
     /// Reads which epochs there are.
@@ -48,7 +56,6 @@ final class StoreConnection {
         self.justEmptied = []
         if !self.chores.isEmpty { self.chores = [] }
         try self.statements.begin.run()
-        try self.readSolution()
         self.dropsEmptied = self.emptied.count >= Self.mostEmptied
         if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
     }
@@ -71,6 +78,13 @@ final class StoreConnection {
         // SQLite has done it already after some failures.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
         try self.compileAgain()
+        try self.readSolution()
+    }
+
+    /// Remembers where a wallet's row was found.
+    func note(_ key: WalletKey, of wallet: WalletID) {
+        if self.knownKeys.count >= Self.mostKnownKeys { self.knownKeys.removeAll(keepingCapacity: true) }
+        self.knownKeys[wallet] = key
     }
 
     func beginStep() throws {
@@ -103,14 +117,10 @@ final class StoreConnection {
     }
 
     private func readSolution() throws {
-        self.isSolutionRevoked = try self.isSolutionOnFile()
-    }
-
-    func isSolutionOnFile() throws -> Bool {
         guard let isRevoked = try self.statements.solution.first({ row in row.number(0).map { $0 != 0 } }) ?? nil else {
             throw StoreError.corrupt
         }
-        return isRevoked
+        self.isSolutionRevoked = isRevoked
     }
 }
 
@@ -118,19 +128,18 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution: PreparedStatement
     let wallet, keepWallet, isDenied: PreparedStatement
-    let attempted, keepAttempts, dropAttempts: PreparedStatement
+    let attempted, attemptedAt, keepAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
-        self.attempted = try PreparedStatement(
+        let attempted = """
+            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity, id
+            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE
             """
-            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity
-            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
-            """,
-            on: db
-        )
+        self.attempted = try PreparedStatement("\(attempted) id = ?", on: db)
+        self.attemptedAt = try PreparedStatement("\(attempted) wallets.key = ?", on: db)
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.keepAttempts = try PreparedStatement(
             """
