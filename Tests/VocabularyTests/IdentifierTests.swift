@@ -16,6 +16,18 @@ struct IdentifierTests {
         #expect(WalletID(([0] + bytes).dropFirst())?.bytes == bytes)
     }
 
+    @Test("values are equal where every byte is")
+    func equality() throws {
+        let bytes = (1...16).map(UInt8.init)
+        let value = try #require(WalletID(bytes))
+        #expect(value == WalletID(bytes + []))
+        for index in bytes.indices {
+            var other = bytes
+            other[index] ^= 1
+            #expect(value != WalletID(other))
+        }
+    }
+
     @Test("a public key begins with 0x04")
     func publicKey() {
         #expect(P256PublicKey([4] + [UInt8](repeating: 1, count: 64)) != nil)

@@ -54,9 +54,9 @@ extension Conversation {
         }
         // Decoding a point is a good part of a verification; a client that repeats itself saves it. What is remembered
         // is what this client said last, so its time tells nothing of the PIN on file.
-        if self.lastCandidate?.publicKey != body.candidate { self.lastCandidate = VerifyingKey(body.candidate) }
-        guard let candidate = self.lastCandidate, candidate.publicKey == body.candidate,
-            candidate.isValid(call.pinSignature, for: statement(.instructPIN))
+        let known = self.lastCandidate.flatMap { $0.publicKey == body.candidate ? $0 : nil }
+        self.lastCandidate = known ?? VerifyingKey(body.candidate)
+        guard let candidate = self.lastCandidate, candidate.isValid(call.pinSignature, for: statement(.instructPIN))
         else { throw .authentication(.pinSignature) }
         if let newKey {
             guard VerifyingKey(newKey.key)?.isValid(newKey.signature, for: statement(.newPIN)) == true else {
