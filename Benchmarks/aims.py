@@ -3,6 +3,8 @@
 
 Server and load tool are separate processes on this machine; nothing is sent anywhere else. Every round measures both
 sides of a ratio in turn, and the middle round counts, so that a machine that is slower for a while is slower for both.
+Where the cost of one operation counts, the server has the machine's first core, with one thread that serves, and the
+load tool the others: neither pays for being moved about by the other (--together lets both have all of them).
 
     Benchmarks/aims.py                      all of them; makes its labs and wallets in ./aims and keeps them there
     Benchmarks/aims.py checks threads       only these
@@ -42,6 +44,11 @@ def cpu(pid):
     return total / 1e9
 
 
+def onto(cores):
+    """What has a process that is started run on these cores; nothing where there are none to choose from."""
+    return (lambda: os.sched_setaffinity(0, cores)) if cores else None
+
+
 def anonymous_kib(pid):
     """A process's own memory, without files, in KiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -55,6 +62,9 @@ class Bench:
         self.options = options
         self.folder = pathlib.Path(options.folder).resolve()
         self.folder.mkdir(exist_ok=True)
+        cores = sorted(os.sched_getaffinity(0))
+        apart = len(cores) > 1 and not options.together
+        self.first, self.others = ({cores[0]}, set(cores[1:])) if apart else (None, None)
 
     def program(self, name):
         return str(pathlib.Path(self.options.programs) / name)
@@ -66,11 +76,17 @@ class Bench:
         return path
 
     @contextlib.contextmanager
-    def server(self, lab, **settings):
+    def server(self, lab, apart=False, **settings):
+        """A server of this lab while the block runs; apart, on the first core with one thread that serves."""
+        if apart and self.first:
+            settings["listen_threads"] = 1
         environment = dict(os.environ)
         environment.update({f"REMOTE_PIN_{key.upper()}": str(value) for key, value in settings.items()})
         command = [self.program("remote-pin-server"), "lab", "up", str(lab)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        cores = self.first if apart else None
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, env=environment, text=True, preexec_fn=onto(cores)
+        )
         try:
             for line in process.stdout:
                 if line.startswith("ready"):
@@ -90,9 +106,13 @@ class Bench:
         subprocess.run([self.program("pin-load"), *map(str, command)], check=True, stdout=output, stderr=output)
         return path
 
-    def load(self, lab, wallets, *arguments, wait=True):
+    def load(self, lab, wallets, *arguments, wait=True, apart=False):
+        """What `pin-load run` reports; apart, on the cores that the server does not have."""
         command = [self.program("pin-load"), "run", "--lab", lab, "--wallets", wallets, "--json", *arguments]
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=onto(self.others if apart else None),
+        )
         return self.result(process) if wait else process
 
     @staticmethod
@@ -111,7 +131,7 @@ class Bench:
         """warm checks: P-256 verification / server CPU of a check"""
         lab = self.lab("lab")
         rows = []
-        with self.server(lab):
+        with self.server(lab, apart=True):
             wallets = self.wallets(lab, 1000)
             for name in ("right", "wrong"):
                 rounds = []
@@ -119,6 +139,7 @@ class Bench:
                     totals = self.load(
                         lab, wallets, "--connections", 64, "--warmup", "1s", "--duration", self.seconds(),
                         "--mix", f"{name}=1", *(["--max-wrong-per-wallet", 3] if name == "wrong" else []),
+                        apart=True,
                     )["totals"]
                     cost, rate = totals["serverCPUMicrosPerOperation"], totals["ratePerSecond"]
                     rounds.append((totals["verificationShare"], cost, rate))
@@ -130,13 +151,13 @@ class Bench:
         """unlocks: (bare handshake by openssl s_server + 2 verifications) / server CPU of an unlock"""
         lab = self.lab("lab")
         rounds = []
-        with self.server(lab):
+        with self.server(lab, apart=True):
             wallets = self.wallets(lab, 1000)
             for _ in range(self.options.rounds):
                 handshake = self.bare_handshake(lab)
                 totals = self.load(
                     lab, wallets, "--connections", 32, "--connection", "new", "--warmup", "1s", "--duration",
-                    self.seconds(),
+                    self.seconds(), apart=True,
                 )["totals"]
                 cost = totals["serverCPUMicrosPerOperation"]
                 rounds.append(((handshake + 2 * totals["verificationMicros"]) / cost, cost, handshake))
@@ -153,12 +174,14 @@ class Bench:
             "-num_tickets", "0", "-no_cache", "-quiet",
         ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, **quiet)
+        process = subprocess.Popen(
+            list(map(str, command)), stdin=subprocess.PIPE, preexec_fn=onto(self.first), **quiet
+        )
         try:
             time.sleep(0.3)
             before = cpu(process.pid)
             client = ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", "3"]
-            output = subprocess.run(client, capture_output=True, text=True).stdout
+            output = subprocess.run(client, capture_output=True, text=True, preexec_fn=onto(self.others)).stdout
             count = next(int(line.split()[0]) for line in output.splitlines() if "connections in" in line)
             return (cpu(process.pid) - before) / count * 1e6
         finally:
@@ -169,16 +192,16 @@ class Bench:
         few, many = self.lab("lab"), self.lab(f"lab-{self.options.many}")
         rounds = []
         # Both are up at the same time, so that the two runs of a round follow at once.
-        with self.server(few), self.server(many):
+        with self.server(few, apart=True), self.server(many, apart=True):
             files = [(few, self.wallets(few, 1000)), (many, self.wallets(many, self.options.many))]
             # A server that has been up for a while has read the index of its wallets.
-            self.load(many, files[1][1], "--connections", 64, "--duration", "60s", "--checks-per-wallet", 2)
+            self.load(many, files[1][1], "--connections", 64, "--duration", "60s", "--checks-per-wallet", 2, apart=True)
             for _ in range(self.options.rounds):
                 shares, cost = [], []
                 for lab, file in files:
                     totals = self.load(
                         lab, file, "--connections", 64, "--warmup", "1s", "--duration", self.seconds(),
-                        "--checks-per-wallet", 8, "--pick", "uniform",
+                        "--checks-per-wallet", 8, "--pick", "uniform", apart=True,
                     )["totals"]
                     # In verifications: the two runs are not at the same time.
                     shares.append(totals["verificationShare"])
@@ -273,6 +296,7 @@ def main():
     parser.add_argument("--folder", default="aims", help="folder of labs and wallets; its disk is synced to (./aims)")
     parser.add_argument("--many", type=int, default=1_000_000, help="wallets of the large store (1,000,000)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
+    parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the middle one counts (5)")
     options = parser.parse_args()
     bench = Bench(options)
