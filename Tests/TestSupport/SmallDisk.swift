@@ -48,6 +48,9 @@ public final class SmallDisk: Sendable {
     /// The system did not mount.
     public struct NotMounted: Error {}
 
+    /// The system did not give the room back.
+    public struct NotCleared: Error {}
+
     deinit {
         unsafe umount2(self.path, Int32(MNT_DETACH))
         if self.isOwnFolder { try? FileManager.default.removeItem(atPath: self.path) }
@@ -73,6 +76,9 @@ public final class SmallDisk: Sendable {
 
     /// Gives all the room back.
     public func clear() throws {
+        // Emptied first: Foundation opens files for writing without O_CLOEXEC, so that a program which another test
+        // started meanwhile may hold this one, and its pages, for as long as it lives.
+        guard unsafe truncate(self.ballast, 0) == 0 else { throw NotCleared() }
         try DurableFile.remove(self.ballast)
     }
 }
