@@ -6,8 +6,7 @@ internal import Secrets
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
-    private let sealing: SecretBytes
-    private let opening: OpeningKey
+    private let sealing: SealingKey
     private let enrollmentToken: SecretBytes
 
     static let byteCount = 32
@@ -16,8 +15,7 @@ final class KeyVersion: Sendable {
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
-        self.sealing = root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32)
-        self.opening = OpeningKey(self.sealing)
+        self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
         self.root = root
     }
@@ -29,7 +27,7 @@ final class KeyVersion: Sendable {
 
     /// Opens what stands behind the key id.
     func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
-        try self.opening.open(sealed.dropFirst(SealedValue.prefixByteCount), associatedData: associatedData)
+        try self.sealing.open(sealed.dropFirst(SealedValue.prefixByteCount), associatedData: associatedData)
     }
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }

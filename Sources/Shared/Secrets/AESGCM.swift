@@ -1,20 +1,24 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// A key that opens many sealed values: libcrypto expands it once and not anew for each of them, which is more than half
-/// of what opening 32 bytes costs.
+/// A key that seals and opens many values, as ``SecretBytes/seal(_:associatedData:)`` and
+/// ``SecretBytes/open(_:associatedData:)`` do with one.
 ///
-/// The values are those of ``SecretBytes/seal(_:associatedData:)``; a single one is opened with
-/// ``SecretBytes/open(_:associatedData:)``.
-public final class OpeningKey: Sendable {
+/// For opening, libcrypto expands it once and not anew for each value, which is more than half of what 32 bytes cost.
+public final class SealingKey: Sendable {
     private let key: SecretBytes
     /// Those that nobody uses at present; no more than have opened something at the same time.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.
-    public init(_ key: borrowing SecretBytes) {
+    public init(_ key: consuming SecretBytes) {
         precondition(key.count == AESGCM.keyByteCount, "AES-256-GCM takes a key of 32 bytes")
-        self.key = key.withBytes { SecretBytes(copying: $0) }
+        self.key = key
+    }
+
+    /// Encrypts: nonce ‖ ciphertext ‖ tag.
+    public func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+        self.key.seal(plaintext, associatedData: associatedData)
     }
 
     /// Decrypts nonce ‖ ciphertext ‖ tag.
@@ -32,7 +36,7 @@ public final class OpeningKey: Sendable {
 /// libcrypto instead of swift-crypto here, because every right PIN has a share opened: swift-crypto goes through boxes and
 /// copies of their own for it, which cost three times as much, and one of the copies is the secret itself.
 ///
-/// `@unchecked Sendable`: whoever has it uses it alone; ``OpeningKey`` gives each to one caller at a time.
+/// `@unchecked Sendable`: whoever has it uses it alone; ``SealingKey`` gives each to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {
     static let keyByteCount = 32
     static let nonceByteCount = 12
