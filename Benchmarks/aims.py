@@ -78,12 +78,12 @@ class Bench:
     @contextlib.contextmanager
     def server(self, lab, apart=False, **settings):
         """A server of this lab while the block runs; apart, on the first core with one thread that serves."""
-        if apart and self.first:
+        cores = self.first if apart else None
+        if cores:
             settings["listen_threads"] = 1
         environment = dict(os.environ)
         environment.update({f"REMOTE_PIN_{key.upper()}": str(value) for key, value in settings.items()})
         command = [self.program("remote-pin-server"), "lab", "up", str(lab)]
-        cores = self.first if apart else None
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, env=environment, text=True, preexec_fn=onto(cores)
         )
