@@ -77,14 +77,7 @@ final class StoreConnection {
     func rollBack() throws {
         // SQLite has done it already after some failures.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
-        try self.compileAgain()
-        try self.readSolution()
-    }
-
-    /// Remembers where a wallet's row was found.
-    func note(_ key: WalletKey, of wallet: WalletID) {
-        if self.knownKeys.count >= Self.mostKnownKeys { self.knownKeys.removeAll(keepingCapacity: true) }
-        self.knownKeys[wallet] = key
+        try self.startAgain()
     }
 
     func beginStep() throws {
@@ -97,13 +90,20 @@ final class StoreConnection {
 
     func undoStep() throws {
         try self.db.execute(sql: "ROLLBACK TO step; RELEASE step")
-        try self.compileAgain()
+        try self.startAgain()
+    }
+
+    /// After something was undone: replaces the statements, since one that failed fails once more when it is used again
+    /// (`sqlite3_reset(3)`), and reads again what may have been changed.
+    private func startAgain() throws {
+        self.statements = try Statements(self.db)
         try self.readSolution()
     }
 
-    /// Replaces the statements: one that failed fails once more when it is used again (`sqlite3_reset(3)`).
-    private func compileAgain() throws {
-        self.statements = try Statements(self.db)
+    /// Remembers where a wallet's row was found.
+    func note(_ key: WalletKey, of wallet: WalletID) {
+        if self.knownKeys.count >= Self.mostKnownKeys { self.knownKeys.removeAll(keepingCapacity: true) }
+        self.knownKeys[wallet] = key
     }
 
     /// Copies the log into the database and cuts it to nothing.
