@@ -41,15 +41,20 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     /// Lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
-    /// Every byte of both, without the function for each of them that the library's comparison of arrays calls.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
-        var difference: UInt8 = 0
-        for (left, right) in zip(left.bytes, right.bytes) { difference |= left ^ right }
-        return difference == 0
+        left.bytes.hasSameBytes(as: right.bytes)
     }
 }
 
 extension [UInt8] {
+    /// Whether both are the same bytes; every one is looked at, without the function for each that `==` calls.
+    public func hasSameBytes(as other: [UInt8]) -> Bool {
+        guard self.count == other.count else { return false }
+        var difference: UInt8 = 0
+        for (left, right) in zip(self, other) { difference |= left ^ right }
+        return difference == 0
+    }
+
     /// Reads lower- or upper-case hexadecimal digits, two a byte; nil for anything else.
     public init?(hex: String) {
         let digits = Array<UInt8>(hex.utf8)
