@@ -20,6 +20,8 @@ internal import Vocabulary
         }
         // One reference for both directions: SSL_set_bio(3) takes a single one where they are the same.
         unsafe SSL_set_bio(ssl, bio, bio)
+        // A record's header and the rest of it in one read.
+        unsafe SSL_set_read_ahead(ssl, 1)
         unsafe TLSBytes.countKeyUpdates(of: ssl, in: bytes)
         unsafe self.ssl = unsafe ssl
         unsafe self.bytes = unsafe bytes
