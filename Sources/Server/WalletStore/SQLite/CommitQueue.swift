@@ -11,7 +11,7 @@ final class CommitQueue: Sendable {
     static let largestBatch = 256
     /// Steps in the batch before from which on the next one gathers, and how long it does so at the most.
     private static let company = 4
-    private static let gathering = DispatchTimeInterval.milliseconds(4)
+    private static let gathering = DispatchTimeInterval.milliseconds(5)
 
     /// One atomic step of one caller.
     struct PendingStep: Sendable {
