@@ -4,6 +4,7 @@ import PINPolicy
 import Synchronization
 import TestSupport
 import Testing
+import Vocabulary
 
 @testable import WalletStore
 
@@ -87,17 +88,11 @@ struct BatchWriterTests {
 
     @Test("a wrong PIN in the same batch as a right one before it stays counted in the batches that follow")
     func countedAfterARightOne() async throws {
-        let folder = TemporaryFolder()
-        let store = try folder.store()
-        let wallet = try await TestWallet(in: store)
-        let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }
-        await store.close()
-        let database = try DatabaseQueue(path: folder.path + "/wallets.db")
-        let failures = try database.inDatabase { db in
-            let writer = BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) })
+        let failures = try await Self.withWallet { writer, wallet in
+            let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }
             writer.run(attempts.map { attempt in Answers().step("") { _ = try $0.judge(attempt) } })
             for _ in 0..<3 { writer.run([Answers().step("") { _ = $0.isSolutionRevoked }]) }
-            return try writer.connection.attempted(wallet.id, identity: [])?.attempts.record.failures
+            return try writer.failures(of: wallet.id)
         }
         #expect(failures == 2)
     }
@@ -115,11 +110,91 @@ struct BatchWriterTests {
         }
     }
 
+    @Test("a count that is undone with its batch is forgotten")
+    func countUndone() async throws {
+        let failures = try await Self.withWallet { writer, wallet in
+            let attempts = try (0..<3).map { _ in try wallet.attempt(right: false) }
+            for attempt in attempts {
+                writer.run([
+                    Answers().step("") {
+                        _ = try $0.judge(attempt)
+                        throw DatabaseError(resultCode: .SQLITE_FULL)
+                    }
+                ])
+                writer.run([Answers().step("") { _ = try $0.judge(attempt) }])
+            }
+            return try writer.failures(of: wallet.id)
+        }
+        #expect(failures == 3)
+    }
+
+    @Test("an attempt counts on top of what is on file, not of what was remembered")
+    func countedOnFile() async throws {
+        let answers = Answers()
+        let failures = try await Self.withWallet { writer, wallet in
+            let attempts = try (0..<2).map { _ in try wallet.attempt(right: false) }
+            writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
+            // Behind the store's back, as no code of its own may.
+            let db = writer.connection.db
+            var record = try #require(try Data.fetchOne(db, sql: "SELECT record FROM attempts"))
+            record[3] += 2
+            try db.execute(sql: "UPDATE attempts SET record = ?", arguments: [record])
+            writer.run([answers.step("b") { _ = try $0.judge(attempts[1]) }])
+            return try writer.failures(of: wallet.id)
+        }
+        #expect(answers.all == ["a done", "b done"])
+        #expect(failures == 4)
+    }
+
+    @Test("a wallet's row that was changed by whatever statement is read again")
+    func changedRow() async throws {
+        let share: Sealed = TestWallet.bytes(80)
+        let outcome = Mutex<AttemptOutcome?>(nil)
+        let answers = Answers()
+        try await Self.withWallet { writer, wallet in
+            let attempts = try (0..<3).map { _ in try wallet.attempt(right: true) }
+            writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
+            try writer.connection.db.execute(
+                sql: "UPDATE wallets SET unlock_share = ?",
+                arguments: [share.blob]
+            )
+            writer.run([
+                answers.step("b") { connection in
+                    let found = try connection.judge(attempts[1])
+                    outcome.withLock { $0 = found }
+                }
+            ])
+            try writer.connection.db.execute(sql: "DELETE FROM wallets")
+            writer.run([answers.step("c") { _ = try $0.judge(attempts[2]) }])
+        }
+        #expect(answers.all == ["a done", "b done", "c corrupt"])
+        #expect(outcome.withLock(\.self) == .valid(.unlockShare(share)))
+    }
+
+    /// A writer over the file of a store that was closed, with one wallet in it.
+    static func withWallet<Value>(_ body: (BatchWriter, TestWallet) throws -> Value) async throws -> Value {
+        let folder = TemporaryFolder()
+        let store = try folder.store()
+        let wallet = try await TestWallet(in: store)
+        await store.close()
+        return try DatabaseQueue(path: folder.path + "/wallets.db").inDatabase { db in
+            try body(BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) }), wallet)
+        }
+    }
+
     static func withWriter<Value>(_ body: (BatchWriter) throws -> Value) throws -> Value {
         try DatabaseQueue().inDatabase { db in
             try Schema.migrate(db, creating: true)
             return try body(BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) }))
         }
+    }
+}
+
+extension BatchWriter {
+    /// Wrong PINs of a wallet since its last right one, as they are on file.
+    fileprivate func failures(of wallet: WalletID) throws -> Int? {
+        self.connection.known.forgetAll()
+        return try self.connection.attempted(wallet)?.attempts.record.failures
     }
 }
 

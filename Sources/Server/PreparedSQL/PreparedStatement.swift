@@ -88,6 +88,14 @@ internal import Glibc
     public func run() throws {
         _ = try self.first { _ in }
     }
+
+    /// Runs a statement that has no rows; how many rows of its table it changed, added or removed.
+    ///
+    /// - Throws: `DatabaseError`; the statement can be run again.
+    public func change() throws -> Int {
+        try self.run()
+        return unsafe Int(sqlite3_changes(sqlite3_db_handle(self.statement)))
+    }
 }
 
 /// The row at which a statement stands; lent for as long as it does.
@@ -107,17 +115,6 @@ internal import Glibc
     /// A copy of the bytes; nil where the column holds anything else.
     public func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
-    }
-
-    /// Whether the column holds exactly these bytes; they need no copy to be compared.
-    public func holds(_ bytes: [UInt8], _ column: Int32) -> Bool {
-        unsafe self.withBytes(column) { kept in
-            unsafe bytes.withUnsafeBytes { given in
-                guard kept.count == given.count else { return false }
-                guard let first = kept.baseAddress, let second = given.baseAddress else { return true }
-                return unsafe memcmp(first, second, given.count) == 0
-            }
-        } ?? false
     }
 
     /// Whether the column holds nothing.

@@ -12,8 +12,8 @@ extension StoreConnection {
     ///
     /// For all wallets but those that come for the first time after a restore this compares two numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
-        guard found.state.epoch != self.epoch else { return false }
-        let charges = try self.charges(after: found.state)
+        guard found.row.state.epoch != self.epoch else { return false }
+        let charges = try self.charges(after: found.row.state)
         guard charges.contains(where: { $0.rule != .trust }) else { return false }
         found.attempts.record.enter(charges, policy: policy)
         return true

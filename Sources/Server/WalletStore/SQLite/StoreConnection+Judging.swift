@@ -9,7 +9,7 @@ import Vocabulary
 /// What is written must not tell a right PIN from a wrong one by its kind, its number of pages or its width, or a disk
 /// filled to the last page would judge PINs for free:
 ///
-/// - the attempt record is upserted with the same width after every judged attempt, and always differs from the one
+/// - the attempt record is written with the same width after every judged attempt, and always differs from the one
 ///   before (``KeptAttempts``). Whether its row exists depends on earlier attempts only; rows that hold nothing are
 ///   swept later, by a step of its own;
 /// - an instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
@@ -22,12 +22,12 @@ import Vocabulary
 /// All of it lies in one transaction with the rest of the batch, and no answer leaves before that is synced.
 extension StoreConnection {
     func judge(_ attempt: Attempt) throws -> AttemptOutcome {
-        guard var found = try self.attempted(attempt.walletID, identity: attempt.identity) else {
-            throw StoreError.corrupt
+        guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
+        if let revocation = self.revocation(of: found.row.state) { return .revoked(revocation) }
+        guard attempt.namedKeyID == found.row.pinKeyID else { return .pinKeyChanged(current: found.row.pinKeyID) }
+        guard attempt.identity.hasSameBytes(as: found.row.identity) else {
+            return .identityChanged(found.row.identity)
         }
-        if let revocation = self.revocation(of: found.state) { return .revoked(revocation) }
-        guard attempt.namedKeyID == found.pinKeyID else { return .pinKeyChanged(current: found.pinKeyID) }
-        if let other = found.otherIdentity { return .identityChanged(other) }
         let isBehind = try self.enterEpoch(&found, policy: attempt.policy)
         let before = found.attempts.record
         var isJudged = false
@@ -36,13 +36,13 @@ extension StoreConnection {
             return constantTimeEqual(attempt.candidate.bytes, attempt.pinKey.bytes)
         }
         if isJudged || found.attempts.record != before {
-            try self.keep(found.attempts, of: found.key)
+            try self.keep(found, of: attempt.walletID)
             if isBehind { try self.nameEpoch(of: attempt.walletID) }
         }
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:
-            return verdict == .valid ? .valid(.unlockShare(found.unlockShare)) : .notValid(verdict)
+            return verdict == .valid ? .valid(.unlockShare(found.row.unlockShare)) : .notValid(verdict)
         case .readDeletionCode:
             guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
             let code = wallet.deletionCode

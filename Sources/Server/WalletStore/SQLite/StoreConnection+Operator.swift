@@ -7,9 +7,7 @@ import Vocabulary
 /// These steps are rare: their statements are compiled each time and cost the PIN checks nothing.
 extension StoreConnection {
     func report(of wallet: WalletID) throws -> StoredWallet? {
-        guard let row = try self.wallet(wallet),
-            let attempts = try self.attempted(wallet, identity: row.identity)?.attempts
-        else { return nil }
+        guard let row = try self.wallet(wallet), let attempts = try self.attempted(wallet)?.attempts else { return nil }
         let facts = try Row.fetchOne(
             self.db,
             sql: """

@@ -65,10 +65,10 @@ extension StoreConnection {
             try self.keep(row)
         }
         if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
-        guard var found = try self.attempted(session.walletID, identity: row.identity) else { throw StoreError.corrupt }
+        guard var found = try self.attempted(session.walletID) else { throw StoreError.corrupt }
         let isBehind = try self.enterEpoch(&found, policy: session.policy)
         if found.attempts.record.holdBlockToItsLength(now: session.now) {
-            try self.keep(found.attempts, of: row.key)
+            try self.keep(found, of: session.walletID)
             if isBehind { try self.nameEpoch(of: session.walletID) }
         }
         let pinState = found.attempts.record.state(policy: session.policy, now: session.now)

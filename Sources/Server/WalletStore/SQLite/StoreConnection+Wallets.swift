@@ -40,39 +40,45 @@ struct KeptAttempts {
 
 extension StoreConnection {
     /// What every judged step reads, in one look.
-    struct Attempted {
+    struct Attempted: Sendable {
+        let row: JudgedRow
+        var attempts: KeptAttempts
+        /// What is on file of the attempts; nil where there is no row of them.
+        var onFile: [UInt8]?
+    }
+
+    /// What judging needs of a wallet's row; a class, since it is remembered and handed on, and never changes.
+    final class JudgedRow: Sendable {
         let key: WalletKey
         let state: WalletState
         let pinKeyID: PINKeyID
         let unlockShare: Sealed
-        /// The sealed identity on file where it is another than the caller's.
-        let otherIdentity: Sealed?
-        var attempts: KeptAttempts
+        let identity: Sealed
+
+        fileprivate init(_ row: borrowing PreparedRow) throws {
+            guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
+                throw StoreError.corrupt
+            }
+            self.key = WalletKey(number: key)
+            self.state = state
+            self.pinKeyID = try row.identifier(2)
+            self.unlockShare = try row.kept(3)
+            self.identity = try row.kept(5)
+        }
     }
 
-    /// - Parameter identity: what the caller holds for the wallet's sealed identity; compared where it lies.
-    func attempted(_ wallet: WalletID, identity: Sealed) throws -> Attempted? {
-        if let key = self.knownKeys[wallet] {
-            let statement = self.statements.attemptedAt
-            statement.bind(key.number, at: 1)
-            let found = try statement.first { row in
-                row.holds(wallet.bytes, 6) ? try Attempted(row, identity: identity) : nil
-            }
-            if let found = found ?? nil { return found }
-        }
+    /// What judging needs of a wallet, as it stands in the transaction.
+    func attempted(_ wallet: WalletID) throws -> Attempted? {
+        if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted
         statement.bind(wallet.bytes, at: 1)
-        guard let found = try statement.first({ row in try Attempted(row, identity: identity) }) else { return nil }
-        self.note(found.key, of: wallet)
-        return found
+        return try statement.first { row in try Attempted(row) }
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
         let statement = self.statements.wallet
         statement.bind(wallet.bytes, at: 1)
-        guard let row = try statement.first({ try WalletRow($0) }) else { return nil }
-        self.note(row.key, of: wallet)
-        return row
+        return try statement.first { try WalletRow($0) }
     }
 
     /// Writes a wallet's row in place; it always changes, and keeps its width.
@@ -90,14 +96,22 @@ extension StoreConnection {
     }
 
     /// Writes an attempt record of the one width that there is; it always changes.
-    func keep(_ attempts: KeptAttempts, of key: WalletKey) throws {
-        var kept = attempts
-        kept.writes &+= 1
-        let statement = self.statements.keepAttempts
-        statement.bind(key.number, at: 1)
-        statement.bind(kept.encoded(), at: 2)
-        try statement.run()
-        if kept.record.isEmpty { self.justEmptied.append(key) }
+    ///
+    /// Invariant (G4): no attempt is counted from another record than the one that it replaces. The statement that writes
+    /// holds what is on file against what was judged from; where they differ the step fails, and is done again from what
+    /// is on file (``BatchWriter``).
+    func keep(_ found: Attempted, of wallet: WalletID) throws {
+        var kept = found
+        kept.attempts.writes &+= 1
+        let bytes = kept.attempts.encoded()
+        let statement = found.onFile == nil ? self.statements.addAttempts : self.statements.changeAttempts
+        statement.bind(found.row.key.number, at: 1)
+        statement.bind(bytes, at: 2)
+        if let before = found.onFile { statement.bind(before, at: 3) }
+        guard try statement.change() == 1 else { throw StoreError.corrupt }
+        kept.onFile = bytes
+        self.known.remember(kept, of: wallet)
+        if kept.attempts.record.isEmpty { self.justEmptied.append(found.row.key) }
     }
 
     /// Ends a wallet for good, if it has not ended yet, and has the log emptied in any case: a repetition may be what
@@ -125,22 +139,13 @@ extension StoreConnection {
 }
 
 extension StoreConnection.Attempted {
-    fileprivate init(_ row: borrowing PreparedRow, identity: Sealed) throws {
+    fileprivate init(_ row: borrowing PreparedRow) throws {
         var attempts = KeptAttempts()
-        if !row.isNull(4) {
-            guard let kept = KeptAttempts(decoding: try row.kept(4)) else { throw StoreError.corrupt }
+        let onFile = row.isNull(4) ? nil : try row.kept(4)
+        if let onFile {
+            guard let kept = KeptAttempts(decoding: onFile) else { throw StoreError.corrupt }
             attempts = kept
         }
-        guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
-            throw StoreError.corrupt
-        }
-        self.init(
-            key: WalletKey(number: key),
-            state: state,
-            pinKeyID: try row.identifier(2),
-            unlockShare: try row.kept(3),
-            otherIdentity: row.holds(identity, 5) ? nil : try row.kept(5),
-            attempts: attempts
-        )
+        self.init(row: try StoreConnection.JudgedRow(row), attempts: attempts, onFile: onFile)
     }
 }

@@ -13,6 +13,8 @@ final class StoreConnection {
     private(set) var epochCharges: [EpochCharge] = []
     /// The store's epoch, from 1 on.
     private(set) var epoch: UInt32 = 1
+    /// What is on file of the wallets that were judged lately, so that judging one again reads nothing.
+    let known = KnownWallets()
     /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
     var mustTruncateLog = false
     /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
@@ -28,19 +30,12 @@ final class StoreConnection {
     private var emptied: Set<WalletKey> = []
     private var dropsEmptied = false
     private static let emptyRecord = AttemptRecord().encoded()
-    /// Where the rows of wallets that were read lately are, so that judging need not look them up in the index.
-    ///
-    /// Only a hint: whoever follows it holds the row's id against the wallet's, since another may have got the place of
-    /// one that was removed.
-    private(set) var knownKeys: [WalletID: WalletKey] = [:]
-    /// Wallets of which that is known, half a megabyte; then it begins anew.
-    private static let mostKnownKeys = 4096
-
     /// Rows that may hold nothing before they go: three pages of the table.
     private static let mostEmptied = 256
 
     init(_ db: Database) throws {
         self.db = db
+        try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
@@ -62,6 +57,7 @@ final class StoreConnection {
 
     /// Removes a row that says nothing; the row itself decides, so that no count can be lost here.
     func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
+        self.known.forgetAll()
         let statement = self.statements.dropAttempts
         statement.bind(wallet.number, at: 1)
         statement.bind(Self.emptyRecord, at: 2)
@@ -96,14 +92,9 @@ final class StoreConnection {
     /// After something was undone: replaces the statements, since one that failed fails once more when it is used again
     /// (`sqlite3_reset(3)`), and reads again what may have been changed.
     private func startAgain() throws {
+        self.known.forgetAll()
         self.statements = try Statements(self.db)
         try self.readSolution()
-    }
-
-    /// Remembers where a wallet's row was found.
-    func note(_ key: WalletKey, of wallet: WalletID) {
-        if self.knownKeys.count >= Self.mostKnownKeys { self.knownKeys.removeAll(keepingCapacity: true) }
-        self.knownKeys[wallet] = key
     }
 
     /// Copies the log into the database and cuts it to nothing.
@@ -128,24 +119,26 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution: PreparedStatement
     let wallet, keepWallet, isDenied: PreparedStatement
-    let attempted, attemptedAt, keepAttempts, dropAttempts: PreparedStatement
+    let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
-        let attempted = """
-            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity, id
-            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE
+        self.attempted = try PreparedStatement(
             """
-        self.attempted = try PreparedStatement("\(attempted) id = ?", on: db)
-        self.attemptedAt = try PreparedStatement("\(attempted) wallets.key = ?", on: db)
-        self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
-        self.keepAttempts = try PreparedStatement(
-            """
-            INSERT INTO attempts (wallet, record) VALUES (?, ?)
-            ON CONFLICT (wallet) DO UPDATE SET record = excluded.record
+            SELECT wallets.key, state, pin_key_id, unlock_share, record, identity
+            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
             """,
+            on: db
+        )
+        self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
+        self.addAttempts = try PreparedStatement(
+            "INSERT INTO attempts (wallet, record) VALUES (?1, ?2) ON CONFLICT (wallet) DO NOTHING",
+            on: db
+        )
+        self.changeAttempts = try PreparedStatement(
+            "UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3",
             on: db
         )
         self.dropAttempts = try PreparedStatement(
