@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -164,6 +165,15 @@ class Bench:
         ratio, cost, handshake = middle(rounds)
         return [("unlock, new connection", ratio, "≥ 0.70", f"{cost:.0f} µs, bare handshake {handshake:.0f} µs")]
 
+    @staticmethod
+    def await_port(port):
+        """Returns once somebody listens there."""
+        for _ in range(100):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                return
+            time.sleep(0.05)
+        raise SystemExit(f"nobody listens at port {port}")
+
     def bare_handshake(self, lab):
         """µs of CPU time of `openssl s_server` for one handshake with the lab's certificate and key."""
         server = pathlib.Path(lab) / "server"
@@ -178,7 +188,7 @@ class Bench:
             list(map(str, command)), stdin=subprocess.PIPE, preexec_fn=onto(self.first), **quiet
         )
         try:
-            time.sleep(0.3)
+            self.await_port(port)
             before = cpu(process.pid)
             client = ["openssl", "s_time", "-connect", f"127.0.0.1:{port}", "-new", "-time", "3"]
             output = subprocess.run(client, capture_output=True, text=True, preexec_fn=onto(self.others)).stdout
