@@ -100,15 +100,19 @@ struct MemoryTests {
         }
     }
 
-    @Test("all that real phones produced, in a row, stays within twice that", .enabled(if: Vectors.manifest != nil))
+    @Test("all that real phones produced, in a row, stays within that", .enabled(if: Vectors.manifest != nil))
     func vectors() async {
         await #expect(processExitsWith: .success) {
             let manifest = try #require(Vectors.manifest)
+            // Code that is read from its file for the first time would be counted as well.
+            for index in [manifest.ids.indices.first, manifest.ids.indices.last] {
+                if let index { _ = manifest.judge(index, reading: Vectors.read) }
+            }
             let peak = try Memory.peak {
                 for index in manifest.ids.indices { _ = manifest.judge(index, reading: Vectors.read) }
             }
             // With the facts for the comparison, and with what the allocator keeps of one case for the next.
-            #expect(peak <= 2 * Memory.limit, "\(peak) bytes")
+            #expect(peak <= Memory.limit, "\(peak) bytes")
         }
     }
 }
