@@ -6,7 +6,8 @@ import TestSupport
 /// `wallet app` on a terminal whose keyboard and screen the test has.
 final class AppInTerminal: Sendable {
     private struct State {
-        var text = ""
+        /// Everything that was drawn; bytes, since a read may end within a character.
+        var drawn: [UInt8] = []
         /// Where the next thing that is waited for begins.
         var start = 0
         var waiting: (word: String, continuation: CheckedContinuation<Bool, Never>)?
@@ -37,7 +38,7 @@ final class AppInTerminal: Sendable {
         Thread.detachNewThread { [self] in
             var bytes = [UInt8](repeating: 0, count: 4096)
             while case let count = unsafe read(self.master, &bytes, bytes.count), count > 0 {
-                self.append(String(decoding: bytes[..<count], as: UTF8.self))
+                self.append(bytes[..<count])
             }
             self.close()
         }
@@ -46,7 +47,7 @@ final class AppInTerminal: Sendable {
     deinit { self.send(SIGKILL) }
 
     /// Everything that was drawn until now.
-    var text: String { self.state.withLock(\.text) }
+    var text: String { String(decoding: self.state.withLock(\.drawn), as: UTF8.self) }
 
     /// Returns true once this was drawn after everything that was waited for before, false where the terminal ends first.
     func shows(_ word: String) async -> Bool {
@@ -80,9 +81,9 @@ final class AppInTerminal: Sendable {
         return text.components(separatedBy: ") ").last?.hasPrefix("T") ?? false
     }
 
-    private func append(_ text: String) {
+    private func append(_ bytes: ArraySlice<UInt8>) {
         self.state.withLock { state in
-            state.text += text
+            state.drawn += bytes
             Self.answer(&state)
         }
     }
@@ -96,10 +97,9 @@ final class AppInTerminal: Sendable {
 
     private static func answer(_ state: inout State) {
         guard let (word, continuation) = state.waiting else { return }
-        let rest = state.text.utf8.dropFirst(state.start)
-        if let found = String(decoding: rest, as: UTF8.self).range(of: word) {
-            let whole = String(decoding: rest, as: UTF8.self)
-            state.start += whole.utf8.distance(from: whole.startIndex, to: found.upperBound)
+        let rest = String(decoding: state.drawn[state.start...], as: UTF8.self)
+        if let found = rest.range(of: word) {
+            state.start += rest.utf8.distance(from: rest.startIndex, to: found.upperBound)
             state.waiting = nil
             continuation.resume(returning: true)
         } else if state.isClosed {
