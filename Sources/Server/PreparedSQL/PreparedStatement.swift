@@ -1,6 +1,5 @@
 public import GRDB
 internal import GRDBSQLite
-internal import Glibc
 
 /// One statement of SQLite's, compiled once and run over and over.
 ///

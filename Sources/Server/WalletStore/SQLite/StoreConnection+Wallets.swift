@@ -56,11 +56,7 @@ extension StoreConnection {
         let identity: Sealed
 
         fileprivate init(_ row: borrowing PreparedRow) throws {
-            guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
-                throw StoreError.corrupt
-            }
-            self.key = WalletKey(number: key)
-            self.state = state
+            (self.key, self.state) = try row.keyAndState()
             self.pinKeyID = try row.identifier(2)
             self.unlockShare = try row.kept(3)
             self.identity = try row.kept(5)

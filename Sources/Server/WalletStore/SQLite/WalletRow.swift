@@ -25,11 +25,7 @@ struct WalletRow {
 
     /// Reads ``columns``.
     init(_ row: borrowing PreparedRow) throws {
-        guard let key = row.number(0), let state = WalletState(decoding: try row.kept(1)) else {
-            throw StoreError.corrupt
-        }
-        self.key = WalletKey(number: key)
-        self.state = state
+        (self.key, self.state) = try row.keyAndState()
         self.pinKeyID = try row.identifier(2)
         self.unlockShare = try row.kept(3)
         self.identity = try row.kept(4)
@@ -51,6 +47,14 @@ struct WalletRow {
 }
 
 extension PreparedRow {
+    /// The wallet's place and state, which every look at a wallet reads first.
+    borrowing func keyAndState() throws -> (WalletKey, WalletState) {
+        guard let key = self.number(0), let state = WalletState(decoding: try self.kept(1)) else {
+            throw StoreError.corrupt
+        }
+        return (WalletKey(number: key), state)
+    }
+
     /// The bytes of a column; what is of another type was not written by this code.
     borrowing func kept(_ column: Int32) throws -> [UInt8] {
         guard let bytes = self.bytes(column) else { throw StoreError.corrupt }
