@@ -28,6 +28,18 @@ struct IdentifierTests {
         }
     }
 
+    @Test("every byte has its part in the hash, also those that are left over of eight")
+    func hash() throws {
+        let bytes = [4] + (1...64).map(UInt8.init)
+        let key = try #require(P256PublicKey(bytes))
+        #expect(key.hashValue == P256PublicKey(bytes + [])?.hashValue)
+        for index in bytes.indices.dropFirst() {
+            var other = bytes
+            other[index] ^= 1
+            #expect(key.hashValue != P256PublicKey(other)?.hashValue, "byte \(index)")
+        }
+    }
+
     @Test("a public key begins with 0x04")
     func publicKey() {
         #expect(P256PublicKey([4] + [UInt8](repeating: 1, count: 64)) != nil)

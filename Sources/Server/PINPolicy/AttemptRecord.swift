@@ -18,7 +18,7 @@ public struct AttemptRecord: Hashable, Sendable {
 
         /// Begins at `now`; nil where there is nothing to wait for.
         init?(of length: Duration, from now: Timestamp) {
-            guard length.milliseconds > 0 else { return nil }
+            guard length >= .milliseconds(1) else { return nil }
             self.init(end: now + length, length: length)
         }
 

@@ -126,7 +126,13 @@ public final class KeyFileVault: Vault {
 
     /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
     private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
-        Array(field.rawValue.utf8) + [0] + wallet.bytes
+        let name = field.rawValue.utf8
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(name.count + 1 + wallet.bytes.count)
+        bytes.append(contentsOf: name)
+        bytes.append(0)
+        bytes.append(contentsOf: wallet.bytes)
+        return bytes
     }
 
     /// Lends the file's text to what writes it.

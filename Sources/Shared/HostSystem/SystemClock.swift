@@ -16,7 +16,7 @@ public struct SystemClock: WallClock {
     }
 
     public func now() -> Timestamp {
-        self.start + .milliseconds(Self.milliseconds(CLOCK_BOOTTIME) - self.startOfBoottime)
+        self.start.adding(milliseconds: Self.milliseconds(CLOCK_BOOTTIME) - self.startOfBoottime)
     }
 
     private static func milliseconds(_ clock: clockid_t) -> Int64 {

@@ -22,7 +22,7 @@ public final class LabClock: WallClock {
     }
 
     public func now() -> Timestamp {
-        self.system.now() + .milliseconds(self.offset.withLock { $0 })
+        self.system.now().adding(milliseconds: self.offset.withLock { $0 })
     }
 
     /// Moves the clock forward for good and says the new time.

@@ -44,9 +44,7 @@ public struct Statement: Hashable, Sendable {
         bytes.append(0)
         bytes.append(contentsOf: channelBinding.bytes)
         bytes.append(contentsOf: walletID.bytes)
-        for shift in stride(from: 56, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: counter >> UInt64(shift)))
-        }
+        bytes.append(bigEndian: counter, byteCount: 8)
         bytes.append(contentsOf: body)
         self.bytes = bytes
     }

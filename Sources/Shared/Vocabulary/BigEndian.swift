@@ -3,7 +3,11 @@
 extension [UInt8] {
     /// Appends the lowest `byteCount` bytes of a number, at most eight, the highest of them first.
     public mutating func append(bigEndian number: UInt64, byteCount: Int) {
-        for index in (0..<byteCount).reversed() { self.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
+        self.append(addingCapacity: byteCount) { bytes in
+            for index in (0..<byteCount).reversed() {
+                bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index)))
+            }
+        }
     }
 }
 

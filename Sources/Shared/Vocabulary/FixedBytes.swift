@@ -44,6 +44,16 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }
+
+    /// Eight bytes at a time: an array's own takes them singly, with a call for each.
+    public func hash(into hasher: inout Hasher) {
+        var word: UInt64 = 0
+        for index in self.bytes.indices {
+            word = word << 8 | UInt64(self.bytes[index])
+            if index % 8 == 7 { hasher.combine(word) }
+        }
+        if !self.bytes.count.isMultiple(of: 8) { hasher.combine(word) }
+    }
 }
 
 extension [UInt8] {
