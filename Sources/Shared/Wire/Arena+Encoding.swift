@@ -55,11 +55,16 @@ extension Arena {
 
     /// The serialized message that begins at `message`, which must be one of this arena's.
     borrowing func packed<Message>(_ message: UnsafeMutablePointer<Message>) -> [UInt8] {
-        let base = unsafe UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self)
+        unsafe self.packed(UnsafeRawPointer(message).assumingMemoryBound(to: ProtobufCMessage.self))
+    }
+
+    private borrowing func packed(_ base: UnsafePointer<ProtobufCMessage>) -> [UInt8] {
         let byteCount = unsafe protobuf_c_message_get_packed_size(base)
-        return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-            count = unsafe byteCount == 0 ? 0 : protobuf_c_message_pack(base, buffer.baseAddress)
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            if byteCount > 0 { unsafe protobuf_c_message_pack(base, buffer.baseAddress) }
         }
+        return bytes
     }
 }
 

@@ -14,9 +14,7 @@ internal import Glibc
 
     /// Takes at most `budget` bytes from the system, less only than what the first piece needs.
     init(budget: Int) {
-        let state = UnsafeMutablePointer<ArenaState>.allocate(capacity: 1)
-        unsafe state.initialize(to: ArenaState(budgetLeft: budget))
-        unsafe self.state = unsafe state
+        unsafe self.state = ArenaState.make(budget: budget)
     }
 
     /// An arena for a message of our own making.
@@ -26,7 +24,7 @@ internal import Glibc
 
     deinit {
         unsafe self.state.pointee.releaseChunks()
-        unsafe self.state.deallocate()
+        unsafe free(self.state)
     }
 
     /// Bytes taken from the system so far.
@@ -68,14 +66,30 @@ typealias Unpacker<Message> = (
     private var chunk: UnsafeMutablePointer<ChunkHeader>?
     private var next: UnsafeMutableRawPointer?
     private var unusedByteCount = 0
+    /// Room for the first chunk behind this state, so that the commonest trees take one piece of the system's memory.
+    private let room: UnsafeMutableRawPointer
 
     private static let alignment = 16
-    /// Enough for an instruction, so that the commonest calls take one chunk.
-    private static let firstChunkByteCount = 1024
+    private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
+    /// Enough for an instruction, so that the commonest calls take one chunk; with the state before it what malloc(3) has
+    /// at hand.
+    private static let firstChunkByteCount = 1024 - roomOffset
     private static let largestStepByteCount = 1 << 20
 
-    init(budgetLeft: Int) {
+    /// A new state, which `free(3)` gives back after ``releaseChunks()``.
+    static func make(budget: Int) -> UnsafeMutablePointer<ArenaState> {
+        // malloc(3) aligns for every C type; asking for the alignment would take a slower way.
+        guard let memory = unsafe malloc(Self.roomOffset + Self.firstChunkByteCount) else {
+            preconditionFailure("the system is out of memory")
+        }
+        let state = unsafe memory.bindMemory(to: ArenaState.self, capacity: 1)
+        unsafe state.initialize(to: ArenaState(budgetLeft: budget, room: memory + Self.roomOffset))
+        return unsafe state
+    }
+
+    private init(budgetLeft: Int, room: UnsafeMutableRawPointer) {
         unsafe self.budgetLeft = budgetLeft
+        unsafe self.room = unsafe room
     }
 
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
@@ -103,8 +117,8 @@ typealias Unpacker<Message> = (
         )
         let byteCount = unsafe min(max(needed, step), self.budgetLeft)
         guard byteCount >= needed else { return false }
-        // malloc(3) aligns for every C type; asking for the alignment would take a slower way.
-        guard let raw = unsafe malloc(byteCount) else { return false }
+        let fitsRoom = unsafe self.chunk == nil && byteCount <= Self.firstChunkByteCount
+        guard let raw = unsafe fitsRoom ? self.room : malloc(byteCount) else { return false }
         let header = unsafe raw.bindMemory(to: ChunkHeader.self, capacity: 1)
         unsafe header.initialize(to: ChunkHeader(previous: self.chunk, byteCount: byteCount))
         unsafe self.chunk = unsafe header
@@ -121,7 +135,7 @@ typealias Unpacker<Message> = (
             unsafe self.chunk = unsafe header.pointee.previous
             let byteCount = unsafe header.pointee.byteCount
             unsafe explicit_bzero(header, byteCount)
-            unsafe free(header)
+            if unsafe UnsafeMutableRawPointer(header) != self.room { unsafe free(header) }
         }
     }
 }
