@@ -32,7 +32,12 @@ final class RawPeer: Sendable {
                     let opened = channel.eventLoop.makePromise(of: Void.self)
                     if !prefix.isEmpty { try channel.pipeline.syncOperations.addHandler(Prefix(prefix)) }
                     if let tls {
-                        let handler = TLSHandler(tls.makeConnection(), deadline: .distantFuture, recordLimit: .hours(1))
+                        let handler = TLSHandler(
+                            tls.makeConnection(),
+                            on: channel.eventLoop,
+                            deadline: .distantFuture,
+                            recordLimit: .hours(1)
+                        )
                         try channel.pipeline.syncOperations.addHandler(handler)
                     } else {
                         opened.succeed()

@@ -44,6 +44,7 @@ public final class ClientConnection: Sendable {
                         let limits = TransportLimits()
                         let handler = TLSHandler(
                             tls.makeConnection(),
+                            on: channel.eventLoop,
                             deadline: deadline,
                             recordLimit: TimeAmount(limits.frame)
                         )

@@ -84,6 +84,7 @@ extension ConnectionListener {
     ) throws {
         let tls = TLSHandler(
             entrance.tls.makeConnection(),
+            on: channel.eventLoop,
             deadline: start + TimeAmount(self.limits.handshake),
             recordLimit: TimeAmount(self.limits.frame)
         )

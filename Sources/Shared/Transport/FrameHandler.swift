@@ -45,7 +45,11 @@ final class FrameHandler: ChannelInboundHandler {
     private var phase = Phase.opening
     private var decoder = FrameDecoder()
     private var receiverHasRoom = true
+    /// As the channel said last; a channel is writable when it begins.
+    private var isWritable = true
     private var outgoing = ByteBuffer()
+    /// Memory for what is sent; the event loop's, from when the handler is in a channel.
+    private var spare = SpareBuffer()
     private var flushIsDue = false
     private var failure: TLSFailure?
     private var idleLimit: TimeAmount?
@@ -69,6 +73,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.spare = SpareBuffers.of(context.eventLoop).frames
         if context.channel.isActive, !self.isSecure { self.open(nil, context: context) }
     }
 
@@ -145,7 +150,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func readIfWanted(context: ChannelHandlerContext) {
         switch self.phase {
         case .open:
-            if self.receiverHasRoom, context.channel.isWritable { context.read() }
+            if self.receiverHasRoom, self.isWritable { context.read() }
         case .closing:
             context.read()
         case .opening, .violated, .aborted, .ended:
@@ -163,7 +168,7 @@ final class FrameHandler: ChannelInboundHandler {
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.phase == .open || self.phase == .violated else { return }
         if self.outgoing.readableBytes == 0 {
-            self.outgoing = ByteBufferAllocator.shared.buffer(capacity: Frame.headerByteCount + payload.count)
+            self.outgoing = self.spare.take(capacity: Frame.headerByteCount + payload.count)
         }
         Frame.append(payload, to: &self.outgoing)
         self.unanswered = max(0, self.unanswered - 1)
@@ -182,19 +187,20 @@ final class FrameHandler: ChannelInboundHandler {
         let bytes = self.outgoing
         // Not kept for the next answer, which would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
+        self.spare.keep(bytes)
         context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        let isWritable = context.channel.isWritable
-        if isWritable {
+        self.isWritable = context.channel.isWritable
+        if self.isWritable {
             self.stallTimer?.cancel()
             self.stallTimer = nil
             self.readIfWanted(context: context)
         } else if self.stallTimer == nil {
             self.stallTimer = self.timer(self.limits.frame, context: context) { $0.abort() }
         }
-        self.receiver?.writabilityChanged(isWritable)
+        self.receiver?.writabilityChanged(self.isWritable)
         context.fireChannelWritabilityChanged()
     }
 

@@ -11,6 +11,8 @@ struct TLSBytes {
     private(set) var input = ByteBuffer()
     /// Made by libssl, and not taken by the channel yet.
     private var output = ByteBuffer()
+    /// Where the memory for the output comes from.
+    var records = SpareBuffer()
     /// Key updates that the peer has sent.
     fileprivate(set) var keyUpdates = 0
 
@@ -29,6 +31,7 @@ struct TLSBytes {
         guard self.output.readableBytes > 0 else { return nil }
         let output = self.output
         self.output = ByteBuffer()
+        self.records.keep(output)
         return output
     }
 
@@ -45,7 +48,7 @@ struct TLSBytes {
     }
 
     fileprivate mutating func write(_ bytes: UnsafeRawBufferPointer) {
-        if self.output.readableBytes == 0 { self.output = ByteBufferAllocator.shared.buffer(capacity: bytes.count) }
+        if self.output.readableBytes == 0 { self.output = self.records.take(capacity: bytes.count) }
         unsafe self.output.writeBytes(bytes)
     }
 
@@ -56,11 +59,6 @@ struct TLSBytes {
         unsafe BIO_set_init(bio, 1)
         return unsafe bio
     }
-}
-
-extension ByteBufferAllocator {
-    /// For buffers whose size is known: one that begins empty is made twice.
-    static let shared = ByteBufferAllocator()
 }
 
 /// How libssl reaches ``TLSBytes``.

@@ -65,6 +65,11 @@ internal import Vocabulary
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
+    /// Where the memory for bytes to be sent comes from, and goes back to.
+    borrowing func use(_ records: SpareBuffer) {
+        unsafe self.bytes.pointee.records = records
+    }
+
     /// Puts in bytes that arrived.
     borrowing func receive(_ bytes: ByteBuffer) {
         unsafe self.bytes.pointee.receive(bytes)

@@ -35,6 +35,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private let connection: TLSConnection
     private let deadline: NIODeadline
     private let recordLimit: TimeAmount
+    private let plaintext: SpareBuffer
     private var state = State.handshaking
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
@@ -43,9 +44,18 @@ final class TLSHandler: ChannelDuplexHandler {
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 
     /// - Parameters:
+    ///   - eventLoop: the channel's, on which this is called.
     ///   - deadline: when the handshake must be done.
     ///   - recordLimit: the time from a record's first byte to its last.
-    init(_ connection: consuming TLSConnection, deadline: NIODeadline, recordLimit: TimeAmount) {
+    init(
+        _ connection: consuming TLSConnection,
+        on eventLoop: any EventLoop,
+        deadline: NIODeadline,
+        recordLimit: TimeAmount
+    ) {
+        let spare = SpareBuffers.of(eventLoop)
+        connection.use(spare.records)
+        self.plaintext = spare.plaintext
         self.connection = connection
         self.deadline = deadline
         self.recordLimit = recordLimit
@@ -132,10 +142,10 @@ final class TLSHandler: ChannelDuplexHandler {
         do throws(TLSFailure) {
             while self.state == .open || self.state == .saidGoodbye {
                 // A record is longer than what is in it.
-                var buffer = ByteBufferAllocator.shared.buffer(
-                    capacity: max(256, self.connection.readableByteCount)
-                )
-                switch try self.connection.read(into: &buffer) {
+                var buffer = self.plaintext.take(capacity: max(256, self.connection.readableByteCount))
+                let reading = try self.connection.read(into: &buffer)
+                self.plaintext.keep(buffer)
+                switch reading {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(buffer))
                     // Most often this was all, and need not be asked for.
