@@ -114,21 +114,20 @@ extension Conversation {
         on identity: OpenedIdentity,
         of walletID: WalletID
     ) async throws(CallFailure) -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
-        let vault = self.services.vault
         switch instruction {
         case .checkPIN:
             return (.releaseShare, nil)
         case .changePIN(let newKey, let newKeyID):
             let record = identity.record.with(pinKey: newKey, id: newKeyID)
             let sealed = try await vaulted { () throws(VaultError) in
-                try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
+                try await self.services.vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
             }
             return (
                 .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
             )
         case .linkRecoveryCode(let code):
             let mac = try await vaulted { () throws(VaultError) in
-                try await vault.mac(code, for: .recoveryCodeIndex)
+                try await self.services.vault.mac(code, for: .recoveryCodeIndex)
             }
             return (.linkRecoveryCode(mac: mac), nil)
         case .showDeletionCode:
