@@ -39,22 +39,24 @@ struct ProvisionTests {
     @Test("killed, interrupted and begun again it ends with every wallet, once")
     func killed() async throws {
         let server = try await self.lab.start()
-        let running = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " left")
+        // One connection, so that a quick machine is not done before the signal arrives.
+        let slowly = self.arguments(1000, "--connections", "1")
+        let running = try await ServerProcess.start(slowly, of: "pin-load", until: " left")
         await running.kill()
         let after = try DurableFile.read(self.lab.wallets, atMost: 1 << 20)
-        #expect(after.count == FleetHeader.end + 600 * FleetRecord.byteCount)
+        #expect(after.count == FleetHeader.end + 1000 * FleetRecord.byteCount)
 
-        let second = try await ServerProcess.start(self.arguments(600), of: "pin-load", until: " left")
+        let second = try await ServerProcess.start(slowly, of: "pin-load", until: " left")
         #expect(second.output.contains("are there already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
         #expect(second.output.contains("Interrupted; the same command goes on from here."))
 
-        let third = try await ServerProcess.run("pin-load", self.arguments(600))
+        let third = try await ServerProcess.run("pin-load", self.arguments(1000))
         #expect(third.exitCode == 0, "\(third.output)")
-        try await self.expectWallets(600)
+        try await self.expectWallets(1000)
         let enough = try await ServerProcess.run("pin-load", self.arguments(50))
-        #expect(enough.exitCode == 0 && enough.output.contains("600 of 600 wallets are in the file"))
+        #expect(enough.exitCode == 0 && enough.output.contains("1,000 of 1,000 wallets are in the file"))
         await server.terminate()
     }
 
