@@ -42,6 +42,8 @@ final class OpenSSLCommand: Sendable {
             self.change.yield()
         }
         process.waitUntilExit()
+        // Foundation would keep them open for ever.
+        for handle in [pipe.fileHandleForReading, self.input.fileHandleForWriting] { try? handle.close() }
     }
 
     /// Waits until the output holds a match, and returns it; nil when it ends without.

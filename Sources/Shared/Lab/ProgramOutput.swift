@@ -4,7 +4,8 @@ internal import Synchronization
 /// Reads everything that a program writes, on a thread of its own, and wakes who waits for a word of it.
 public final class ProgramOutput: Sendable {
     private struct State {
-        var text = ""
+        /// Bytes, since a piece of what arrives may end within a character.
+        var written = Data()
         var isClosed = false
         var waiters: [(word: String?, continuation: CheckedContinuation<Bool, Never>)] = []
     }
@@ -21,14 +22,17 @@ public final class ProgramOutput: Sendable {
             while true {
                 let data = reader.availableData
                 if data.isEmpty { break }
-                self.append(String(decoding: data, as: UTF8.self))
+                self.append(data)
             }
+            // Foundation lets go of no process, nor of its pipes: a run that starts a server again and again would run
+            // out of file descriptors.
+            try? reader.close()
             self.close()
         }
     }
 
     /// What it wrote until now.
-    public var text: String { self.state.withLock(\.text) }
+    public var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
 
     /// True once the output holds the word, false where it ended without.
     public func waits(for word: String) async -> Bool { await self.wait(for: word) }
@@ -39,7 +43,7 @@ public final class ProgramOutput: Sendable {
     private func wait(for word: String?) async -> Bool {
         await withCheckedContinuation { continuation in
             self.state.withLock { state in
-                if let word, state.text.contains(word) {
+                if let word, String(decoding: state.written, as: UTF8.self).contains(word) {
                     continuation.resume(returning: true)
                 } else if state.isClosed {
                     continuation.resume(returning: word == nil)
@@ -50,10 +54,11 @@ public final class ProgramOutput: Sendable {
         }
     }
 
-    private func append(_ text: String) {
+    private func append(_ data: Data) {
         self.state.withLock { state in
-            state.text += text
-            let whole = state.text
+            state.written += data
+            guard !state.waiters.isEmpty else { return }
+            let whole = String(decoding: state.written, as: UTF8.self)
             for waiter in state.waiters {
                 if let word = waiter.word, whole.contains(word) { waiter.continuation.resume(returning: true) }
             }

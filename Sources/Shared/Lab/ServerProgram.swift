@@ -57,6 +57,7 @@ public final class ServerProgram: Sendable {
         do {
             try process.run()
         } catch {
+            try? input.fileHandleForWriting.close()
             throw NotReady(output: "\(binary) cannot be started: \(error)")
         }
         let program = ServerProgram(process: process, input: input, log: log, exit: exit)
@@ -75,7 +76,10 @@ public final class ServerProgram: Sendable {
     }
 
     /// Whoever forgets it leaves no process behind.
-    deinit { self.send(SIGKILL) }
+    deinit {
+        self.send(SIGKILL)
+        self.closeInput()
+    }
 
     public var processID: Int32 { self.process.processIdentifier }
 
@@ -94,8 +98,12 @@ public final class ServerProgram: Sendable {
     @discardableResult
     public func ended() async -> Int32 {
         await self.log.isClosed()
+        self.closeInput()
         return await self.exit.status()
     }
+
+    /// Foundation would keep it open: see ``ProgramOutput``.
+    private func closeInput() { try? self.input.fileHandleForWriting.close() }
 
     /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
     public func kill() async {

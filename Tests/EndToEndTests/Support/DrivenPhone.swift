@@ -35,6 +35,8 @@ final class DrivenPhone: Sendable {
                     continuation.yield(line)
                 }
             }
+            // Foundation would keep it open for ever.
+            try? reader.close()
             continuation.finish()
         }
     }
