@@ -37,6 +37,27 @@ struct SpareBufferTests {
         #expect(self.spare.take(capacity: 1).capacity < 100_000)
     }
 
+    @Test("what is wiped is gone from the memory, and stays where somebody still has it")
+    func wiping() {
+        /// What stands in the memory that the next one gets.
+        func remains() -> String {
+            var next = self.spare.take(capacity: 5)
+            next.moveWriterIndex(to: 5)
+            self.spare.keep(next)
+            return String(buffer: next)
+        }
+        _ = self.written("share")
+        #expect(remains() == "share", "the memory is the same")
+        self.spare.wipe()
+        #expect(remains() == "\0\0\0\0\0")
+
+        let held = self.written("share")
+        self.spare.wipe()
+        #expect(String(buffer: held) == "share")
+        _ = self.written("later")
+        #expect(String(buffer: held) == "share")
+    }
+
     @Test("connections of one event loop share them, those of two do not")
     func loops() async throws {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())

@@ -188,7 +188,8 @@ final class FrameHandler: ChannelInboundHandler {
         // Not kept for the next answer, which would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
         self.spare.keep(bytes)
-        context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
+        context.writeAndFlush(self.wrapOutboundOut(consume bytes), promise: nil)
+        self.spare.wipe()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

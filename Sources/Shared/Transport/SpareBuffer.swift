@@ -25,6 +25,15 @@ final class SpareBuffer {
     func keep(_ buffer: ByteBuffer) {
         if buffer.capacity <= Self.mostBytes { _ = exchange(&self.spare, with: buffer) }
     }
+
+    /// Overwrites what was kept last, which may hold a share; where somebody still has it, it is theirs alone from now on.
+    ///
+    /// Nothing of an answer so waits in this memory for the next one.
+    func wipe() {
+        var buffer = exchange(&self.spare, with: ByteBuffer())
+        let wiped = buffer.modifyIfUniquelyOwned { $0.setRepeatingByte(0, count: $0.writerIndex, at: 0) }
+        if wiped != nil { _ = exchange(&self.spare, with: buffer) }
+    }
 }
 
 /// The spare buffers of one event loop.

@@ -147,7 +147,8 @@ final class TLSHandler: ChannelDuplexHandler {
                 self.plaintext.keep(buffer)
                 switch reading {
                 case .bytes:
-                    context.fireChannelRead(self.wrapInboundOut(buffer))
+                    context.fireChannelRead(self.wrapInboundOut(consume buffer))
+                    self.plaintext.wipe()
                     // Most often this was all, and need not be asked for.
                     guard self.connection.mayHaveMore else { return self.haveRead(context: context) }
                 case .nothing:
