@@ -15,7 +15,7 @@ SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disable-xctest
 
 # Foundation's Process keeps itself, or a part of itself; what these tests leak is that and nothing else.
-TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadRunTests|PromtoolTests
+TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadRunTests|PromtoolTests|LabTests.ServerProgramTests
 
 .PHONY: help
 help: ## list what make can do
