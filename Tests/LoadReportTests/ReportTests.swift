@@ -68,6 +68,13 @@ struct ReportTests {
         #expect(throws: reason) { try RunResult(json: Array(text.utf8)) }
     }
 
+    @Test("a number that cannot be is told as well, though nobody knows of which field")
+    func damagedNumber() {
+        let text = SampleRun.plain.text(as: .json).replacing(/"seed":\d+/, with: "\"seed\":-1")
+        let error = #expect(throws: RunResultError.self) { try RunResult(json: Array(text.utf8)) }
+        #expect(error?.description == "a value in it is not what it has to be")
+    }
+
     @Test("a damaged histogram is named by its place")
     func damagedHistogram() throws {
         var result = SampleRun.plain

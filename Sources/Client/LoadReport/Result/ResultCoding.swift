@@ -44,7 +44,7 @@ public enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible 
     case notAResult
     /// Written by a newer tool, which has to read it as well.
     case newer(version: Int)
-    /// A field is missing or is not what it has to be.
+    /// A field is missing or is not what it has to be; empty where Foundation does not say which, as of a number too large.
     case malformed(field: String)
 
     public var description: String {
@@ -52,6 +52,7 @@ public enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible 
         case .notAResult: "it is not the JSON of a run"
         case .newer(let version):
             "it has schema version \(version), and this tool reads up to \(RunResult.schemaVersion): use a newer one"
+        case .malformed(""): "a value in it is not what it has to be"
         case .malformed(let field): "its field \(field) is missing or not what it has to be"
         }
     }
