@@ -7,6 +7,10 @@ import Testing
 
 @testable import ServerObservation
 
+/// How long a part may take where another one is alive: no machine is so busy that it would not answer, and a silent one is
+/// waited for once.
+private let patience: Duration = .seconds(3)
+
 @Suite("Whether a server lives and is ready")
 struct HealthTests {
     @Test("a server is ready after its beginning and never again after its end")
@@ -26,7 +30,7 @@ struct HealthTests {
 
     @Test("the names of dead and of silent parts are told, and of no others")
     func failures() async {
-        let liveness = Liveness(patience: .milliseconds(200), freshness: .zero)
+        let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("live") { true }
         liveness.watch("dead") { false }
         let (isOver, over) = AsyncStream.makeStream(of: Void.self)
@@ -58,7 +62,7 @@ struct HealthTests {
     @Test("a thread that is stuck is found, though the others answer")
     func stuckLoop() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let liveness = Liveness(patience: .milliseconds(300), freshness: .zero)
+        let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("event loops", group)
         #expect(await liveness.failures().isEmpty)
         let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
@@ -87,7 +91,7 @@ struct WatchdogTests {
         let (opened, opens) = AsyncStream<Void>.makeStream()
         let (words, says) = AsyncStream<Word>.makeStream()
         let (looks, looked) = AsyncStream<Void>.makeStream()
-        let liveness = Liveness(patience: .milliseconds(300), freshness: .zero)
+        let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("quick") {
             looked.yield()
             return true
