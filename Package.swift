@@ -314,7 +314,9 @@ let tests: [Target] = [
     ),
     .testTarget(
         name: "WalletStoreTests",
-        dependencies: ["PINPolicy", "HostSystem", "TestSupport", "Vocabulary", "WalletStore"]
+        dependencies: [
+            "PINPolicy", "PreparedSQL", "HostSystem", "TestSupport", "Vocabulary", "WalletStore", grdb,
+        ]
     ),
     .testTarget(
         name: "ServerSettingsTests",

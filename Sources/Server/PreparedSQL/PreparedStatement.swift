@@ -8,12 +8,17 @@ internal import GRDBSQLite
 /// opens, configures and closes the connection.
 ///
 /// Invariants that make it safe: the statement keeps its database alive; it is used on the thread that has the database
-/// and no other, which is why it is not `Sendable`; what it binds SQLite copies; what it reads is copied out, or compared,
-/// before the statement goes on.
+/// and no other, which is why it is not `Sendable`; what it binds lies in memory of its own, which is changed only where it
+/// does not run, and outlives it; what it reads is copied out, or compared, before the statement goes on.
 @safe public final class PreparedStatement {
+    /// As much as an attempt record or an id takes, and more.
+    private static let leastByteCount = 64
+
     /// Only to keep the connection open: SQLite lets go of it with its last statement.
     private let database: Database
     private let statement: OpaquePointer
+    /// This statement's own memory for the bytes that are bound, by place; SQLite reads them there.
+    private var memories: [UnsafeMutableRawBufferPointer] = unsafe []
 
     /// Compiles the first statement of `sql`.
     ///
@@ -37,6 +42,7 @@ internal import GRDBSQLite
 
     deinit {
         unsafe sqlite3_finalize(self.statement)
+        unsafe self.memories.forEach { unsafe $0.deallocate() }
     }
 
     /// Sets the parameter of this place, counted from 1, until it is set again.
@@ -47,10 +53,20 @@ internal import GRDBSQLite
 
     /// Sets the parameter of this place, counted from 1, to a copy of the bytes, until it is set again.
     public func bind(_ bytes: [UInt8], at place: Int32) {
-        // SQLITE_TRANSIENT, which is a cast that Swift cannot see: SQLite copies before the call returns.
-        let copies = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        let code = unsafe sqlite3_bind_blob(self.statement, place, bytes, Int32(bytes.count), copies)
+        let index = Int(place) - 1
+        while unsafe self.memories.count <= index {
+            unsafe self.memories.append(.allocate(byteCount: Self.leastByteCount, alignment: 1))
+        }
+        let old = unsafe self.memories[index]
+        if old.count < bytes.count {
+            unsafe self.memories[index] = .allocate(byteCount: bytes.count, alignment: 1)
+        }
+        unsafe self.memories[index].copyBytes(from: bytes)
+        // No destructor is SQLITE_STATIC: the bytes stay there until this parameter is set again or there is no statement.
+        let start = unsafe self.memories[index].baseAddress
+        let code = unsafe sqlite3_bind_blob(self.statement, place, start, Int32(bytes.count), nil)
         precondition(code == SQLITE_OK, "the statement has such a parameter and is not running")
+        if old.count < bytes.count { unsafe old.deallocate() }
     }
 
     /// Runs the statement and lends its first row to `read`; nil where there is none.
