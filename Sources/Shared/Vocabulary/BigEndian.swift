@@ -4,8 +4,10 @@ extension [UInt8] {
     /// Appends the lowest `byteCount` bytes of a number, at most eight, the highest of them first.
     public mutating func append(bigEndian number: UInt64, byteCount: Int) {
         self.append(addingCapacity: byteCount) { bytes in
-            for index in (0..<byteCount).reversed() {
-                bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index)))
+            var bits = UInt64(8 * byteCount)
+            while bits > 0 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: number >> bits))
             }
         }
     }
