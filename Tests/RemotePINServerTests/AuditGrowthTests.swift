@@ -3,6 +3,7 @@ import RemotePINServer
 import Synchronization
 import TestSupport
 import Testing
+import Transport
 import Vault
 import Vocabulary
 import WalletStore
@@ -31,6 +32,17 @@ struct AuditGrowthTests {
     ) async throws -> Answer {
         let call = try session.instructCall(.linkRecoveryCode(Self.code), pin: pin, attemptID: attemptID, pair: pair)
         return await session.connection.answer(.instruct(call))
+    }
+
+    /// A server whose store holds each commit back while a gate is closed.
+    private static func holdingCommits(at gate: Gate) -> InProcessServer.Options {
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .beforeCommit = moment { await gate.pass() }
+            }
+        }
+        return options
     }
 
     @Test("nobody fills the disk with links to a denied code: wrong, repeated and outdated PINs leave no entry")
@@ -88,19 +100,25 @@ struct AuditGrowthTests {
 
     @Test("however many connections ask for a wallet's end at a time, it is on record once")
     func together() async throws {
-        try await InProcessServer.run { server in
+        let gate = Gate()
+        try await InProcessServer.run(Self.holdingCommits(at: gate)) { server in
             let wallet = try await server.wallet()
             let text = try wallet.deletionCode.orThrow().characters
-            let before = try await server.record().count
-            await withTaskGroup { group in
-                for _ in 0..<12 {
-                    group.addTask {
-                        guard let connection = try? await server.endpoint.connect() else { return }
-                        _ = await connection.answer(.revokeWithCode(text))
-                    }
+            var connections: [ClientConnection] = []
+            for _ in 0..<12 { connections.append(try await server.endpoint.connect()) }
+            gate.close()
+            try await withThrowingTaskGroup { group in
+                for connection in connections {
+                    group.addTask { #expect(await connection.answer(.revokeWithCode(text)) == .other("revoked")) }
                 }
+                // On record as begun, and held back before its commit while the others ask.
+                await gate.isReached()
+                for _ in 0..<50 { try await Self.give(.showStatus, to: server) }
+                gate.open()
+                try await group.waitForAll()
             }
-            #expect(try await server.record().count == before + 2)
+            // Begun and done.
+            #expect(try await server.record().filter { $0.event == .deletionCode }.count == 2)
         }
     }
 
@@ -138,13 +156,7 @@ struct AuditGrowthTests {
     @Test("a denial and what takes it back are replayed in the order in which they were committed")
     func order() async throws {
         let gate = Gate()
-        var options = InProcessServer.Options()
-        options.wrapping = { store in
-            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
-                if case .beforeCommit = moment { await gate.pass() }
-            }
-        }
-        try await InProcessServer.run(options) { server in
+        try await InProcessServer.run(Self.holdingCommits(at: gate)) { server in
             let code = try RecoveryCode(Self.code).orThrow()
             let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
             let backup = try await server.backup("one")
