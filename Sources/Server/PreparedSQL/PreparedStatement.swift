@@ -18,7 +18,7 @@ internal import GRDBSQLite
     private let database: Database
     private let statement: OpaquePointer
     /// This statement's own memory for the bytes that are bound, by place; SQLite reads them there.
-    private var memories: [UnsafeMutableRawBufferPointer] = unsafe []
+    private var memories: [UnsafeMutableRawBufferPointer]
 
     /// Compiles the first statement of `sql`.
     ///
@@ -38,6 +38,9 @@ internal import GRDBSQLite
         }
         self.database = database
         unsafe self.statement = statement
+        unsafe self.memories = (0..<sqlite3_bind_parameter_count(statement)).map { _ in
+            .allocate(byteCount: Self.leastByteCount, alignment: 1)
+        }
     }
 
     deinit {
@@ -54,9 +57,6 @@ internal import GRDBSQLite
     /// Sets the parameter of this place, counted from 1, to a copy of the bytes, until it is set again.
     public func bind(_ bytes: [UInt8], at place: Int32) {
         let index = Int(place) - 1
-        while unsafe self.memories.count <= index {
-            unsafe self.memories.append(.allocate(byteCount: Self.leastByteCount, alignment: 1))
-        }
         let old = unsafe self.memories[index]
         if old.count < bytes.count {
             unsafe self.memories[index] = .allocate(byteCount: bytes.count, alignment: 1)
