@@ -49,6 +49,20 @@ struct ServerFilesTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a lab has one port ever after, none that the system hands out to others meanwhile")
+    func port() async throws {
+        let range = try DurableFile.read("/proc/sys/net/ipv4/ip_local_port_range", atMost: 64)
+        let first = try #require(Int(String(decoding: range, as: UTF8.self).prefix { $0.isNumber }))
+        var ports: Set<Int> = []
+        for _ in 0..<2 {
+            let server = try await self.lab.start()
+            ports.insert(try LabFile(of: self.lab.lab).port)
+            #expect(await server.terminate() == 0)
+        }
+        #expect(ports.count == 1)
+        #expect(ports.allSatisfy { $0 > 1_023 && $0 < first }, "\(ports), \(first)")
+    }
+
     @Test("SIGHUP brings the new certificate and keeps connections; a bad one is named and changes nothing")
     func certificate() async throws {
         let server = try await self.lab.start()

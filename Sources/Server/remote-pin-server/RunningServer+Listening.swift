@@ -22,18 +22,31 @@ extension RunningServer {
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
         limits.handshakes = settings[SettingTable.handshakes]
         let balancers = settings[SettingTable.balancers]
-        do throws(ListenError) {
-            return try await RPCListener.bind(
-                host: address.host,
-                port: address.port,
-                tls: files.tls,
-                limits: limits,
-                isBalancer: { address in balancers.contains { $0.contains(address) } },
-                observer: Self.observer(events: server.listenerEvents, log: log)
-            )
-        } catch {
-            throw StartFailure(.unavailable, "`listen.address`: " + Self.text(of: error))
+        var ports = [address.port]
+        if address.port == 0, files.lab != nil { ports = Self.lastingPorts() + ports }
+        while true {
+            do throws(ListenError) {
+                return try await RPCListener.bind(
+                    host: address.host,
+                    port: ports.removeFirst(),
+                    tls: files.tls,
+                    limits: limits,
+                    isBalancer: { address in balancers.contains { $0.contains(address) } },
+                    observer: Self.observer(events: server.listenerEvents, log: log)
+                )
+            } catch {
+                if case .addressInUse = error, !ports.isEmpty { continue }
+                throw StartFailure(.unavailable, "`listen.address`: " + Self.text(of: error))
+            }
         }
+    }
+
+    /// Some ports for a lab that has none yet, in a random order.
+    ///
+    /// What Linux hands out for port 0 it hands out to every outgoing connection as well, so a lab's server that starts
+    /// again might find its port taken. These lie below that range (`ip_local_port_range`, by default from 32768 on).
+    private static func lastingPorts() -> [Int] {
+        (0..<16).map { _ in .random(in: 20_000..<32_768) }
     }
 
     /// Tells the log of connections that came to nothing; what it leaves out is still counted.
