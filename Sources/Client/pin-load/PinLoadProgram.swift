@@ -35,7 +35,7 @@ struct PinLoadProgram: AsyncParsableCommand {
 
     /// As the parser's own, but that usage errors end with 1, as testers know it of load tools.
     static func main() async {
-        StandardStreams.ignoreBrokenPipes()
+        StandardStreams.prepare(statusOfLostOutput: ExitStatus.failed.rawValue)
         do {
             var command = try self.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import HostSystem
+internal import Phone
 
 /// The wallet for testers, in a terminal or for scripts and programs.
 @main
@@ -40,7 +41,8 @@ struct WalletProgram: AsyncParsableCommand {
 
               0 done · 10 wrong PIN · 11 blocked for a time · 12 blocked for good · 13 revoked · 14 device insecure ·
               15 no internet · 16 server unreachable · 17 update needed · 18 cancelled or not accepted ·
-              64 usage · 70 internal · 75 the home is in use by another process; `run` has its own (`wallet help run`)
+              64 usage · 70 internal, or the output does not fit on its disk · 75 the home is in use by another process; \
+              `run` has its own (`wallet help run`)
             """,
         version: BuildID.text(of: "wallet"),
         subcommands: [
@@ -50,4 +52,9 @@ struct WalletProgram: AsyncParsableCommand {
             ShowDeletionCodeCommand.self, WipeCommand.self, RunCommand.self,
         ]
     )
+
+    static func main() async {
+        StandardStreams.prepare(statusOfLostOutput: ExitStatus.failed.rawValue)
+        await self.main(nil)
+    }
 }

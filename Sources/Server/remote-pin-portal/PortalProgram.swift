@@ -11,7 +11,7 @@ internal import ServerSettings
 @main
 struct Program {
     static func main() async {
-        StandardStreams.ignoreBrokenPipes()
+        StandardStreams.prepare(statusOfLostOutput: 74)
         await PortalProgram.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
     }
 }

@@ -6,7 +6,7 @@ internal import HostSystem
 @main
 struct Program {
     static func main() async {
-        StandardStreams.ignoreBrokenPipes()
+        StandardStreams.prepare(statusOfLostOutput: StartFailure.Kind.files.rawValue)
         await ServerCommand.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-internal import HostSystem
 internal import Phone
 internal import WalletCore
 internal import WalletFlows
@@ -15,7 +14,6 @@ struct AppLife {
         _ output: OutputOptions,
         _ body: (AppLife) async throws(CommandFailure) -> ExitStatus
     ) async throws {
-        StandardStreams.ignoreBrokenPipes()
         let printer = Printer(isJSON: output.json, showsSteps: output.trace)
         let status: ExitStatus
         do throws(CommandFailure) {

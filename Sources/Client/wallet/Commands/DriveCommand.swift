@@ -1,5 +1,4 @@
 import ArgumentParser
-internal import HostSystem
 internal import Phone
 internal import WalletCore
 
@@ -37,7 +36,6 @@ struct DriveCommand: AsyncParsableCommand {
     var splash = false
 
     func run() async throws {
-        StandardStreams.ignoreBrokenPipes()
         let printer = Printer(isJSON: true, showsSteps: false)
         do throws(CommandFailure) {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)

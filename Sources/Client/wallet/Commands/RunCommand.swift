@@ -23,7 +23,7 @@ struct RunCommand: AsyncParsableCommand {
             EXIT CODES
 
               0 everything was as expected · 1 something was not · 64 a file or an option is wrong ·
-              69 the server is not there · 130 interrupted
+              69 the server is not there · 70 the output does not fit on its disk · 130 interrupted
             """
     )
 
@@ -68,7 +68,6 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        StandardStreams.ignoreBrokenPipes()
         let status: Int32
         do throws(RunFailure) {
             status = try await self.status()
