@@ -33,6 +33,20 @@ struct AndroidChainTests {
         #expect(self.item.refusal(of: chain + [chain[0]]) == .issuerMismatch)
     }
 
+    @Test(
+        "a root that is repeated, which signs itself, does not make a factory's chain of another",
+        arguments: [AndroidBatch.factory, .remote, .expired]
+    )
+    func repeatedRoot(batch: AndroidBatch) {
+        var item = self.item
+        item.batch = batch
+        let root = item.chain.suffix(1)
+        // Its own dates are over then; those of a factory's chain would not be looked at.
+        if batch == .remote { item.time = Timestamp(milliseconds: 2_900_000_000_000) }
+        #expect(item.refusal(of: item.chain + root) == .issuerMismatch)
+        #expect(item.refusal(of: item.chain + root + root) == .issuerMismatch)
+    }
+
     @Test("a root is trusted by its key, not by its name")
     func sameName() {
         var stranger = self.item
@@ -80,6 +94,37 @@ struct AndroidChainTests {
         #expect(lenient.refusal(of: chain) == nil)
         issuer.level = .software
         #expect(lenient.refusal(of: [leaf] + issuer.chain) == .securityLevelTooLow)
+    }
+
+    @Test(
+        "an attestation key that could sign what its owner likes is refused",
+        arguments: [
+            ("imported", .keyOrigin), ("origin unstated", .keyOrigin), ("signing as well", .unexpectedExtension),
+            ("unlocked", .deviceUnlocked), ("system not verified", .verifiedBootState), ("app", .packageMismatch),
+        ] as [(String, AttestationRefusal)]
+    )
+    func looseAttestKey(what: String, refusal: AttestationRefusal) {
+        var issuer = self.item
+        issuer.policy.allowsAttestKeys = true
+        issuer.hardware[.purpose] = .integers([7])
+        let leaf = AndroidCase.certificate(
+            for: SigningKey(),
+            signedBy: AndroidCase.key,
+            description: self.item.description
+        )
+        #expect(issuer.refusal(of: [leaf] + issuer.chain) == nil)
+        switch what {
+        case "imported": issuer.hardware[.origin] = .integer(2)
+        case "origin unstated":
+            issuer.hardware[.origin] = nil
+            // Whatever is asked of the app's own keys.
+            issuer.policy.requiresGeneratedKey = false
+        case "signing as well": issuer.hardware[.purpose] = .integers([2, 7])
+        case "unlocked": issuer.root?.isDeviceLocked = false
+        case "system not verified": issuer.root?.verifiedBootState = .unverified
+        default: issuer.packages = [ApplicationID.Package(name: "org.example.other", version: 100)]
+        }
+        #expect(issuer.refusal(of: [leaf] + issuer.chain) == refusal)
     }
 
     @Test("a description behind a certificate without one is refused")

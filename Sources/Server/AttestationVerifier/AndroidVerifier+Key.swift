@@ -26,9 +26,7 @@ extension AndroidVerifier {
         if let allowed = self.policy.allowedKeys, !allowed.contains(leaf.publicKey.kind.description) {
             throw .keyTypeNotAllowed
         }
-        guard description.attestationSecurityLevel.isAtLeast(self.policy.minimumAttestationLevel),
-            description.keyMintSecurityLevel.isAtLeast(self.policy.minimumKeyMintLevel)
-        else { throw .securityLevelTooLow }
+        try self.checkLevel(description)
         verification.pass(Check.level)
         try self.checkBoot(description.hardwareEnforced)
         verification.pass(Check.boot)
@@ -39,6 +37,23 @@ extension AndroidVerifier {
         let app = try self.checkApp(description.application)
         verification.pass(Check.app)
         return app
+    }
+
+    /// What an attestation key that stands between must say; its purpose has been looked at.
+    ///
+    /// That it was made in the hardware is asked for whatever the policy: one that was imported is known to whoever
+    /// imported it, who can have it say anything.
+    func checkAttestKey(_ description: KeyDescription) throws(AttestationRefusal) {
+        try self.checkLevel(description)
+        try self.checkBoot(description.hardwareEnforced)
+        guard description.hardwareEnforced.integer(.origin) == KeyOrigin.generated else { throw .keyOrigin }
+        _ = try self.checkApp(description.application)
+    }
+
+    private func checkLevel(_ description: KeyDescription) throws(AttestationRefusal) {
+        guard description.attestationSecurityLevel.isAtLeast(self.policy.minimumAttestationLevel),
+            description.keyMintSecurityLevel.isAtLeast(self.policy.minimumKeyMintLevel)
+        else { throw .securityLevelTooLow }
     }
 
     /// Only what the hardware states counts: the system could say anything of itself.

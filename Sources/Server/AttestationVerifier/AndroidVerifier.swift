@@ -32,12 +32,10 @@ public struct AndroidVerifier: Sendable {
         if let apps = self.policy.apps, apps.isEmpty { throw .appNotConfigured }
         let certificates = try CertificateChain.read(chain)
         verification.pass(Check.form)
-        guard let leaf = certificates.first, let root = certificates.last, certificates.count >= 2 else {
-            throw .incompleteChain
-        }
+        guard let leaf = certificates.first, certificates.count >= 2 else { throw .incompleteChain }
         try CertificateChain.checkLinks(certificates, &verification)
         verification.pass(Check.links)
-        let anchor = try self.anchor(of: root)
+        let anchor = try self.anchor(of: certificates)
         verification.pass(Check.anchor)
         let provisioning = Provisioning(certificates)
         try self.checkValidity(certificates, provisioning, at: time)
@@ -62,10 +60,20 @@ public struct AndroidVerifier: Sendable {
         )
     }
 
-    private func anchor(of root: Certificate) throws(AttestationRefusal) -> TrustAnchor {
-        let hash = sha256(root.publicKey.encoded)
-        if let anchor = self.anchors.first(where: { $0.keyHash == hash }) { return anchor }
-        throw root.issuer.matches(root.subject) ? .untrustedRoot : .incompleteChain
+    /// The anchor at which the chain ends, and which stands nowhere else in it.
+    ///
+    /// A root signs itself, so whoever repeats one gives another chain whose links hold. What the certificate below the
+    /// root tells, the kind of provisioning and with it whether others may have expired, would then be told by the root.
+    private func anchor(of certificates: [Certificate]) throws(AttestationRefusal) -> TrustAnchor {
+        let found = certificates.map { certificate in
+            let hash = sha256(certificate.publicKey.encoded)
+            return self.anchors.first { $0.keyHash == hash }
+        }
+        guard let anchor = found.last.flatMap(\.self) else {
+            throw certificates.last.map { $0.issuer.matches($0.subject) } == true ? .untrustedRoot : .incompleteChain
+        }
+        guard found.dropLast().allSatisfy({ $0 == nil }) else { throw .issuerMismatch }
+        return anchor
     }
 
     private func checkValidity(
@@ -100,7 +108,9 @@ public struct AndroidVerifier: Sendable {
     /// The description in the leaf, once no other certificate can pass for one.
     ///
     /// Whoever holds an attested signing key can sign a certificate that carries any description; so an issuer that
-    /// was itself attested is refused, unless its key may do nothing but attest and that is allowed.
+    /// was itself attested is refused, unless that is allowed and its key may do nothing but attest. Such a key has to be
+    /// what a leaf's has to be, of the app on a device that is as it should be, and made in the hardware: the description in
+    /// the leaf is worth no more than the key that signs it.
     private func description(in certificates: [Certificate]) throws(AttestationRefusal) -> KeyDescription {
         let values = certificates.map { $0.values(of: .keyDescription) }
         guard values.allSatisfy({ $0.count <= 1 }) else { throw .duplicateExtension }
@@ -110,12 +120,10 @@ public struct AndroidVerifier: Sendable {
         for (position, index) in attested.enumerated().dropFirst() {
             guard self.policy.allowsAttestKeys, position == index else { throw .unexpectedExtension }
             let issuer = try Self.decode(values[index][0])
-            guard issuer.hardwareEnforced.integers(.purpose).contains(KeyPurpose.attestKey) else {
+            guard issuer.hardwareEnforced.integers(.purpose) == [KeyPurpose.attestKey] else {
                 throw .unexpectedExtension
             }
-            guard issuer.keyMintSecurityLevel.isAtLeast(self.policy.minimumKeyMintLevel) else {
-                throw .securityLevelTooLow
-            }
+            try self.checkAttestKey(issuer)
         }
         return try Self.decode(values[0][0])
     }
