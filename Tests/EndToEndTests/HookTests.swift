@@ -126,7 +126,7 @@ struct HookTests {
         server.send(SIGTERM)
         #expect(await server.ended() == 128 + SIGTERM)
         for process in processes {
-            #expect(await happens(within: .seconds(10)) { while kill(process, 0) == 0 { await Task.yield() } })
+            #expect(await happens { while kill(process, 0) == 0 { await Task.yield() } })
         }
     }
 
