@@ -76,6 +76,40 @@ struct ComparisonTests {
         #expect(try ChangeLimit(parsing: text).isExceeded(in: comparison) == isExceeded)
     }
 
+    @Test(
+        "runs of different lengths are compared by shares, not by counts",
+        arguments: ["errors", "check.errors", "wrong"]
+    )
+    func lengths(figure: String) throws {
+        let once = SampleRun.plain.intervals.filter { !$0.isWarmup }
+        let shift = Duration.seconds(SampleRun.seconds)
+        let again = once.map { interval in
+            var interval = interval
+            (interval.start, interval.end) = (interval.start + shift, interval.end + shift)
+            return interval
+        }
+        let comparison = Comparison(SampleRun.result(of: once, seed: 1), SampleRun.result(of: once + again, seed: 1))
+        #expect(try ChangeLimit(parsing: figure + ">+10%").isExceeded(in: comparison) == false)
+        #expect(try ChangeLimit(parsing: "count>+99%").isExceeded(in: comparison) == true)
+    }
+
+    @Test(
+        "exactly what a limit allows is not more",
+        arguments: [(100, 110, "+10%"), (100, 107, "+7%"), (1000, 1290, "+29%")]
+    )
+    func exactly(before: Int, after: Int, limit: String) throws {
+        func run(_ count: Int) -> RunResult {
+            let figures = OperationFigures(outcomes: [.valid: count])
+            return SampleRun.result(
+                of: [Interval(from: .zero, to: .seconds(1), operations: [.check: figures])],
+                seed: 1
+            )
+        }
+        let comparison = Comparison(run(before), run(after))
+        #expect(try ChangeLimit(parsing: "count>" + limit).isExceeded(in: comparison) == false)
+        #expect(try ChangeLimit(parsing: "count>+6.9%").isExceeded(in: comparison) == true)
+    }
+
     @Test("something in place of nothing is growth beyond every limit, and a missing figure is no pass")
     func extremes() throws {
         let before = SampleRun.plain

@@ -41,15 +41,46 @@ struct RecorderTests {
         #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).operations.isEmpty)
     }
 
-    @Test("an answer and a timeout are timed; a connection that was refused is only counted")
+    @Test("an answer and what was waited for in vain are timed; a connection that was refused is only counted")
     func timed() {
         let recorder = Recorder()
-        for outcome in Outcome.answers + [.timeout, .failed("connect:refused"), .failed("closed")] {
+        let waited: [Outcome] = [.timeout, .connectTimeout, .interrupted]
+        for outcome in Outcome.answers + waited + [.failed("connect:refused"), .failed("closed")] {
             recorder.record(Self.sample(outcome))
         }
         let figures = recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures(of: .check)
-        #expect(figures.count == 9 && figures.failures == 3 && figures.answered == 6)
-        #expect(figures.latency.count == 7)
+        #expect(figures.count == 11 && figures.failures == 5 && figures.answered == 6)
+        #expect(figures.latency.count == 9)
+    }
+
+    @Test("a failure is no answer, and so no unexpected one")
+    func unexpected() {
+        let recorder = Recorder()
+        for outcome in [.blocked, .timeout, .failed("connect:refused")] as [Outcome] {
+            recorder.record(Sample(.check, outcome, latency: .zero, serviceTime: .zero, isExpected: false))
+        }
+        #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures().unexpected == 1)
+    }
+
+    @Test("what comes after the plan's end counts and is timed; its seconds make no rate and no noise")
+    func tail() throws {
+        let recorder = Recorder()
+        var intervals: [Interval] = []
+        for second in 0..<20 {
+            for _ in 0..<(second < 10 ? 10 : second == 19 ? 40 : 0) { recorder.record(Self.sample()) }
+            intervals.append(
+                recorder.takeInterval(from: .seconds(second), to: .seconds(second + 1), isTail: second >= 10)
+            )
+        }
+        let totals = Totals(of: intervals)
+        #expect(totals.count == 140 && totals.duration == .seconds(10))
+        #expect(totals.rate == 10 && totals.rate(of: .check) == 10 && totals.rate(of: .unlock) == 0)
+        #expect(intervals[19].totals.rate == 40, "by itself it is an interval like the others")
+        let long = SampleRun.result(of: intervals, seed: 1)
+        let read = try RunResult(json: Array(long.jsonText.utf8))
+        #expect(read.intervals == intervals)
+        let short = SampleRun.result(of: Array(intervals.prefix(10)), seed: 1)
+        #expect(Comparison(short, long).rows.first { $0.name == "rate" }?.finding == .same)
     }
 
     @Test(

@@ -31,7 +31,7 @@ struct ThresholdTests {
             ("check.min>999us", true, "1.00 ms"), ("p50<460ms", true, "449 ms"),
             ("rate>109", true, "110/s"), ("rate>=110", false, "110/s"), ("check.rate==99.7", true, "99.7/s"),
             ("errors<0.3%", true, "0.27%"), ("errors<=3", true, "3"), ("check.errors<0.3%", false, "0.30%"),
-            ("errors==0", false, "3"), ("change-pin.errors==0", true, "0"),
+            ("errors==0", false, "3"), ("change-pin.errors==0", true, "0"), ("failed:timeout==0", true, "0"),
             ("unexpected==7", true, "7"), ("unexpected<1%", true, "0.64%"), ("violations==0", true, "0"),
             ("unsent<10%", true, "8.33%"), ("unsent==0", false, "100"), ("valid>899", true, "900"),
             ("check.wrong>=9%", true, "9.00%"), ("blocked!=7", false, "7"), ("count>=1100", true, "1,100"),
@@ -47,13 +47,38 @@ struct ThresholdTests {
 
     @Test(
         "what was not measured is not met",
-        arguments: ["p99<1s", "unlock.p50<1s", "errors<50%", "server-cpu<1s", "rate>0"]
+        arguments: [
+            "p99<1s", "unlock.p50<1s", "errors<50%", "server-cpu<1s", "rate>0", "errors==0", "unexpected==0",
+            "unsent==0",
+            "blocked==0", "failed:timeout==0",
+        ]
     )
     func unmeasured(text: String) throws {
         let threshold = try Threshold(parsing: text)
         #expect(threshold.isMet(by: Totals()) == nil)
         let result = ThresholdResult(threshold, of: Totals())
         #expect(result.verdict == .unmeasured && result.value == "not measured")
+    }
+
+    @Test("a kind of operation that never was has no errors to be without", arguments: ["errors", "wrong", "p99"])
+    func absentKind(figure: String) throws {
+        let relation = figure == "p99" ? "<1s" : "==0"
+        #expect(try Threshold(parsing: "unlock." + figure + relation).isMet(by: Self.totals) == nil)
+        #expect(try Threshold(parsing: "unlock.count==0").isMet(by: Self.totals) == true)
+    }
+
+    @Test(
+        "a count that has still to grow to its limit is waited for",
+        arguments: [
+            ("count>=5000", true), ("count>=1100", false), ("valid>900", true), ("wrong==91", true),
+            ("wrong==89", false),
+            ("errors<3", false), ("rate>5000", false), ("valid>99%", false), ("p99<1us", false),
+        ] as [(String, Bool)]
+    )
+    func pending(text: String, isPending: Bool) throws {
+        let threshold = try Threshold(parsing: text)
+        #expect(threshold.isPending(by: Self.totals) == isPending)
+        #expect(!isPending || threshold.isMet(by: Self.totals) == false)
     }
 
     @Test(
@@ -68,6 +93,7 @@ struct ThresholdTests {
             ("p101<1s", "'p101' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
             ("p0<1s", "'p0' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
             ("error<1%", "there is no figure 'error'; did you mean 'errors'?"),
+            ("failed:timout==0", "there is no figure 'failed:timout'; did you mean 'failed:timeout'?"),
             ("chekc.p99<1s", "there is no figure 'chekc.p99'; did you mean 'check.p99'?"),
             ("check.mux<1s", "there is no figure 'check.mux'; did you mean 'check.max'?"),
             ("errors<0.001", "'0.001' is no limit for errors; write it like errors<10, or as a share 0.1%"),

@@ -15,8 +15,10 @@ public struct ChangeLimit: Sendable, Equatable {
         let row = comparison.row(self.name, self.metric)
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
-        let change = after / before - 1
-        return self.isGrowth ? change > self.limit : change < self.limit
+        let edge = before * (1 + self.limit)
+        // From 100 to 110 is 10 %, whatever a binary fraction makes of it.
+        let slack = edge.magnitude * 1e-9
+        return self.isGrowth ? after > edge + slack : after < edge - slack
     }
 }
 

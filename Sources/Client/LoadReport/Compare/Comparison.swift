@@ -64,7 +64,7 @@ public struct Comparison: Sendable {
 
         init(_ result: RunResult) {
             self.totals = result.totals
-            self.noise = Noise(of: result.measuredIntervals)
+            self.noise = Noise(of: result.measuredIntervals.filter { !$0.isTail })
         }
     }
 
@@ -79,7 +79,8 @@ public struct Comparison: Sendable {
 
     /// The row of a figure that need not be in ``rows``.
     func row(_ name: String, _ metric: Metric) -> Row {
-        self.rows.first { $0.name == name } ?? Self.row(name, metric, false, self.before, self.after)
+        // Of runs that took differently long only shares can be compared.
+        self.rows.first { $0.name == name } ?? Self.row(name, metric, metric.canBeShare, self.before, self.after)
     }
 
     private static func row(_ name: String, _ metric: Metric, _ isShare: Bool, _ before: Side, _ after: Side) -> Row {

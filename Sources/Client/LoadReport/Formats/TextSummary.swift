@@ -35,7 +35,7 @@ struct TextSummary {
         var due = TextTable(columns: ["from the due time"] + columns)
         var service = TextTable(columns: ["from sending"] + columns)
         for (operation, figures) in self.totals.sortedOperations {
-            let rate = self.totals.perSecond(figures.answered).map(Figure.rate) ?? "–"
+            let rate = self.totals.rate(of: operation).map(Figure.rate) ?? "–"
             let head = [operation.rawValue, Figure.count(figures.count), rate]
             due.add(head + Distribution.values(figures.latency))
             service.add(head + Distribution.values(figures.serviceTime))

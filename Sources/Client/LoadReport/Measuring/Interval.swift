@@ -6,6 +6,8 @@ public struct Interval: Sendable, Equatable {
     public var end: Duration
     /// Whether it is shown but counts for nothing.
     public var isWarmup: Bool
+    /// Whether it is after the plan's end, or the run's: answers that are still waited for count, its seconds do not.
+    public var isTail: Bool
     /// The plan's name for what was going on.
     public var stage: String?
     /// What was done, by operation; only those that ended at least once are there.
@@ -20,6 +22,7 @@ public struct Interval: Sendable, Equatable {
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
+        isTail: Bool = false,
         stage: String? = nil,
         operations: [Operation: OperationFigures] = [:],
         unsent: Int = 0,
@@ -29,6 +32,7 @@ public struct Interval: Sendable, Equatable {
         self.start = start
         self.end = end
         self.isWarmup = isWarmup
+        self.isTail = isTail
         self.stage = stage
         self.operations = operations
         self.unsent = unsent
@@ -37,7 +41,7 @@ public struct Interval: Sendable, Equatable {
     }
 
     /// The interval's own sums, for a line while the run goes on.
-    public var totals: Totals { Totals(of: [self], includingWarmup: true) }
+    public var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
 /// One kind of operation's counts and times.

@@ -52,7 +52,7 @@ private struct OperationCounts: Sendable {
         } else if case .failed(let reason) = sample.outcome {
             self.failures[reason, default: 0] += 1
         }
-        if !sample.isExpected { self.unexpected += 1 }
+        if !sample.isExpected, !sample.outcome.isFailure { self.unexpected += 1 }
         guard sample.outcome.isTimed else { return }
         self.latency.record(sample.latency.microseconds)
         self.serviceTime.record(sample.serviceTime.microseconds)

@@ -20,6 +20,10 @@ public enum Outcome: Hashable, Sendable {
 
     /// Nothing was answered within the run's limit of time.
     public static let timeout = Outcome.failed("timeout")
+    /// No connection came about within it.
+    public static let connectTimeout = Outcome.failed("connect:timeout")
+    /// The run was ended early while it waited for its answer.
+    public static let interrupted = Outcome.failed("interrupted")
 
     /// Those that are answers, in the order of every report.
     public static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
@@ -29,9 +33,12 @@ public enum Outcome: Hashable, Sendable {
 
     /// Whether its time belongs into the distribution.
     ///
-    /// An answer's does, and a timeout's: leaving out what took longest would flatter the server. A connection that was refused at once
-    /// says nothing about how fast checks are, and would flatter it too; such failures are counted, and a threshold on `errors` sees them.
-    public var isTimed: Bool { !self.isFailure || self == .timeout }
+    /// An answer's does, and a timeout's, and so does the time that was waited in vain until the run was ended: leaving out what took
+    /// longest would flatter the server. A connection that was refused at once says nothing about how fast checks are, and would flatter
+    /// it too; such failures are counted, and a threshold on `errors` sees them.
+    public var isTimed: Bool {
+        !self.isFailure || self == .timeout || self == .connectTimeout || self == .interrupted
+    }
 }
 
 extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {

@@ -49,6 +49,7 @@ public final class Recorder: Sendable {
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
+        isTail: Bool = false,
         stage: String? = nil,
         gauges: Gauges = Gauges()
     ) -> Interval {
@@ -63,6 +64,7 @@ public final class Recorder: Sendable {
             from: start,
             to: end,
             isWarmup: isWarmup,
+            isTail: isTail,
             stage: stage,
             operations: Self.gathered(taken.lanes),
             unsent: taken.unsent,

@@ -1,6 +1,6 @@
 /// Sums over intervals: what thresholds look at, while a run goes on and after it.
 public struct Totals: Sendable, Equatable {
-    /// How long was measured, the warm-up not included.
+    /// How long was measured: neither the warm-up, nor what was waited for after the plan's end.
     public private(set) var duration: Duration = .zero
     /// What was done, by operation.
     public private(set) var operations: [Operation: OperationFigures] = [:]
@@ -16,6 +16,8 @@ public struct Totals: Sendable, Equatable {
     public private(set) var toolCPUSeconds: Double?
     /// The most connections that were open at the end of an interval.
     public private(set) var peakConnections = 0
+    /// Verdicts that came within ``duration``.
+    private var answeredInTime: [Operation: Int] = [:]
     /// The operations of those intervals in which the server's CPU time is known.
     private var operationsWithServerCPU = 0
     /// The intervals' costs of a verification, summed, and how many there are.
@@ -25,18 +27,27 @@ public struct Totals: Sendable, Equatable {
     /// Nothing yet.
     public init() {}
 
-    /// - Parameter includesWarmup: Whether intervals of the warm-up count as all others do.
-    public init(of intervals: some Sequence<Interval>, includingWarmup includesWarmup: Bool = false) {
-        for interval in intervals { self.add(interval, includingWarmup: includesWarmup) }
+    /// The sums of these.
+    public init(of intervals: some Sequence<Interval>) {
+        for interval in intervals { self.add(interval) }
+    }
+
+    /// The sums of these looked at by themselves: what is before or after the measured time as all others.
+    public init(ofAll intervals: some Sequence<Interval>) {
+        for var interval in intervals {
+            (interval.isWarmup, interval.isTail) = (false, false)
+            self.add(interval)
+        }
     }
 
     /// Adds one; of the warm-up only the violations count, since no correct server gives them at any time.
-    public mutating func add(_ interval: Interval, includingWarmup includesWarmup: Bool = false) {
+    public mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
-        guard includesWarmup || !interval.isWarmup else { return }
-        self.duration += interval.end - interval.start
+        guard !interval.isWarmup else { return }
+        if !interval.isTail { self.duration += interval.end - interval.start }
         for (operation, figures) in interval.operations {
             self.operations[operation, default: OperationFigures()].add(figures)
+            if !interval.isTail { self.answeredInTime[operation, default: 0] += figures.answered }
         }
         self.unsent += interval.unsent
         self.peakConnections = max(self.peakConnections, interval.gauges.connections)
@@ -69,7 +80,15 @@ public struct Totals: Sendable, Equatable {
     public var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
 
     /// Verdicts per second; nil while no time has passed.
-    public var rate: Double? { self.perSecond(self.answered) }
+    ///
+    /// What came after the plan's end is left out, with the time that it took: neither a lost answer that was waited for nor a
+    /// backlog that was worked off says how many the server gave in the time that was measured.
+    public var rate: Double? { self.rate(of: nil) }
+
+    /// The same of one kind of operation, or of all kinds.
+    public func rate(of operation: Operation?) -> Double? {
+        self.perSecond(operation.map { self.answeredInTime[$0] ?? 0 } ?? self.answeredInTime.values.reduce(0, +))
+    }
 
     /// The server's CPU time for one operation in µs; nil where it is not known.
     public var serverCPUMicrosecondsPerOperation: Double? {

@@ -134,7 +134,7 @@ struct ReportPage {
         var due = PageTable("From the due time: what a person waits", columns: columns)
         var service = PageTable("From sending: what the server takes", columns: columns)
         for (operation, figures) in self.totals.sortedOperations {
-            let rate = self.totals.perSecond(figures.answered).map(Figure.rate) ?? "–"
+            let rate = self.totals.rate(of: operation).map(Figure.rate) ?? "–"
             let head = [operation.rawValue, Figure.count(figures.count), rate]
             due.add(head + Distribution.values(figures.latency))
             service.add(head + Distribution.values(figures.serviceTime))

@@ -43,7 +43,7 @@ struct TimeLine {
 
     private static func point(_ group: ArraySlice<Interval>) -> Point? {
         guard let first = group.first, let last = group.last else { return nil }
-        let totals = Totals(of: group, includingWarmup: true)
+        let totals = Totals(ofAll: group)
         let figures = totals.figures()
         let planned = group.compactMap(\.gauges.plannedRate)
         return Point(

@@ -1,6 +1,6 @@
 extension Interval: Codable {
     private enum Key: String, CodingKey {
-        case startMicros, endMicros, warmup, stage, operations, unsent, violations, gauges
+        case startMicros, endMicros, warmup, tail, stage, operations, unsent, violations, gauges
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -8,6 +8,7 @@ extension Interval: Codable {
         try fields.encode(self.start.inMicroseconds, forKey: .startMicros)
         try fields.encode(self.end.inMicroseconds, forKey: .endMicros)
         try fields.encode(self.isWarmup, forKey: .warmup)
+        if self.isTail { try fields.encode(true, forKey: .tail) }
         try fields.encodeIfPresent(self.stage, forKey: .stage)
         try fields.encode(self.operations, forKey: .operations)
         try fields.encode(self.unsent, forKey: .unsent)
@@ -21,6 +22,7 @@ extension Interval: Codable {
             from: .microseconds(try fields.decode(Int64.self, forKey: .startMicros)),
             to: .microseconds(try fields.decode(Int64.self, forKey: .endMicros)),
             isWarmup: try fields.decode(Bool.self, forKey: .warmup),
+            isTail: try fields.decodeIfPresent(Bool.self, forKey: .tail) ?? false,
             stage: try fields.decodeIfPresent(String.self, forKey: .stage),
             operations: try fields.decode([Operation: OperationFigures].self, forKey: .operations),
             unsent: try fields.decode(Int.self, forKey: .unsent),

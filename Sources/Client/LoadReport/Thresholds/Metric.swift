@@ -74,7 +74,7 @@ struct Metric: Sendable, Equatable {
         switch self.kind {
         case .latency(let time): Self.value(time, of: totals.figures(of: self.operation).latency)
         case .serviceTime(let time): Self.value(time, of: totals.figures(of: self.operation).serviceTime)
-        case .rate: totals.perSecond(totals.figures(of: self.operation).answered)
+        case .rate: totals.rate(of: self.operation)
         case .violations: Double(totals.violations.count)
         case .unsent: self.unsent(totals, asShare: isShare)
         case .serverCPU: totals.serverCPUMicrosecondsPerOperation
@@ -83,8 +83,10 @@ struct Metric: Sendable, Equatable {
         }
     }
 
+    /// How an operation ended is not known where none did: a check without errors is not one that was never made.
     private func counted(_ totals: Totals, asShare isShare: Bool) -> Double? {
         let figures = totals.figures(of: self.operation)
+        guard figures.count > 0 || self.kind == .count else { return nil }
         let count =
             switch self.kind {
             case .errors: figures.failures
@@ -92,15 +94,14 @@ struct Metric: Sendable, Equatable {
             case .outcome(let outcome): figures.outcomes[outcome] ?? 0
             default: figures.count
             }
-        guard isShare else { return Double(count) }
-        return figures.count > 0 ? Double(count) / Double(figures.count) : nil
+        return isShare ? Double(count) / Double(figures.count) : Double(count)
     }
 
     /// A share of what was due, which is what ended and what could not be sent.
     private func unsent(_ totals: Totals, asShare isShare: Bool) -> Double? {
-        guard isShare else { return Double(totals.unsent) }
         let due = totals.count + totals.unsent
-        return due > 0 ? Double(totals.unsent) / Double(due) : nil
+        guard due > 0 else { return nil }
+        return isShare ? Double(totals.unsent) / Double(due) : Double(totals.unsent)
     }
 
     private static func value(_ time: Time, of latencies: Latencies) -> Double? {

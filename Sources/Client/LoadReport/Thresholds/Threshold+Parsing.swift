@@ -30,6 +30,8 @@ extension Metric {
         ("violations", .violations), ("unsent", .unsent), ("server-cpu", .serverCPU), ("server-memory", .serverMemory),
     ]
 
+    private static let failures = Outcome.failureReasons.map { Outcome.failed($0).rawValue }
+
     private static let times: [(name: String, time: Time)] = [
         ("min", .min), ("mean", .mean), ("avg", .mean), ("med", .percentile(50)), ("max", .max),
     ]
@@ -68,7 +70,9 @@ extension Metric {
     private static func kind(_ text: String, in name: String) throws(ThresholdError) -> Kind {
         if let kind = Self.kinds.first(where: { $0.name == text })?.kind { return kind }
         if let percent = try Self.percent(text) { return .latency(.percentile(percent)) }
-        if let outcome = Outcome(rawValue: text) { return .outcome(outcome) }
+        if let outcome = Outcome(rawValue: text), !outcome.isFailure || Self.failures.contains(text) {
+            return .outcome(outcome)
+        }
         throw Self.unknown(name)
     }
 
@@ -85,7 +89,7 @@ extension Metric {
     }
 
     private static func unknown(_ name: String) -> ThresholdError {
-        let plain = Self.kinds.map(\.name) + Outcome.answers.map(\.rawValue)
+        let plain = Self.kinds.map(\.name) + Outcome.answers.map(\.rawValue) + Self.failures
         let prefix = name.lastIndex(of: ".").map { String(name[...$0]) } ?? ""
         let isOperation = prefix.isEmpty || Operation(rawValue: String(prefix.dropLast())) != nil
         if isOperation, let nearest = NearestName.to(String(name.dropFirst(prefix.count)), among: plain) {

@@ -55,6 +55,17 @@ public struct Threshold: Sendable, Equatable {
         case .more, .atLeast, .unequal: false
         }
     }
+
+    /// Whether it does not hold yet and still may: a count that only grows is on its way to its limit.
+    public func isPending(by totals: Totals) -> Bool {
+        guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
+        return switch self.relation {
+        case .more: value <= self.limit
+        case .atLeast, .equal: value < self.limit
+        case .unequal: value == self.limit
+        case .less, .atMost: false
+        }
+    }
 }
 
 /// What became of a threshold.
