@@ -95,6 +95,39 @@ struct AttackTests {
         #expect(statistics.bound == 0.25)
     }
 
+    @Test(
+        "bursts whose right guess nobody answered show nothing, and are no pass; one that was lost beside it is a burst"
+    )
+    func lost() throws {
+        let plan = try BurstPlan(parsing: "burst:16")
+        var statistics = BurstStatistics(size: 16, attempts: 4)
+        #expect(statistics.section(plan).verdict == .neutral)
+        var result = BurstResult()
+        (result.judged, result.failed, result.isRightUnknown) = (3, 2, true)
+        statistics.add(result)
+        #expect(statistics.section(plan).verdict == .failed && statistics.bursts == 0)
+        #expect(
+            statistics.section(plan).rows[1] == [
+                "bursts", "1, 1 with lost answers, 1 of them without that of the right guess",
+            ]
+        )
+        (result.isRightIn, result.isRightUnknown) = (true, false)
+        statistics.add(result)
+        #expect(statistics.bursts == 1 && statistics.timesIn == 1 && statistics.section(plan).verdict == .passed)
+        (result.judged, result.isRightIn, result.isRightUnknown) = (9, false, true)
+        statistics.add(result)
+        #expect(statistics.isExcessive && statistics.section(plan).verdict == .failed)
+    }
+
+    @Test("an answer that is missing is the right guess's, or another's")
+    func tally() {
+        for isRight in [true, false] {
+            let tally = BurstTally()
+            tally.answered(.timeout, isRight: isRight, at: .zero)
+            #expect(tally.result.failed == 1 && tally.result.isRightUnknown == isRight)
+        }
+    }
+
     @Test("more judged guesses than two rounds are too many, whichever was right")
     func judged() {
         var statistics = BurstStatistics(size: 16, attempts: 4)

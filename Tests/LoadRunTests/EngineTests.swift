@@ -137,6 +137,72 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
+    @Test("the same seed again asks for the same PINs with other attempt ids, which the server counts")
+    func seedAgain() async throws {
+        let lab = try await LoadLab.start(wallets: 40, LoadLab.withoutBlocks)
+        let plan = try LoadLab.plan("2s:=40/s") { plan in
+            plan.mix = try Mix(parsing: "wrong=1")
+            plan.connectionUse = .new
+            plan.openConnections = 1
+            plan.seed = 7
+        }
+        for _ in 0..<2 {
+            let result = try await lab.run(plan)
+            #expect(result.count(.wrong) == 80, "\(result.errors)")
+            #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
+        }
+        await lab.server.terminate()
+    }
+
+    @Test("what is under way when a run is ended early is in its figures, with the time that it had waited")
+    func interruptedWhileHanging() async throws {
+        let lab = try await LoadLab.start(wallets: 6)
+        let events = RunEvents()
+        let plan = try LoadLab.plan("10m:=6") { $0.timeout = .seconds(300) }
+        let seconds = Mutex(0)
+        let result = try await lab.run(plan, events: events) { moment in
+            let hanging = seconds.withLock { seconds in
+                if moment.totals.count > 0, seconds == 0 { lab.server.send(SIGSTOP) }
+                if moment.totals.count > 0 { seconds += 1 }
+                return seconds
+            }
+            if hanging == 3 { events.interrupt() }
+        }
+        lab.server.send(SIGCONT)
+        #expect(result.count(.interrupted) == 6, "\(result.errors)")
+        #expect(result.totals.figures().latency.max ?? 0 > 2_000_000)
+        #expect(result.totals.violations.count == 0)
+        let last = try #require(result.intervals.last)
+        #expect(last.isTail && last.totals.figures().outcomes == [.interrupted: 6])
+        await lab.server.terminate()
+    }
+
+    @Test("of a backlog neither the warm-up's part nor the time after the plan's end is in the figures")
+    func backlog() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let plan = try LoadLab.plan("2s:=100/s") { plan in
+            plan.warmup = .seconds(2)
+            plan.openConnections = 4
+            plan.timeout = .seconds(300)
+        }
+        let second = Mutex(0)
+        let result = try await lab.run(plan) { _ in
+            let now = second.withLock { second in
+                second += 1
+                return second
+            }
+            if now == 1 { lab.server.send(SIGSTOP) }
+            // The plan's end, when 300 are waiting.
+            if now == 4 { lab.server.send(SIGCONT) }
+        }
+        #expect(result.totals.count == 200, "\(result.totals.count) \(result.errors)")
+        #expect(result.totals.duration == .seconds(2))
+        let tail = result.intervals.filter(\.isTail)
+        #expect(tail.allSatisfy { $0.start >= .seconds(4) } && tail.reduce(0) { $0 + $1.totals.count } > 190)
+        #expect(result.totals.rate ?? .infinity < 5, "nothing was answered in these two seconds")
+        await lab.server.terminate()
+    }
+
     @Test("a server that puts its callers off is named, with what to set")
     func limited() async throws {
         let limits = ["REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "1", "REMOTE_PIN_LIMITS_FRAME_BURST_PER_SOURCE": "30"]
@@ -200,6 +266,14 @@ struct EngineTests {
         #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         #expect(result.count(.failed("closed")) > 0 || result.count(.failed("connect:refused")) > 0, "\(result.errors)")
         #expect(result.markers.map(\.text) == ["killed"])
+        // Of the process that came in the midst of an interval only the rest of its time is known.
+        let known = result.intervals.compactMap { interval in
+            interval.gauges.serverCPUSeconds.map { ($0, interval.totals.answered) }
+        }
+        #expect(
+            known.contains { $0.1 > 0 } && known.allSatisfy { $0.1 == 0 || $0.0 > 0.00001 * Double($0.1) },
+            "\(known)"
+        )
         #expect(isBack.withLock { $0 } >= 3)
         await again.withLock { $0 }?.terminate()
     }

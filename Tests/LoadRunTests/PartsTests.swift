@@ -1,6 +1,10 @@
+import LoadFleet
 import LoadPlan
+import LoadReport
 import TestSupport
 import Testing
+import Transport
+import Wire
 
 @testable import LoadRun
 
@@ -27,6 +31,25 @@ struct PartsTests {
         let desk = try WalletDesk(.single(index: 3), among: 5)
         var generator = PlanGenerator(seed: 5)
         #expect((0..<10).allSatisfy { _ in desk.take(using: &generator) == 3 })
+    }
+
+    @Test(
+        "every failure has a name that a threshold may give",
+        arguments: [
+            .connect(.noRoute), .connect(.refused), .connect(.timedOut), .connect(.tls(.untrusted("words"))),
+            .connect(.tls(.wrongName)), .connect(.tls(.noCommonProtocol)), .connect(.tls(.refusedByPeer(alert: 40))),
+            .connect(.tls(.endedEarly)), .connect(.tls(.timedOut)), .connect(.tls(.broken("words"))),
+            .call(.closed), .call(.timedOut), .call(.malformed), .refused(.malformed), .refused(.unsupported),
+            .refused(.sessionRequired), .refused(.authenticationFailed), .refused(.outOfOrder),
+            .refused(.challengeInvalid),
+            .refused(.attestationRejected("check")), .refused(.notAllowed), .refused(.rateLimited(retryAfter: .zero)),
+            .refused(.unavailable(retryAfter: .zero)), .refused(.internal), .falseShare, .strangePINKey,
+            .unexpectedAnswer,
+        ] as [FleetFailure]
+    )
+    func reasons(failure: FleetFailure) throws {
+        #expect(Outcome.failureReasons.contains(failure.reason))
+        _ = try Threshold(parsing: "failed:\(failure.reason)==0")
     }
 
     private static func queue(_ stages: String, maxInFlight: Int) throws -> ArrivalQueue {

@@ -167,7 +167,7 @@ public struct BurstAttack: Sendable {
         return MeasuredRun(
             start: clock.wall(at: .zero),
             intervals: intervals,
-            end: self.events.endReason ?? (statistics.bursts + statistics.incomplete == 0 ? .lost : .completed),
+            end: self.events.endReason ?? (statistics.bursts + statistics.unknown == 0 ? .lost : .completed),
             markers: told.markers,
             sections: told.sections,
             notes: told.notes

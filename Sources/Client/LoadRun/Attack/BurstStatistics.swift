@@ -6,13 +6,15 @@ public struct BurstStatistics: Hashable, Sendable {
     public let size: Int
     /// Guesses that one round allows.
     public let attempts: Int
-    /// Bursts all of whose guesses were answered.
+    /// Bursts whose right guess was answered.
     public private(set) var bursts = 0
-    /// Those in which the right guess got in.
+    /// Those in which it got in.
     public private(set) var timesIn = 0
-    /// Bursts in which an answer was missing.
+    /// Bursts in which an answer was missing, whichever.
     public private(set) var incomplete = 0
-    /// Judged guesses of each complete burst.
+    /// Bursts in which that of the right guess was: they say nothing of the share.
+    public private(set) var unknown = 0
+    /// Judged guesses of each burst; of an incomplete one at least so many.
     private var judged: [Int] = []
     private var spreads: [Duration] = []
     private var together: [Double] = []
@@ -64,11 +66,16 @@ public struct BurstStatistics: Hashable, Sendable {
     }
 
     mutating func add(_ result: BurstResult) {
+        if result.isRightUnknown {
+            self.unknown += 1
+            self.judged.append(result.judged)
+        } else {
+            self.add(isRightIn: result.isRightIn, judged: result.judged)
+        }
         guard result.failed == 0 else {
             self.incomplete += 1
             return
         }
-        self.add(isRightIn: result.isRightIn, judged: result.judged)
         self.spreads.append(result.spread)
         self.together.append(Double(result.wroteBeforeAnswer) / Double(max(1, result.wrote)))
     }
@@ -87,7 +94,7 @@ extension BurstStatistics {
         let mean = self.judged.isEmpty ? 0 : Double(self.judged.reduce(0, +)) / Double(self.judged.count)
         var rows = [
             ["guesses at once", "\(self.size) over \(plan.connections) connections"],
-            ["bursts", "\(self.bursts)" + (self.incomplete > 0 ? ", and \(self.incomplete) with lost answers" : "")],
+            ["bursts", "\(self.bursts + self.unknown)\(self.losses)"],
             ["the right guess got in", "\(self.timesIn) times, \(Self.percent(self.share))"],
             [
                 "95 % interval",
@@ -110,8 +117,15 @@ extension BurstStatistics {
             summary: self.sentence,
             columns: ["what", "measured"],
             rows: rows,
-            verdict: self.bursts == 0 ? .neutral : self.isExcessive ? .failed : .passed
+            verdict: self.verdict
         )
+    }
+
+    /// An attack that nobody knows the end of has shown nothing, least of all that the server withstood it.
+    private var verdict: ReportSection.Verdict {
+        if self.isExcessive { return .failed }
+        if self.bursts > 0 { return .passed }
+        return self.unknown > 0 ? .failed : .neutral
     }
 
     /// The verdict in a sentence.
@@ -119,9 +133,15 @@ extension BurstStatistics {
         let measured =
             "the right guess got in \(self.timesIn) times in \(self.bursts) bursts (\(Self.percent(self.share)))"
         let allowed = "the policy allows \(Self.percent(self.bound))"
-        if self.bursts == 0 { return "no burst was answered in full" }
         if self.isExcessive { return "MORE THAN ALLOWED: \(measured); \(allowed)" }
+        if self.bursts == 0 { return "NOTHING SHOWN: the right guess was never answered" }
         return "no more than allowed: \(measured); \(allowed)"
+    }
+
+    /// What was lost, where anything was.
+    private var losses: String {
+        guard self.incomplete > 0 else { return "" }
+        return ", \(self.incomplete) with lost answers, \(self.unknown) of them without that of the right guess"
     }
 
     private static func median<Value: Comparable>(_ values: [Value]) -> Value? {

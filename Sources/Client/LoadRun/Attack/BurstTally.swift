@@ -5,10 +5,12 @@ internal import Synchronization
 struct BurstResult: Sendable {
     /// Whether the right guess was called valid.
     var isRightIn = false
-    /// Guesses that were judged, the right one included.
+    /// Guesses that were judged, the right one included; at least so many where answers are missing.
     var judged = 0
-    /// Guesses without a verdict; the burst is then no sample of anything.
+    /// Guesses without a verdict.
     var failed = 0
+    /// Whether the right guess is among them: nobody knows whether it got in.
+    var isRightUnknown = false
     /// Between the first connection's write and the last one's.
     var spread = Duration.zero
     /// Connections that had written before the first answer came.
@@ -53,7 +55,9 @@ final class BurstTally: Sendable {
                 if isRight { state.result.isRightIn = true }
             case .wrong: state.result.judged += 1
             case .blocked, .blockedPermanently: break
-            case .changed, .registered, .failed: state.result.failed += 1
+            case .changed, .registered, .failed:
+                state.result.failed += 1
+                if isRight { state.result.isRightUnknown = true }
             }
         }
     }

@@ -10,13 +10,20 @@ final class Users: Sendable {
 
     private let run: RunContext
     private let clock: RunClock
-    private let isRunning: Mutex<[Bool]>
+    private let places: Mutex<[Place]>
+
+    /// What is known of a number that users may have.
+    private struct Place {
+        var isTaken = false
+        /// How many had it.
+        var lives = 0
+    }
 
     init(_ run: RunContext, clock: RunClock) {
         self.run = run
         self.clock = clock
         let most = run.plan.isOpen ? run.plan.openConnections : Int(run.plan.stages.peak.rounded(.up))
-        self.isRunning = Mutex(Array(repeating: false, count: most))
+        self.places = Mutex(Array(repeating: Place(), count: most))
     }
 
     /// Returns when the last user has ended.
@@ -47,11 +54,11 @@ final class Users: Sendable {
                 guard now < end else { break }
                 let wanted = self.run.usersWanted(at: now)
                 self.run.gauges.wanted.store(wanted, ordering: .relaxed)
-                for number in self.toStart(below: wanted) {
+                for (number, life) in self.toStart(below: wanted) {
                     let session = opened.isEmpty ? nil : opened.removeLast()
                     users.addTask {
-                        await VirtualUser(number, in: self.run, clock: self.clock, opened: session).work()
-                        self.isRunning.withLock { $0[number] = false }
+                        await VirtualUser(number, life: life, in: self.run, clock: self.clock, opened: session).work()
+                        self.places.withLock { $0[number].isTaken = false }
                     }
                 }
                 await self.clock.sleep(until: min(end, now + Self.step))
@@ -72,11 +79,13 @@ final class Users: Sendable {
         self.run.gauges.stop()
     }
 
-    private func toStart(below wanted: Int) -> [Int] {
-        self.isRunning.withLock { isRunning in
-            let numbers = (0..<min(wanted, isRunning.count)).filter { !isRunning[$0] }
-            for number in numbers { isRunning[number] = true }
-            return numbers
+    private func toStart(below wanted: Int) -> [(number: Int, life: Int)] {
+        self.places.withLock { places in
+            let numbers = (0..<min(wanted, places.count)).filter { !places[$0].isTaken }
+            return numbers.map { number in
+                defer { places[number] = Place(isTaken: true, lives: places[number].lives + 1) }
+                return (number, places[number].lives)
+            }
         }
     }
 }

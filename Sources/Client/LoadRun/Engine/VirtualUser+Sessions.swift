@@ -23,17 +23,8 @@ extension VirtualUser {
                 await self.recover()
             }
         } catch {
-            guard let outcome = self.outcome(of: error) else { return }
-            let ended = self.clock.now
-            self.lane.record(
-                Sample(
-                    action == .changePIN ? .changePIN : .unlock,
-                    outcome,
-                    latency: ended - (due ?? began),
-                    serviceTime: ended - began,
-                    isExpected: false
-                )
-            )
+            let operation: Operation = action == .changePIN ? .changePIN : .unlock
+            self.record(operation, self.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
             await self.recover()
         }
     }
@@ -56,19 +47,9 @@ extension VirtualUser {
             try await self.registerNew(by: registrar)
             outcome = .registered
         } catch {
-            guard let failed = self.outcome(of: error) else { return }
-            outcome = failed
+            outcome = self.outcome(of: error)
         }
-        let ended = self.clock.now
-        self.lane.record(
-            Sample(
-                .register,
-                outcome,
-                latency: ended - (due ?? began),
-                serviceTime: ended - began,
-                isExpected: outcome == .registered
-            )
-        )
+        self.record(.register, outcome, of: .register, due: due, from: began, to: self.clock.now)
         if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
     }
 

@@ -20,16 +20,23 @@ final class VirtualUser {
     var generator: PlanGenerator
     var opened: OpenedSession?
     var checksDone = 0
+    /// What attempt ids are drawn from, another in each run.
+    ///
+    /// Not the plan's: a server takes an id that it has seen for a repetition and does not count it again (docs/protocol.md), in
+    /// the next run of the same seed as well.
+    private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
     var backoff = Backoff()
 
-    /// - Parameter opened: a session that was made ready before the start.
-    init(_ number: Int, in run: RunContext, clock: RunClock, opened: OpenedSession?) {
+    /// - Parameters:
+    ///   - life: How many had this number before; each draws its own choices.
+    ///   - opened: a session that was made ready before the start.
+    init(_ number: Int, life: Int, in run: RunContext, clock: RunClock, opened: OpenedSession?) {
         self.number = number
         self.run = run
         self.clock = clock
         self.lane = run.lane(of: number)
-        self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number))
+        self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
     }
 
@@ -113,21 +120,34 @@ final class VirtualUser {
         self.run.gauges.inFlight.subtract(1, ordering: .relaxed)
         let start = isNew ? began : sent
         let outcome = self.judge(result, action, opened, id, at: ended)
-        guard let outcome else { return self.leave() }
+        self.record(operation, outcome, of: action, due: due, from: start, to: ended)
+        await self.goOn(after: outcome)
+    }
+
+    /// Counts and times one operation, unless it began in the warm-up and ended after it: that is in no figure.
+    func record(
+        _ operation: Operation,
+        _ outcome: Outcome,
+        of action: Action,
+        due: Duration?,
+        from start: Duration,
+        to end: Duration
+    ) {
+        let warmup = self.run.schedule.warmup
+        guard due ?? start >= warmup || end < warmup else { return }
         self.lane.record(
             Sample(
                 operation,
                 outcome,
-                latency: ended - (due ?? start),
-                serviceTime: ended - start,
+                latency: end - (due ?? start),
+                serviceTime: end - start,
                 isExpected: self.isExpected(outcome, of: action)
             )
         )
-        await self.goOn(after: outcome)
     }
 
     private func prepare(_ action: Action, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
-        let attempt = AttemptID.random(using: &self.generator)
+        let attempt = AttemptID.random(using: &self.attempts)
         let generation = Int(session.generation)
         switch action {
         case .wrong:
@@ -147,14 +167,14 @@ final class VirtualUser {
         }
     }
 
-    /// Holds the answer against what is possible; nil where the run itself took the answer away.
+    /// Holds the answer against what is possible.
     private func judge(
         _ result: Result<InstructResult, FleetFailure>,
         _ action: Action,
         _ opened: OpenedSession,
         _ id: Int,
         at ended: Duration
-    ) -> Outcome? {
+    ) -> Outcome {
         switch result {
         case .success(let answer):
             guard let verdict = answer.verdict else {
@@ -180,10 +200,11 @@ final class VirtualUser {
         }
     }
 
-    func outcome(of failure: FleetFailure) -> Outcome? {
+    func outcome(of failure: FleetFailure) -> Outcome {
         if case .fleet(let error) = failure { self.run.events.end(.aborted, failure: .fleet(error)) }
         if case .refused(.rateLimited) = failure { self.run.gauges.limited.add(1, ordering: .relaxed) }
-        return failure == .call(.cancelled) ? nil : .failed(failure.reason)
+        // Nothing else takes an answer away.
+        return failure == .call(.cancelled) ? .interrupted : .failed(failure.reason)
     }
 
     /// Whether the answer is the one for which this was sent.

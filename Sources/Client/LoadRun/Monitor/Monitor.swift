@@ -43,6 +43,8 @@ final class Monitor: Sendable {
         var missed: [String: Int] = [:]
         /// As it was at the last look before the plan's end, when connections begin to close.
         var use = (connections: 0, inFlight: 0)
+        /// Whether the run was already being ended when the present interval began.
+        var isOver = false
     }
 
     /// Returns all intervals once the task is cancelled, which the end of the load does.
@@ -56,7 +58,7 @@ final class Monitor: Sendable {
             let end = self.boundary(after: state.start)
             await self.wait(until: end, &state)
             if Task.isCancelled { break }
-            self.take(until: end, &state)
+            self.take(until: min(end, max(self.clock.now, state.start)), &state)
         }
         let now = self.clock.now
         let end = self.run.schedule.duration
@@ -74,17 +76,27 @@ final class Monitor: Sendable {
         return time < end ? min(next, end) : next
     }
 
+    /// When an interval that ends at this time is taken out.
+    ///
+    /// What is answered at the very end belongs to the plan's last interval; of a backlog that is still to be sent that is
+    /// not true, which would take out more than a second's worth.
+    private func wake(for time: Duration) -> Duration {
+        let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
+        return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
+    }
+
     /// Waits, and meanwhile lets arrivals in at their time even when no connection asks for one.
     private func wait(until time: Duration, _ state: inout State) async {
-        // What was answered at the very end belongs to the plan's last interval.
-        let wake = time == self.run.schedule.duration ? time + Self.lateness : time
-        while !Task.isCancelled, self.clock.now < wake {
+        let end = self.run.schedule.duration
+        while !Task.isCancelled, self.clock.now < self.wake(for: time) {
+            // What a run that is ended early still waits for is an interval of its own.
+            if self.run.gauges.isStopping, !state.isOver, self.clock.now < end { break }
             if let queue = self.run.queue {
                 let unsent = queue.advance(to: self.clock.now)
                 if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
             }
             self.look(&state)
-            await self.clock.sleep(until: min(wake, self.clock.now + .milliseconds(50)))
+            await self.clock.sleep(until: min(self.wake(for: time), self.clock.now + .milliseconds(50)))
         }
         if let death = self.run.events.takeServerDeath() { self.run.ledger.serverEnded(by: self.clock.wall(at: death)) }
     }
@@ -106,10 +118,12 @@ final class Monitor: Sendable {
             from: start,
             to: end,
             isWarmup: start < self.run.schedule.warmup,
+            isTail: state.isOver || start >= self.run.schedule.duration,
             stage: self.run.schedule.name(at: start + (end - start) / 2),
             gauges: self.gauges(at: start + (end - start) / 2, &state)
         )
         state.start = end
+        state.isOver = self.run.gauges.isStopping
         state.intervals.append(interval)
         state.totals.add(interval)
         let failing = self.judge(&state)
@@ -135,9 +149,11 @@ final class Monitor: Sendable {
             inFlight: state.use.inFlight,
             plannedRate: self.run.plan.isOpen ? self.run.schedule.level(at: middle) : nil
         )
+        let known = state.server?.pid
         self.follow(&state)
         if var server = state.server, let reading = server.meter.read() {
-            gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1)
+            // Of an interval in which the process is another one it is not known: what the last one used is gone.
+            if server.pid == known { gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1) }
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu
             state.server = server
@@ -164,7 +180,7 @@ final class Monitor: Sendable {
     private func judge(_ state: inout State) -> [String] {
         var failing: [String] = []
         for threshold in self.options.thresholds {
-            guard threshold.isMet(by: state.totals) == false else {
+            guard threshold.isMet(by: state.totals) == false, !threshold.isPending(by: state.totals) else {
                 state.missed[threshold.text] = nil
                 continue
             }
