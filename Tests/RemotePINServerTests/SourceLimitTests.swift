@@ -78,6 +78,25 @@ struct SourceLimitTests {
         }
     }
 
+    @Test(
+        "whoever has calls refused fills no log: so many lines at once, then one a second, which tells what is missing"
+    )
+    func refusalLines() async throws {
+        try await InProcessServer.run(options()) { server in
+            func lines() -> [String] { server.log.lines.filter { $0.contains(" refused ") } }
+            for _ in 0..<2 {
+                let connection = try await server.endpoint.connect()
+                for _ in 0..<150 { _ = await connection.answer(.reportWipe) }
+                connection.close()
+            }
+            #expect(lines().count == 100 && lines().allSatisfy { !$0.contains("unwritten") })
+            server.clock.advance(by: .seconds(1))
+            let connection = try await server.endpoint.connect()
+            for _ in 0..<5 { _ = await connection.answer(.reportWipe) }
+            #expect(lines().count == 101 && lines().last?.contains("unwritten=200") == true)
+        }
+    }
+
     @Test("connections beside one another and one after the other have one allowance")
     func manyConnections() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in

@@ -21,6 +21,11 @@ public final class LineAllowance: Sendable {
         self.state = Mutex(State(end: .now))
     }
 
+    /// One line is left out for a reason of its own; the next one that is taken tells of it.
+    public func leaveOut() {
+        self.state.withLock { $0.unwritten += 1 }
+    }
+
     /// Takes a line: how many were left out before it; nil where this one is left out as well.
     public func take(at now: ContinuousClock.Instant = .now) -> Int? {
         self.state.withLock { state in

@@ -22,6 +22,7 @@ final class Services: Sendable {
     let registry = ConnectionRegistry()
     let sources: SourceTable
     let limitMetrics: LimitMetrics
+    let refusalLines = RefusalLines()
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog

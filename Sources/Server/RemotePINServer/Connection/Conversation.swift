@@ -135,8 +135,18 @@ struct Conversation {
         if case .rateLimited(let limit, _) = failure, limit != .codes {
             self.services.limitMetrics.note(limit, of: self.source, log: self.log.ofCall)
         }
-        self.log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+        self.tell(failure)
         return Refusal(failure.refusal, correlationID: "\(self.log.correlationID)")
+    }
+
+    private func tell(_ failure: CallFailure) {
+        let level = failure.logLevel
+        guard self.log.ofCall.logLevel <= level,
+            let unwritten = self.services.refusalLines.take(level, of: self.account, at: self.calledAt)
+        else { return }
+        var metadata: Logger.Metadata = ["reason": "\(failure.logged)"]
+        if unwritten > 0 { metadata["unwritten"] = "\(unwritten)" }
+        self.log.log(level: level, "refused", metadata: metadata)
     }
 
     /// Lets the machine say whether a call is for the connection's state.

@@ -11,6 +11,8 @@ final class SourceAccount: Sendable {
     let sessionCalls = Bucket()
     let enrollments = Bucket()
     let codes = Bucket()
+    /// Lines about its refused calls.
+    let refusalLines = Bucket()
 
     init(_ source: PeerSource) {
         self.source = source
@@ -22,7 +24,8 @@ final class SourceAccount: Sendable {
             self.calls.debt(limits.calls, at: now),
             self.sessionCalls.debt(limits.calls, at: now),
             self.enrollments.debt(limits.enrollments, at: now),
-            self.codes.debt(limits.codes, at: now)
+            self.codes.debt(limits.codes, at: now),
+            self.refusalLines.debt(RefusalLines.ofSource, at: now)
         )
     }
 }
