@@ -49,7 +49,7 @@ struct RecorderTests {
             recorder.record(Self.sample(outcome))
         }
         let figures = recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures(of: .check)
-        #expect(figures.count == 11 && figures.failures == 5 && figures.answered == 6)
+        #expect(figures.count == 11 && figures.failures == 4 && figures.answered == 6)
         #expect(figures.latency.count == 9)
     }
 

@@ -129,5 +129,5 @@ extension RunResult {
     }
 
     /// The errors that there were, for a failed expectation.
-    var errors: [Outcome: Int] { self.totals.figures().outcomes.filter(\.key.isFailure) }
+    var errors: [Outcome: Int] { self.totals.figures().outcomes.filter(\.key.isError) }
 }

@@ -70,11 +70,11 @@ public struct OperationFigures: Sendable, Equatable {
     /// How many ended, in whatever way.
     public var count: Int { self.outcomes.values.reduce(0, +) }
 
-    /// How many ended without a verdict.
-    public var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? $1.value : 0) } }
+    /// How many ended without a verdict, but for those that the run's end cut off.
+    public var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
 
     /// How many got a verdict.
-    public var answered: Int { self.count - self.failures }
+    public var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
     /// Adds another's counts and times.
     public mutating func add(_ other: OperationFigures) {

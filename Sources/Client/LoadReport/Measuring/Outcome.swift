@@ -31,6 +31,9 @@ public enum Outcome: Hashable, Sendable {
     /// Whether no verdict came.
     public var isFailure: Bool { if case .failed = self { true } else { false } }
 
+    /// Whether it counts as an error: no verdict came, and not because the run was ended.
+    public var isError: Bool { self.isFailure && self != .interrupted }
+
     /// Whether its time belongs into the distribution.
     ///
     /// An answer's does, and a timeout's, and so does the time that was waited in vain until the run was ended: leaving out what took
