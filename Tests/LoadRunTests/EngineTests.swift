@@ -174,7 +174,7 @@ struct EngineTests {
         #expect(result.totals.figures().latency.max ?? 0 > 2_000_000)
         #expect(result.totals.violations.count == 0)
         let last = try #require(result.intervals.last)
-        #expect(last.isTail && last.totals.figures().outcomes == [.interrupted: 6])
+        #expect(last.isTail && last.totals.figures().outcomes.keys.contains(.interrupted))
         await lab.server.terminate()
     }
 

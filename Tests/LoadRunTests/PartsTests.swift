@@ -95,16 +95,16 @@ struct PartsTests {
     @Test("a run is not over while a connection waits for the time of its turn, however late it wakes")
     func ahead() throws {
         let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
-        #expect(queue.isIdle)
+        #expect(!queue.isIdle(at: .zero), "the first is due, though nobody has asked for it")
         for _ in 0..<9 {
             #expect(queue.take(at: .milliseconds(805))?.isAdmitted == true)
             queue.finish()
         }
         let last = try #require(queue.take(at: .milliseconds(805)))
-        #expect(queue.inFlight == 0 && !queue.isIdle)
-        #expect(queue.admit(last) && !queue.isIdle)
+        #expect(queue.inFlight == 0 && !queue.isIdle(at: .milliseconds(805)))
+        #expect(queue.admit(last) && !queue.isIdle(at: .milliseconds(805)))
         queue.finish()
-        #expect(queue.isIdle)
+        #expect(queue.isIdle(at: .seconds(1)))
         #expect(queue.take(at: .seconds(1)) == nil)
     }
 
@@ -113,10 +113,12 @@ struct PartsTests {
         let queue = try Self.queue("1s:=100/s", maxInFlight: 1000)
         _ = queue.advance(to: .milliseconds(505))
         _ = queue.take(at: .milliseconds(505))
-        #expect(queue.abandon() == 50)
-        #expect(queue.abandon() == 0)
+        #expect(queue.abandon(at: .milliseconds(505)) == 50)
+        #expect(queue.abandon(at: .milliseconds(505)) == 0)
         #expect(queue.take(at: .milliseconds(505)) == nil)
         #expect(queue.inFlight == 1)
+        // Due, and not even let in yet.
+        #expect(try Self.queue("1s:=100/s", maxInFlight: 1000).abandon(at: .milliseconds(505)) == 51)
     }
 
     @Test("every arrival is either taken or unsent, whatever the order of events", arguments: 0..<50 as Range<UInt64>)
@@ -139,7 +141,7 @@ struct PartsTests {
             unsent += queue.advance(to: now)
             #expect(queue.inFlight <= limit, "seed \(seed)")
         }
-        unsent += queue.abandon()
+        unsent += queue.abandon(at: now)
         #expect(sent + unsent == 300, "seed \(seed)")
     }
 

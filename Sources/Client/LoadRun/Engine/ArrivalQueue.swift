@@ -80,9 +80,10 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Takes out what still waits when the run is over; it is unsent.
-    func abandon() -> Int {
+    /// Takes out what is due by now and still waits when the run is over; it is unsent.
+    func abandon(at now: Duration) -> Int {
         self.state.withLock { state in
+            state.advance(to: now, maxInFlight: self.maxInFlight)
             defer {
                 state.next = nil
                 state.head = state.waiting.count
@@ -95,8 +96,15 @@ final class ArrivalQueue: Sendable {
     /// Due and not sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
 
-    /// Whether nothing is due that has no answer yet, nor does a connection wait for the time of its turn.
-    var isIdle: Bool { self.state.withLock { $0.inFlight + $0.waitingCount + $0.ahead == 0 } }
+    /// Whether nothing is due by now that has no answer yet, nor does a connection wait for the time of its turn.
+    ///
+    /// What has become due and nobody has looked for yet is not forgotten.
+    func isIdle(at now: Duration) -> Bool {
+        self.state.withLock { state in
+            state.advance(to: now, maxInFlight: self.maxInFlight)
+            return state.inFlight + state.waitingCount + state.ahead == 0
+        }
+    }
 
     /// Due and not answered yet.
     var inFlight: Int { self.state.withLock { $0.inFlight + $0.waitingCount } }

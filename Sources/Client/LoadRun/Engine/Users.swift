@@ -73,7 +73,7 @@ final class Users: Sendable {
     private func drain() async {
         let end = self.run.schedule.duration + self.run.plan.timeout
         while !self.run.gauges.isStopping, !Task.isCancelled, self.clock.now < end {
-            guard let queue = self.run.queue, !queue.isIdle else { break }
+            guard let queue = self.run.queue, !queue.isIdle(at: self.clock.now) else { break }
             await self.clock.sleep(until: self.clock.now + Self.step)
         }
         self.run.gauges.stop()

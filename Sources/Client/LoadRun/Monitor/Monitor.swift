@@ -111,7 +111,8 @@ final class Monitor: Sendable {
     private func take(until end: Duration, _ state: inout State) {
         let start = state.start
         if let queue = self.run.queue {
-            let unsent = self.run.gauges.isStopping ? queue.abandon() : queue.advance(to: self.clock.now)
+            let now = self.clock.now
+            let unsent = self.run.gauges.isStopping ? queue.abandon(at: now) : queue.advance(to: now)
             if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
         }
         let interval = self.run.recorder.takeInterval(
