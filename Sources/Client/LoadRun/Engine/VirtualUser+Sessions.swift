@@ -6,22 +6,27 @@ internal import Transport
 internal import Vocabulary
 
 extension VirtualUser {
-    /// Opens a session for a wallet that nobody uses; what goes wrong is recorded as this action's end.
+    /// Opens a session for a wallet that nobody uses, once there is one; what goes wrong is recorded as this action's end.
     func open(_ action: Action, due: Duration?, began: Duration) async {
         do throws(FleetFailure) {
-            self.opened = try await OpenedSession.open(
-                self.number,
-                in: self.run,
-                clock: self.clock,
-                using: &self.generator
-            )
-            self.checksDone = 0
-            if let opened = self.opened {
-                if opened.session.isResumed { self.run.gauges.resumed.add(1, ordering: .relaxed) }
-            } else {
+            while true {
+                self.opened = try await OpenedSession.open(
+                    self.number,
+                    in: self.run,
+                    clock: self.clock,
+                    using: &self.generator
+                )
+                if self.opened != nil { break }
                 self.run.events.note("more connections than wallets that are free: some had to wait for one")
                 await self.recover()
+                // What was due and could not be sent is not forgotten.
+                guard !self.run.gauges.isStopping else {
+                    if due != nil { self.run.recorder.recordUnsent(1) }
+                    return
+                }
             }
+            self.checksDone = 0
+            if self.opened?.session.isResumed == true { self.run.gauges.resumed.add(1, ordering: .relaxed) }
         } catch {
             let operation: Operation = action == .changePIN ? .changePIN : .unlock
             self.record(operation, self.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
