@@ -65,15 +65,19 @@ public struct AndroidVerifier: Sendable {
     /// A root signs itself, so whoever repeats one gives another chain whose links hold. What the certificate below the
     /// root tells, the kind of provisioning and with it whether others may have expired, would then be told by the root.
     private func anchor(of certificates: [Certificate]) throws(AttestationRefusal) -> TrustAnchor {
-        let found = certificates.map { certificate in
-            let hash = sha256(certificate.publicKey.encoded)
-            return self.anchors.first { $0.keyHash == hash }
+        let root = certificates[certificates.count - 1]
+        guard let anchor = self.anchor(with: root.publicKey) else {
+            throw root.issuer.matches(root.subject) ? .untrustedRoot : .incompleteChain
         }
-        guard let anchor = found.last.flatMap(\.self) else {
-            throw certificates.last.map { $0.issuer.matches($0.subject) } == true ? .untrustedRoot : .incompleteChain
+        guard certificates.dropLast().allSatisfy({ self.anchor(with: $0.publicKey) == nil }) else {
+            throw .issuerMismatch
         }
-        guard found.dropLast().allSatisfy({ $0 == nil }) else { throw .issuerMismatch }
         return anchor
+    }
+
+    private func anchor(with key: SubjectPublicKey) -> TrustAnchor? {
+        let hash = sha256(key.encoded)
+        return self.anchors.first { $0.keyHash == hash }
     }
 
     private func checkValidity(
