@@ -49,15 +49,7 @@ struct EngineTests {
     func stall() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let plan = try LoadLab.plan("7s:=100/s") { $0.openConnections = 4 }
-        let second = Mutex(0)
-        let result = try await lab.run(plan) { _ in
-            let now = second.withLock { second in
-                second += 1
-                return second
-            }
-            if now == 2 { lab.server.send(SIGSTOP) }
-            if now == 4 { lab.server.send(SIGCONT) }
-        }
+        let result = try await lab.run(plan, stoppingServerFor: 2..<4)
         let figures = result.totals.figures()
         #expect(result.totals.count == 700, "\(result.errors)")
         // More than a fifth of all was due in the stall, evenly: a tenth waited half of it or longer. Four were sent before.
@@ -76,15 +68,7 @@ struct EngineTests {
             plan.openConnections = 2
             plan.maxInFlight = 10
         }
-        let second = Mutex(0)
-        let result = try await lab.run(plan) { _ in
-            let now = second.withLock { second in
-                second += 1
-                return second
-            }
-            if now == 1 { lab.server.send(SIGSTOP) }
-            if now == 2 { lab.server.send(SIGCONT) }
-        }
+        let result = try await lab.run(plan, stoppingServerFor: 1..<2)
         #expect(result.totals.count + result.totals.unsent == 300)
         #expect(result.totals.unsent > 50)
         await lab.server.terminate()
@@ -185,16 +169,8 @@ struct EngineTests {
             plan.openConnections = 4
             plan.timeout = .seconds(300)
         }
-        let second = Mutex(0)
-        let result = try await lab.run(plan) { _ in
-            let now = second.withLock { second in
-                second += 1
-                return second
-            }
-            if now == 1 { lab.server.send(SIGSTOP) }
-            // The plan's end, when 300 are waiting.
-            if now == 4 { lab.server.send(SIGCONT) }
-        }
+        // Until the plan's end, when 300 are waiting.
+        let result = try await lab.run(plan, stoppingServerFor: 1..<4)
         // A slow machine's backlog is longer than what may be in flight.
         let unsent = result.totals.unsent
         #expect(

@@ -5,6 +5,7 @@ import LoadFleet
 import LoadPlan
 import LoadReport
 import LoadRun
+import Synchronization
 import TestSupport
 import Vocabulary
 
@@ -84,6 +85,19 @@ final class LoadLab: Sendable {
         }
         try fleet.close()
         return measured.result(options.thresholds)
+    }
+
+    /// Runs a plan while the server stands still between the ends of these intervals, counted from 1.
+    func run(_ plan: LoadPlan, stoppingServerFor stall: Range<Int>) async throws -> RunResult {
+        let intervals = Mutex(0)
+        return try await self.run(plan) { _ in
+            let ended = intervals.withLock { intervals in
+                intervals += 1
+                return intervals
+            }
+            if ended == stall.lowerBound { self.server.send(SIGSTOP) }
+            if ended == stall.upperBound { self.server.send(SIGCONT) }
+        }
     }
 
     /// What the server says of a wallet.
