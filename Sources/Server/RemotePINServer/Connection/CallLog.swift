@@ -28,12 +28,15 @@ struct CallLog: Sendable {
         set { self.logger[metadataKey: key] = newValue }
     }
 
+    /// Whether lines of this level are written at present.
+    func writes(_ level: Logger.Level) -> Bool { level >= self.logger.logLevel }
+
     func log(
         level: Logger.Level,
         _ message: @autoclosure () -> Logger.Message,
         metadata: @autoclosure () -> Logger.Metadata = [:]
     ) {
-        guard level >= self.logger.logLevel else { return }
+        guard self.writes(level) else { return }
         var values = metadata()
         values["correlation"] = "\(self.correlationID)"
         self.logger.log(level: level, message(), metadata: values)

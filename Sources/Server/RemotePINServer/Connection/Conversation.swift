@@ -141,7 +141,7 @@ struct Conversation {
 
     private func tell(_ failure: CallFailure) {
         let level = failure.logLevel
-        guard self.log.ofCall.logLevel <= level,
+        guard self.log.writes(level),
             let unwritten = self.services.refusalLines.take(level, of: self.account, at: self.calledAt)
         else { return }
         var metadata: Logger.Metadata = ["reason": "\(failure.logged)"]
