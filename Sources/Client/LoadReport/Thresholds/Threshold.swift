@@ -58,13 +58,7 @@ public struct Threshold: Sendable, Equatable {
 
     /// Whether it does not hold yet and still may: a count that only grows is on its way to its limit.
     public func isPending(by totals: Totals) -> Bool {
-        guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
-        return switch self.relation {
-        case .more: value <= self.limit
-        case .atLeast, .equal: value < self.limit
-        case .unequal: value == self.limit
-        case .less, .atMost: false
-        }
+        self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
 }
 

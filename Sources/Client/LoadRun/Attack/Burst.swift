@@ -221,13 +221,7 @@ struct Burst {
         let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
         tally.answered(isFalseShare ? .valid : outcome, isRight: isRight, at: ended)
         self.run.recorder.record(
-            Sample(
-                .check,
-                outcome,
-                latency: ended - tally.start,
-                serviceTime: ended - began,
-                isExpected: !outcome.isFailure
-            )
+            Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began)
         )
     }
 
