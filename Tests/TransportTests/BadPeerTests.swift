@@ -217,6 +217,35 @@ struct BadPeerTests {
         }
     }
 
+    @Test("of those whose long frames are held the oldest goes", .timeLimit(.minutes(1)), arguments: [0, 4_097])
+    func longFrames(arrived: Int) async throws {
+        var limits = TransportLimits()
+        limits.longFrames = 2
+        let (told, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
+        let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
+        let context = try self.certificates.clientContext()
+        // Nobody takes a frame, so that one that is whole is held as well.
+        try await withServer(self.certificates, limits: limits, failures: failures, serve: { await $0.closed() }) {
+            port,
+            _,
+            _ in
+            let frame: [UInt8] = [0, 0, 0x10, 1] + [UInt8](repeating: 7, count: arrived)
+            try await withThrowingTaskGroup(of: Void.self) { ends in
+                for _ in 0..<3 {
+                    let peer = try await RawPeer.connect(port, tls: context)
+                    try await peer.send(frame)
+                    ends.addTask {
+                        _ = try await withTaskCancellationHandler(operation: peer.ended, onCancel: peer.close)
+                    }
+                }
+                var reasons = told.makeAsyncIterator()
+                #expect(await reasons.next(isolation: nil) == .longFrames)
+                try await ends.next()
+                ends.cancelAll()
+            }
+        }
+    }
+
     @Test("connections beyond the limit are closed, those within are served", arguments: [false, true])
     func tooMany(perSource: Bool) async throws {
         var limits = TransportLimits()

@@ -51,9 +51,12 @@ final class TestCertificates: Sendable {
 final class Failures: Sendable {
     private let stream: AsyncStream<ConnectionFailure>
     private let source: AsyncStream<ConnectionFailure>.Continuation
+    private let event: @Sendable (ListenerEvent) -> Void
 
-    init() {
+    /// - Parameter event: who is told of everything else, too.
+    init(event: @escaping @Sendable (ListenerEvent) -> Void = { _ in }) {
         (self.stream, self.source) = AsyncStream.makeStream()
+        self.event = event
     }
 
     func add(_ failure: ConnectionFailure) { self.source.yield(failure) }
@@ -62,6 +65,7 @@ final class Failures: Sendable {
     var observer: ListenerObserver {
         var observer = ListenerObserver()
         observer.failure = { _, failure in self.add(failure) }
+        observer.event = self.event
         return observer
     }
 

@@ -12,6 +12,7 @@ private final class Receiver: FrameReceiver {
         var violation: FrameViolation?
         var isEnded = false
         var room = Int.max
+        var longFrames: [Bool] = []
     }
 
     let told = Mutex(Told())
@@ -26,6 +27,8 @@ private final class Receiver: FrameReceiver {
     }
 
     func receiveViolation(_ violation: FrameViolation) { self.told.withLock { $0.violation = violation } }
+
+    func longFrameChanged(isHeld: Bool) { self.told.withLock { $0.longFrames.append(isHeld) } }
 
     func writabilityChanged(_ isWritable: Bool) {}
 
@@ -92,6 +95,35 @@ final class FrameHandlerTests {
         }
         #expect(self.channel.isActive)
         #expect(self.receiver.told.withLock { $0.frames.count } == 10)
+    }
+
+    @Test("a long frame is told of from its length to its end")
+    func longFrame() throws {
+        func told() -> [Bool] { self.receiver.told.withLock { $0.longFrames } }
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 0]))
+        try self.channel.writeInbound(ByteBuffer(repeating: 7, count: 4_096))
+        #expect(told() == [], "4 096 bytes are an ordinary frame")
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10]))
+        #expect(told() == [])
+        try self.channel.writeInbound(ByteBuffer(bytes: [1]))
+        try self.channel.writeInbound(ByteBuffer(repeating: 7, count: 4_096))
+        #expect(told() == [true])
+        try self.channel.writeInbound(ByteBuffer(bytes: [7]))
+        #expect(told() == [true, false])
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 1] + [UInt8](repeating: 7, count: 4_097)))
+        #expect(told() == [true, false], "it came as a whole and was taken")
+        #expect(self.receiver.told.withLock { $0.frames.map(\.count) } == [4_096, 4_097, 4_097])
+    }
+
+    @Test("a long frame that waits for the receiver is held until it is taken")
+    func longFrameWaits() throws {
+        func told() -> [Bool] { self.receiver.told.withLock { $0.longFrames } }
+        self.receiver.told.withLock { $0.room = 1 }
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 1] + [UInt8](repeating: 7, count: 4_097)))
+        #expect(told() == [true])
+        self.receiver.told.withLock { $0.room = 2 }
+        self.handler.resume()
+        #expect(told() == [true, false])
     }
 
     @Test("a minute without a useful answer ends a connection without a session")

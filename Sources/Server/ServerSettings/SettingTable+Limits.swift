@@ -17,6 +17,13 @@ extension SettingTable {
         "Connections at a time that have not finished their TLS handshake; when there are more, one of the oldest is "
             + "closed, so that newcomers get their turn and who says nothing keeps no place."
     )
+    public static let longFrames = Setting(
+        "limits.long-frames",
+        .number(10...1_000_000),
+        standard: 500,
+        "Connections at a time that have sent the beginning of a message longer than 4,096 bytes, which only a registration "
+            + "is, and not its end; when there are more, one of the oldest is closed. Each may hold some 130 KiB."
+    )
     public static let framesPerSource = Setting(
         "limits.frames-per-source",
         .number(0...1_000_000),

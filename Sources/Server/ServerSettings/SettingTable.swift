@@ -54,7 +54,7 @@ public enum SettingTable {
     ]
     static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.connections,
-        Self.connectionsPerSource, Self.handshakes, Self.framesPerSource, Self.frameBurstPerSource,
+        Self.connectionsPerSource, Self.handshakes, Self.longFrames, Self.framesPerSource, Self.frameBurstPerSource,
         Self.enrollmentsPerSource, Self.enrollmentBurstPerSource, Self.sessionLifetime, Self.tokenLifetime,
         Self.unopenedLifetime,
     ]

@@ -21,6 +21,7 @@ extension RunningServer {
         limits.connections = settings[SettingTable.connections]
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
         limits.handshakes = settings[SettingTable.handshakes]
+        limits.longFrames = settings[SettingTable.longFrames]
         let balancers = settings[SettingTable.balancers]
         var ports = [address.port]
         if address.port == 0, files.lab != nil { ports = Self.lastingPorts() + ports }

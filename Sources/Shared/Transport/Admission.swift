@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Connections that were closed as soon as they were accepted.
+/// Connections that were closed for want of room: as soon as they were accepted, or in the middle of a long frame.
 ///
 /// Told at most once in ``TransportLimits/refusalReport``, or who opens connections by the thousand would fill the log.
 public struct RefusedConnections: Hashable, Sendable {
@@ -8,6 +8,7 @@ public struct RefusedConnections: Hashable, Sendable {
     public enum Reason: String, Sendable, CaseIterable {
         case connections = "limits.connections"
         case connectionsPerSource = "limits.connections-per-source"
+        case longFrames = "limits.long-frames"
     }
 
     /// Of the last one.

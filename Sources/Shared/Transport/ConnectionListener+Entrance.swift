@@ -95,6 +95,7 @@ extension ConnectionListener {
             limits: self.limits,
             isSecure: true,
             onOpen: { frames, tls in self.opened(frames, tls, as: id) },
+            onLongFrame: { isHeld in self.longFrame(isHeld: isHeld, by: id) },
             onFailure: { self.failed(id, peer, .tls($0)) }
         )
         try self.keep(frames, of: id)
@@ -106,6 +107,26 @@ extension ConnectionListener {
         guard isIn else { return frames.close() }
         self.observer.event(.handshakes(inProgress: count))
         self.yield(frames, tls)
+    }
+
+    /// A long frame of a connection, or the beginning of one, is held and waits, or no longer.
+    ///
+    /// Invariant: what peers without a wallet can have held is ``TransportLimits/longFrames`` times the longest frame,
+    /// however many they are; all others have a TLS record and an ordinary frame.
+    private func longFrame(isHeld: Bool, by id: UInt64) {
+        let (displaced, refusal): (FrameChannel?, State.Refusal?) = self.state.withLock { state in
+            guard isHeld, let connection = state.connections[id] else {
+                state.longFrames.end(id)
+                return (nil, nil)
+            }
+            let gone = state.longFrames.begin(id, from: connection.source, on: connection.channel)
+            guard let gone, let displaced = state.connections[gone.id] else { return (nil, nil) }
+            let source = displaced.source ?? PeerSource(nil)
+            let report = state.admission.refused(source, for: .longFrames, at: .now())
+            return (displaced.frames, State.Refusal(reason: .longFrames, report: report))
+        }
+        self.refused(refusal)
+        displaced?.abort()
     }
 
     private func failed(_ id: UInt64, _ peer: SocketAddress?, _ failure: ConnectionFailure) {

@@ -28,7 +28,8 @@ final class ConnectionListener: Sendable {
         var connections: [UInt64: Connection] = [:]
         var lastID: UInt64 = 0
         var admission: Admission
-        var handshakes: Handshakes
+        var handshakes: Unfinished
+        var longFrames: Unfinished
         var channel: (any Channel)?
         /// The Unix socket's file, until it is removed.
         var path: String?
@@ -44,7 +45,11 @@ final class ConnectionListener: Sendable {
         self.limits = limits
         self.observer = observer
         self.state = Mutex(
-            State(admission: Admission(limits: limits), handshakes: Handshakes(room: limits.handshakes))
+            State(
+                admission: Admission(limits: limits),
+                handshakes: Unfinished(room: limits.handshakes),
+                longFrames: Unfinished(room: limits.longFrames)
+            )
         )
         self.arrivals = EventLoopTaskExecutor.all.map(Arrivals.init)
     }
@@ -131,6 +136,7 @@ final class ConnectionListener: Sendable {
     func forget(_ id: UInt64) -> Int {
         self.state.withLock { state in
             state.handshakes.end(id)
+            state.longFrames.end(id)
             if let connection = state.connections.removeValue(forKey: id) {
                 state.admission.release(connection.source)
             }

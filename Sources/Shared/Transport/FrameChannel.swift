@@ -21,6 +21,7 @@ final class FrameChannel: FrameReceiver {
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
     private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
+    private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
     /// The peer's address for logs.
@@ -33,6 +34,8 @@ final class FrameChannel: FrameReceiver {
     /// - Parameters:
     ///   - peer: its address where that is not the socket's other end.
     ///   - onOpen: called once, on the event loop, when calls can come.
+    ///   - onLongFrame: called, on the event loop, when a long frame or the beginning of one is held and when no longer,
+    ///     except at the connection's end.
     ///   - onFailure: called at most once, when TLS failed.
     init(
         on channel: any Channel,
@@ -40,6 +43,7 @@ final class FrameChannel: FrameReceiver {
         limits: TransportLimits,
         isSecure: Bool,
         onOpen: @escaping @Sendable (FrameChannel, TLSOpened?) -> Void,
+        onLongFrame: @escaping @Sendable (_ isHeld: Bool) -> Void = { _ in },
         onFailure: @escaping @Sendable (TLSFailure) -> Void
     ) throws {
         let handler = FrameHandler(limits: limits, idleLimit: limits.idleWithoutSession, isSecure: isSecure)
@@ -48,6 +52,7 @@ final class FrameChannel: FrameReceiver {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.limits = limits
         self.onOpen = onOpen
+        self.onLongFrame = onLongFrame
         self.onFailure = onFailure
         self.peer = peer.map(\.logText) ?? "unknown"
         self.source = PeerSource(peer)
@@ -196,6 +201,10 @@ final class FrameChannel: FrameReceiver {
         taker?.resume(returning: .violation(violation))
     }
 
+    func longFrameChanged(isHeld: Bool) {
+        self.onLongFrame(isHeld)
+    }
+
     func writabilityChanged(_ isWritable: Bool) {
         let senders = self.state.withLock { state in
             state.isWritable = isWritable
@@ -215,6 +224,9 @@ final class FrameChannel: FrameReceiver {
 extension FrameChannel {
     /// What waits between the event loop and the task.
     private struct State {
+        /// Bytes that may wait before reading stops.
+        static let longestWait = 2 * Frame.longestOrdinaryByteCount
+
         var frames = CircularBuffer<[UInt8]>()
         var waitingByteCount = 0
         /// Reading has stopped because too much waits.
@@ -233,7 +245,8 @@ extension FrameChannel {
             self.frames.append(frame)
             self.waitingByteCount += frame.count
             self.isPaused =
-                self.frames.count >= limits.maxInFlight || self.waitingByteCount >= Frame.longestByteCount
+                self.frames.count >= limits.maxInFlight || self.waitingByteCount >= Self.longestWait
+                || frame.count > Frame.longestOrdinaryByteCount
             return !self.isPaused
         }
 
@@ -252,7 +265,7 @@ extension FrameChannel {
         /// True once when reading should go on: half of what may wait is gone.
         mutating func endPause(limits: TransportLimits) -> Bool {
             guard self.isPaused, self.frames.count <= limits.maxInFlight / 2,
-                self.waitingByteCount <= Frame.longestByteCount / 2
+                self.waitingByteCount <= Self.longestWait / 2
             else { return false }
             self.isPaused = false
             return true

@@ -57,4 +57,10 @@ struct FrameDecoder {
 
     /// Whether bytes are held: after ``next()`` has returned nil, those of a frame that is not whole yet.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }
+
+    /// Whether they begin a long frame, which only a registration may be.
+    var isMidLongFrame: Bool {
+        guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return false }
+        return length > Frame.longestOrdinaryByteCount
+    }
 }

@@ -5,10 +5,12 @@ internal import NIOCore
 protocol FrameReceiver: AnyObject, Sendable {
     /// Both ends can send; nil where there is no TLS.
     func connectionOpened(_ opened: TLSOpened?)
-    /// A frame; false when no more should come until ``FrameHandler/resume()``.
+    /// A frame; false when no more should come until ``FrameHandler/resume()``, as always when a long one has to wait.
     func receiveFrame(_ frame: [UInt8]) -> Bool
     /// What arrived is not a frame; nothing more will be received.
     func receiveViolation(_ violation: FrameViolation)
+    /// Whether a long frame or the beginning of one is held now; not told when the connection ends.
+    func longFrameChanged(isHeld: Bool)
     /// Whether what is sent is taken by the peer at present.
     func writabilityChanged(_ isWritable: Bool)
     /// Nothing can be sent or received any more.
@@ -45,6 +47,9 @@ final class FrameHandler: ChannelInboundHandler {
     private var phase = Phase.opening
     private var decoder = FrameDecoder()
     private var receiverHasRoom = true
+    /// The last frame is a long one and waits for the receiver.
+    private var longFrameWaits = false
+    private var holdsLongFrame = false
     /// As the channel said last; a channel is writable when it begins.
     private var isWritable = true
     private var outgoing = ByteBuffer()
@@ -130,6 +135,7 @@ final class FrameHandler: ChannelInboundHandler {
     func resume() {
         guard let context = self.context, !self.receiverHasRoom else { return }
         self.receiverHasRoom = true
+        self.longFrameWaits = false
         self.cutFrames(context: context)
         self.readIfWanted(context: context)
     }
@@ -139,12 +145,17 @@ final class FrameHandler: ChannelInboundHandler {
             while self.phase == .open, self.receiverHasRoom, let frame = try self.decoder.next() {
                 self.unanswered += 1
                 self.receiverHasRoom = self.receiver?.receiveFrame(frame) ?? false
+                self.longFrameWaits = !self.receiverHasRoom && frame.count > Frame.longestOrdinaryByteCount
             }
         } catch {
             self.phase = .violated
             self.receiver?.receiveViolation(error)
         }
         self.watchFrame(context: context)
+        let holdsLongFrame = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
+        guard holdsLongFrame != self.holdsLongFrame, self.phase == .open else { return }
+        self.holdsLongFrame = holdsLongFrame
+        self.receiver?.longFrameChanged(isHeld: holdsLongFrame)
     }
 
     private func readIfWanted(context: ChannelHandlerContext) {

@@ -202,6 +202,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         self.handler.value.close()
     }
 
+    /// A client has few connections, and chose whom they lead to.
+    func longFrameChanged(isHeld: Bool) {}
+
     func writabilityChanged(_ isWritable: Bool) {}
 
     func connectionEnded(_ failure: TLSFailure?) {

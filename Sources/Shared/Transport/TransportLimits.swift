@@ -18,6 +18,9 @@ public struct TransportLimits: Hashable, Sendable {
     public var connectionsPerSource = 2_500
     /// Connections at a time that are not open yet; when there are more, one of the oldest is closed.
     public var handshakes = 1_000
+    /// Connections at a time of which a frame longer than 4 096 bytes, or the beginning of one, is held and nobody has
+    /// taken it yet, some 130 KiB each at most; when there are more, one of the oldest is closed.
+    public var longFrames = 500
     /// The least time between two reports of connections that were closed for want of room.
     public var refusalReport: Duration = .seconds(10)
     /// How long nothing is read from the deletion portal's connection whose last request came to nothing.

@@ -79,6 +79,7 @@ extension RefusedConnections.Reason {
         switch self {
         case .connections: "connections"
         case .connectionsPerSource: "connections_per_source"
+        case .longFrames: "long_frames"
         }
     }
 }

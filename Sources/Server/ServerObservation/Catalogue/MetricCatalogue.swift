@@ -88,8 +88,11 @@ public enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_connections_refused_total",
             .counter,
-            "Connections that were closed as soon as they were accepted, by the limit that was reached.",
-            labels: [MetricDefinition.Label("limit", .listed(["connections", "connections_per_source"]))]
+            "Connections that were closed for want of room, by the limit that was reached: as soon as they were accepted, or "
+                + "in the middle of a long message.",
+            labels: [
+                MetricDefinition.Label("limit", .listed(["connections", "connections_per_source", "long_frames"]))
+            ]
         ),
         MetricDefinition(
             "remote_pin_calls_limited_total",

@@ -1,13 +1,14 @@
 internal import NIOCore
 
-/// The connections that are not open yet, oldest first, with room for so many.
+/// The connections that are in the middle of what costs memory and is over soon, oldest first, with room for so many:
+/// handshakes, and frames that only a registration needs.
 ///
 /// When there is no room the newcomer is let in and one of the oldest has to go. Refusing newcomers would let whoever
-/// opens connections and says nothing keep everybody out for as long as a handshake may take. An honest handshake is
-/// done after two round trips, so it is over before it becomes one of the oldest: a flood has to bring as many
-/// connections as there is room for within that time. Of the oldest it is one whose source has most in progress, so that
-/// a flood from few sources displaces itself.
-struct Handshakes {
+/// begins and does not go on keep everybody out for as long as it may take. An honest handshake is done after two round
+/// trips, and a registration arrives within one, so it is over before it becomes one of the oldest: a flood has to bring
+/// as many connections as there is room for within that time. Of the oldest it is one whose source has most in progress,
+/// so that a flood from few sources displaces itself.
+struct Unfinished {
     private struct Entry {
         var source: PeerSource?
         let channel: any Channel
@@ -53,7 +54,7 @@ struct Handshakes {
         self.bySource[source, default: 0] += 1
     }
 
-    /// One is open or has ended; its channel, unless it was counted no longer.
+    /// One is finished or has ended; its channel, unless it was counted no longer.
     @discardableResult
     mutating func end(_ id: UInt64) -> (any Channel)? {
         guard let entry = self.inProgress.removeValue(forKey: id) else { return nil }
