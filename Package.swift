@@ -84,7 +84,7 @@ let shared: [Target] = [
     ),
     .target(
         name: "Transport",
-        dependencies: ["COpenSSL", "HostSystem", "Vocabulary", "Wire", nioCore, nioPosix],
+        dependencies: ["COpenSSL", "HostSystem", "Secrets", "Vocabulary", "Wire", nioCore, nioPosix],
         path: "Sources/Shared/Transport"
     ),
     .target(name: "Evidence", dependencies: ["Vocabulary", asn1, crypto], path: "Sources/Shared/Evidence"),

@@ -71,6 +71,15 @@ struct ShareTests {
         #expect(Mirror(reflecting: share).children.isEmpty)
     }
 
+    @Test("wiping overwrites the bytes themselves, and leaves another holder's alone")
+    func wiping() {
+        var bytes: [UInt8] = [1, 2, 3]
+        let held = bytes
+        bytes.wipe()
+        #expect(bytes.isEmpty)
+        #expect(held == [1, 2, 3])
+    }
+
     @Test("shares are random and compared by their bytes")
     func identity() throws {
         let share = Share.random()

@@ -28,8 +28,7 @@ internal import COpenSSL
     /// Copies the bytes and wipes the array they came in, which no one else may hold a copy of.
     public init(wiping bytes: inout [UInt8]) {
         self.init(copying: bytes)
-        unsafe bytes.withUnsafeMutableBytes { source in unsafe OPENSSL_cleanse(source.baseAddress, source.count) }
-        bytes = []
+        bytes.wipe()
     }
 
     deinit {
@@ -78,7 +77,7 @@ internal import COpenSSL
 
     /// A copy that nothing wipes.
     ///
-    /// - Important: Only for encoding a message that TLS protects and for writing a slot's contents.
+    /// - Important: Only for writing a slot's contents, and for what wipes it itself.
     public borrowing func exposedBytes() -> [UInt8] {
         unsafe Array(self.storage)
     }
@@ -96,6 +95,16 @@ internal import COpenSSL
         unsafe UnsafeMutableRawBufferPointer(rebasing: joined[self.count...])
             .copyMemory(from: UnsafeRawBufferPointer(other.storage))
         return unsafe SecretBytes(takingOwnershipOf: joined)
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites the bytes where nobody else holds this array, and is empty afterwards.
+    ///
+    /// For what held a secret for a moment, as a message on its way to TLS.
+    public mutating func wipe() {
+        unsafe self.withUnsafeMutableBytes { bytes in unsafe OPENSSL_cleanse(bytes.baseAddress, bytes.count) }
+        self = []
     }
 }
 

@@ -54,7 +54,7 @@ public final class Share: Sendable, CustomStringConvertible, CustomDebugStringCo
 
     /// A copy that nothing wipes.
     ///
-    /// - Important: Only for encoding a message that TLS protects.
+    /// - Important: Only for what looks for it where it must not be.
     public func exposedBytes() -> [UInt8] { self.bytes.exposedBytes() }
 
     public var description: String { "(share)" }

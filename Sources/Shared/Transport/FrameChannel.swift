@@ -182,7 +182,7 @@ final class FrameChannel: FrameReceiver {
         self.onOpen(self, opened)
     }
 
-    func receiveFrame(_ frame: [UInt8]) -> Bool {
+    func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
         let (taker, hasRoom) = self.state.withLock { state in
             guard !state.isFinished else { return (CheckedContinuation<Event, Never>?.none, false) }
             if let taker = state.taker.take() { return (taker, true) }

@@ -6,7 +6,7 @@ protocol FrameReceiver: AnyObject, Sendable {
     /// Both ends can send; nil where there is no TLS.
     func connectionOpened(_ opened: TLSOpened?)
     /// A frame; false when no more should come until ``FrameHandler/resume()``, as always when a long one has to wait.
-    func receiveFrame(_ frame: [UInt8]) -> Bool
+    func receiveFrame(_ frame: consuming [UInt8]) -> Bool
     /// What arrived is not a frame; nothing more will be received.
     func receiveViolation(_ violation: FrameViolation)
     /// Whether a long frame or the beginning of one is held now; not told when the connection ends.

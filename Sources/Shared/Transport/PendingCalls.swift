@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import Secrets
 internal import Synchronization
 internal import Vocabulary
 internal import Wire
@@ -182,7 +183,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         self.opened.succeed(opened)
     }
 
-    func receiveFrame(_ frame: [UInt8]) -> Bool {
+    func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
+        // It may hold a share.
+        defer { frame.wipe() }
         do throws(WireError) {
             let (id, answer) = try self.read(frame)
             // An answer to a call that is no longer waited for is dropped. Id 0 answers what was not a request, after

@@ -1,3 +1,4 @@
+internal import Secrets
 public import Vocabulary
 public import Wire
 
@@ -75,7 +76,10 @@ public final class ServerConnection: Sendable {
     @discardableResult
     public func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
-        return await self.frames.send(response.encoded(), isUse: isUse && !isRefused)
+        var payload = response.encoded()
+        // It may hold a share; the copy that TLS encrypts is wiped by who makes it.
+        defer { payload.wipe() }
+        return await self.frames.send(payload, isUse: isUse && !isRefused)
     }
 
     /// A session has begun: the connection may be idle for longer.

@@ -39,7 +39,13 @@ extension Arena {
 
     /// A copy of a share, wiped with the arena.
     borrowing func bytes(_ share: Share) -> ProtobufCBinaryData {
-        unsafe self.bytes(share.exposedBytes())
+        let copy = unsafe self.pieces(of: UInt8.self, count: Share.byteCount)
+        share.withBytes { bytes in
+            unsafe bytes.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(start: copy, count: Share.byteCount).copyMemory(from: source)
+            }
+        }
+        return unsafe ProtobufCBinaryData(len: Share.byteCount, data: copy)
     }
 
     /// A copy of `text` that ends with a zero byte; what follows a zero byte in `text` is not sent.

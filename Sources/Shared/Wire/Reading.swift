@@ -22,7 +22,7 @@ extension ProtobufCBinaryData {
     /// A share of 32 bytes.
     func share(_ field: WireField) throws(FieldFault) -> Share {
         guard unsafe self.len == Share.byteCount,
-            let share = unsafe Share(copying: Array(UnsafeBufferPointer(start: self.data, count: self.len)))
+            let share = unsafe Share(copying: UnsafeBufferPointer(start: self.data, count: self.len))
         else { throw .invalid(field) }
         return share
     }
