@@ -39,6 +39,8 @@ final class FakeServer: ServerDialer {
         var keepsLate = false
         /// Calls, by name, whose next answer is lost with its connection.
         var losesNext: Set<String> = []
+        /// Whether the server is out of reach from the next such loss on.
+        var leavesAtLoss = false
         /// Sees the wallets as they are when an answer is lost so.
         var onLoss: (@Sendable ([WalletID: Record]) -> Void)?
         var calls: [String] = []
@@ -123,6 +125,7 @@ final class FakeLine: ServerLine {
         let isLost = self.server.withState { state in
             guard state.losesNext.remove(call.name) != nil else { return false }
             state.onLoss?(state.records)
+            if state.leavesAtLoss { state.reachable = false }
             return true
         }
         guard !isLost else { throw .lost }

@@ -42,6 +42,40 @@ struct RateLimitedTests {
         #expect(try await phone.unlocks(with: TestPhone.oldPIN))
     }
 
+    @Test("an attempt whose reply was lost is never said to be uncounted, whatever keeps it from being asked for again")
+    func lostBefore() async throws {
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        phone.power.arm(nil)
+        let wallet = try phone.wallet()
+        _ = await wallet.launch()
+        let claim = "No attempt was counted"
+        phone.server.withState {
+            $0.losesNext = ["instruct"]; $0.leavesAtLoss = true
+        }
+        let lost = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        #expect(!lost.message.contains(claim), "\(lost.message)")
+        let away = try await wallet.perform(.retry)
+        #expect(await wallet.obstacle == .serverUnreachable)
+        #expect(!away.message.contains(claim), "\(away.message)")
+        phone.server.withState { state in
+            state.reachable = true
+            state.forge = { if case .instruct = $0 { limited } else { $0 } }
+        }
+        let waiting = try await wallet.perform(.retry)
+        #expect(await wallet.obstacle == .serverUnreachable)
+        #expect(!waiting.message.contains(claim), "\(waiting.message)")
+        phone.server.withState { $0.forge = nil }
+        #expect(try await wallet.perform(.retry).step == "PF2.8/2.1")
+        #expect(phone.server.onlyRecord?.wrongAttempts == 1)
+        // Another entry of a PIN is another attempt.
+        phone.server.withState { $0.reachable = false }
+        _ = try await wallet.perform(.close)
+        await wallet.close()
+        let other = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        #expect(other.message.contains(claim), "\(other.message)")
+    }
+
     @Test(
         "a setup that had to wait goes on at Retry, with another token or the same",
         arguments: ["beginEnrollment", "register"]

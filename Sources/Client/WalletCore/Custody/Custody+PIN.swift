@@ -114,17 +114,23 @@ extension Custody {
         paidBy entry: PINEntry,
         _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
     ) async throws(Failure) -> Instructed? {
-        var failure = Failure.serverUnreachable(notCounted: true)
-        var mayBeCounted = false
-        for _ in 0..<3 {
-            let link: Link
-            do throws(Failure) {
-                link = try await self.activeSession()
-            } catch {
-                // What was sent before may have been judged.
-                if mayBeCounted, case .serverUnreachable = error { throw .serverUnreachable(notCounted: false) }
-                throw error
+        do throws(Failure) {
+            return try await self.exchange(entry, make)
+        } catch {
+            if self.unanswered == entry.attemptID, case .serverUnreachable = error {
+                throw .serverUnreachable(notCounted: false)
             }
+            throw error
+        }
+    }
+
+    private func exchange(
+        _ entry: PINEntry,
+        _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
+    ) async throws(Failure) -> Instructed? {
+        var failure = Failure.serverUnreachable(notCounted: true)
+        for _ in 0..<3 {
+            let link = try await self.activeSession()
             guard let registration = self.store.state.registration, let session = link.session,
                 let pair = registration.pair(session.pinKeyID)
             else { throw .local }
@@ -134,13 +140,14 @@ extension Custody {
             do throws(LineError) {
                 result = try await self.call(.instruct(request), on: link)
             } catch {
-                mayBeCounted = true
+                self.unanswered = entry.attemptID
                 failure = Failure(error, notCounted: false)
                 if error == .malformed { throw failure }
                 continue
             }
             switch result {
             case .instruct(let result):
+                self.unanswered = nil
                 return Instructed(result: result, pair: pair, walletID: registration.walletID.value, link: link)
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: link)

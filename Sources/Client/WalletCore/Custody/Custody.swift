@@ -26,6 +26,8 @@ final class Custody {
     var unlocked: Unlocked?
     /// The pair made for a new PIN whose ChangePin may have been sent; kept as long as that entry of the PIN.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
+    /// The entry of a PIN that was sent and not answered yet: it may have been counted, however often asking again fails.
+    var unanswered: AttemptID?
     /// What the host application is in the middle of.
     var hostSession: HostSession?
 
