@@ -73,4 +73,43 @@ struct RestoredPhoneTests {
         try await phone.device.deleteKey()
         #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
     }
+
+    @Test(
+        "a wallet that the server knows no more is not locked in: deleting is offered, and sets it up anew",
+        arguments: [BiometricMode.off, .fallback, .safe]
+    )
+    func notKnown(mode: BiometricMode) async throws {
+        let phone = TestPhone()
+        _ = try await TestLife.setUp(phone, mode)
+        let before = phone.disk.contents
+        phone.server.withState { $0.records = [:] }
+        let wallet = try phone.wallet()
+        let screen = await wallet.launch()
+        #expect(phone.disk.contents[.state] == before[.state], "nobody's word deletes anything")
+        if mode == .safe {
+            #expect(screen.step == "UC2.3/1.2")
+            _ = try await wallet.perform(.close)
+            _ = try await wallet.perform(.resetWallet)
+        } else {
+            if mode == .fallback { _ = try await wallet.perform(.close) }
+            _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            _ = try await wallet.perform(.close)
+            _ = try await wallet.perform(.forgotPIN)
+            _ = try await wallet.perform(.deleteWallet)
+        }
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        phone.keychain.withState { $0.biometrics = .none }
+        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+    }
+
+    @Test("a revocation that was known is shown also when the server has purged the wallet")
+    func purged() async throws {
+        let phone = TestPhone()
+        _ = try await TestLife.setUp(phone, .safe)
+        phone.server.revokeAll(.wallet)
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+        phone.server.withState { $0.records = [:] }
+        #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
+    }
 }

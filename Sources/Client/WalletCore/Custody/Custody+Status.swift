@@ -16,13 +16,14 @@ extension Custody {
 
     /// The status that a session's opening gives, in a new session unless nobody was told of the present one.
     ///
-    /// Without the hardware key nothing can be asked in this wallet's name: the app was restored to another phone. It
-    /// goes on to the unlock, which finds that nothing opens and offers the reset (SB9).
+    /// Without the hardware key nothing can be asked in this wallet's name: the app was restored to another phone. And the
+    /// server may know the wallet no more: its store was restored to before the registration, or a revoked wallet was
+    /// purged. Both go on to the unlock, which finds that nothing opens and offers the reset (SB9).
     func askStatus() async throws(Failure) -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
         guard self.device.hasKey else {
             guard registration.hadSession else { return try self.abandonEnrollment() }
-            return .status(self.store.words.lastRevocation.map { .revoked($0) } ?? .active)
+            return self.lastStatus
         }
         if let link = self.link, link.session != nil, !link.takeSessionNews() { await self.hangUp() }
         switch try await self.ownSession() {
@@ -33,12 +34,15 @@ extension Custody {
             return .status(.active)
         case .revoked(let revocation):
             return .status(.revoked(revocation))
-        case .notKnown(let refusal):
+        case .notKnown:
             // Without a session within a day the server has removed the registration.
             if !registration.hadSession { return try self.abandonEnrollment() }
-            throw Failure(refusal)
+            return self.lastStatus
         }
     }
+
+    /// What the server said last.
+    private var lastStatus: Answer { .status(self.store.words.lastRevocation.map { .revoked($0) } ?? .active) }
 
     /// The next enrollment begins with a new token.
     ///
