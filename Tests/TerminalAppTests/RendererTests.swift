@@ -142,7 +142,7 @@ struct RendererTests {
         "Dutch, whose words are longer: what a person must know after a failed biometric is whole on the smallest terminal"
     )
     func dutch() {
-        for reason in [BiometricFailure.mayTryAgain, .lockedOut, .keyIsGone] {
+        for reason in [BiometricFailure.mayTryAgain, .nothingEnrolled, .lockedOut, .keyIsGone] {
             let screen = Screens.noFallback(reason, .dutch)
             let text = Self.words(of: Screens.smallest.lines(Picture(screen))).joined(separator: " ")
             #expect(text.contains(screen.title) && text.contains(screen.message), "\(text)")

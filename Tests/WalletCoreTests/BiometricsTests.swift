@@ -78,24 +78,41 @@ struct BiometricsTests {
         #expect(self.phone.server.withState(\.calls) == calls)
     }
 
-    @Test("SB9: an item that is gone is said to be unavailable, and nothing is deleted for it")
+    @Test("SB9: an item that is gone is said to be gone, and nothing is deleted for it")
     func itemGone() async throws {
         _ = try await TestLife.setUp(self.phone, .safe)
         let before = self.phone.disk.contents
         self.phone.keychain.withState { $0.items = [:] }
         let life = try self.phone.life()
-        #expect(await life.unlock() == .prompted(.unavailable))
+        #expect(await life.unlock() == .itemGone)
         #expect(self.phone.disk.contents == before)
         #expect(await life.perform(.wipe) == .done)
         #expect(self.phone.disk.contents[.state] == nil)
         #expect(self.phone.disk.contents[.accessData] == nil)
     }
 
+    @Test(
+        "nobody enrolled for a while is not said to be a loss, and the item opens afterwards",
+        arguments: [BiometricMode.fallback, .safe]
+    )
+    func nobodyEnrolled(mode: BiometricMode) async throws {
+        _ = try await TestLife.setUp(self.phone, mode)
+        let before = self.phone.disk.contents
+        let enrolled = self.phone.keychain.withState { state in
+            defer { state.biometrics = .none }
+            return state.biometrics
+        }
+        #expect(try await self.phone.life().unlock() == .prompted(.unavailable))
+        #expect(self.phone.disk.contents == before)
+        self.phone.keychain.withState { $0.biometrics = enrolled }
+        #expect(try await self.phone.life().unlock() == .done)
+    }
+
     @Test("an item of another length is no item of ours")
     func itemOfAnotherLength() async throws {
         let name = try #require(try await TestLife.setUp(self.phone, .safe).registration?.biometrics?.item.name)
         self.phone.keychain.withState { $0.items[name]?.secret = [1, 2, 3] }
-        #expect(try await self.phone.life().unlock() == .prompted(.unavailable))
+        #expect(try await self.phone.life().unlock() == .itemGone)
     }
 
     @Test("in the fallback mode the PIN goes on without an item that is gone, and turns biometrics off")
@@ -103,7 +120,7 @@ struct BiometricsTests {
         _ = try await TestLife.setUp(self.phone, .fallback)
         self.phone.keychain.withState { $0.items = [:] }
         let life = try self.phone.life()
-        #expect(await life.unlock() == .prompted(.unavailable))
+        #expect(await life.unlock() == .itemGone)
         #expect(life.mode == .fallback)
         #expect(await life.check(TestPhone.oldPIN) == .done)
         #expect(life.mode == .off)

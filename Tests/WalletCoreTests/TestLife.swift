@@ -52,6 +52,7 @@ struct TestLife {
     enum Outcome: Hashable {
         case done
         case prompted(PromptResult)
+        case itemGone
         case revoked
         case blockedForGood
         case wrong
@@ -64,6 +65,7 @@ struct TestLife {
             .wiped, .enrolled, .progressKept:
             .done
         case .prompted(let result): .prompted(result)
+        case .itemGone: .itemGone
         case .failed(.revoked), .status(.revoked): .revoked
         case .verdict(.blockedPermanently): .blockedForGood
         case .verdict: .wrong

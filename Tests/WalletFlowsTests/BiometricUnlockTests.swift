@@ -100,7 +100,7 @@ struct BiometricUnlockTests {
         "in safe mode nothing leads to the PIN: a warning, and a reset",
         arguments: [
             (PromptResult.rejected, [ActionID.tryAgain, .resetWallet]), (.cancelled, [.tryAgain, .resetWallet]),
-            (.lockedOut, [.resetWallet]), (.unavailable, [.resetWallet]),
+            (.lockedOut, [.resetWallet]), (.unavailable, [.tryAgain, .resetWallet]),
         ],
         [Platform.iOS, .android]
     )
@@ -115,6 +115,20 @@ struct BiometricUnlockTests {
         #expect(app.tap(.yesDelete) == "ask wipe")
         app.facts.setup = .notStarted
         #expect(app.answer(.wiped(serverTold: true)) == "UC1.1/1.1")
+    }
+
+    @Test(
+        "an item that is gone leaves only the reset in safe mode, and the PIN otherwise",
+        arguments: [Platform.iOS, .android]
+    )
+    func itemGone(platform: Platform) {
+        var safe = Self.atPrompt(.safe, platform)
+        #expect(safe.present(.match) == "ask unlock with biometrics")
+        #expect(safe.answer(.itemGone) == "UC2.3/6.1")
+        #expect(safe.screen?.actions.map(\.id) == [.resetWallet])
+        var fallback = Self.atPrompt(.fallback, platform)
+        #expect(fallback.present(.match) == "ask unlock with biometrics")
+        #expect(fallback.answer(.itemGone) == "UC2.3/1.3")
     }
 
     @Test("in safe mode Try again prompts again, until the fifth rejection on Android")

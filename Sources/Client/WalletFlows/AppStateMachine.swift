@@ -112,7 +112,7 @@ public struct AppStateMachine: Sendable {
         self.isWaiting = false
         // What only a person can answer was use of the app.
         switch answer {
-        case .prompted, .pid: self.idleness.answered(at: facts.now)
+        case .prompted, .itemGone, .pid: self.idleness.answered(at: facts.now)
         case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept,
             .biometricsChanged, .recoveryCodeLinked, .locked, .failed:
             break

@@ -57,6 +57,8 @@ public enum Answer: Sendable {
     /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the last two
     /// `confirmed` says that all of it is done.
     case prompted(PromptResult)
+    /// Of the same: what the prompt guards is gone from the keychain, as after a restore to another device.
+    case itemGone
     /// Biometrics are on or off now, as was asked.
     case biometricsChanged
     /// Nil where the issuing was cancelled or failed.

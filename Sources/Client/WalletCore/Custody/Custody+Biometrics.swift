@@ -32,7 +32,7 @@ extension Custody {
     ///
     /// The session is opened after the prompt: a presence share from before a revocation must not open anything after it.
     func unlockWithBiometrics(_ presentation: Presentation) async throws(Failure) -> Answer {
-        guard let biometrics = self.store.state.registration?.biometrics else { return .prompted(.unavailable) }
+        guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenItem
         do throws(ItemClosed) {
             let prompt = Prompt(.unlock, accepts: biometrics.method.method)

@@ -14,11 +14,14 @@ extension Custody {
     enum ItemClosed: Error {
         /// The prompt ended so; nothing is wrong with the wallet.
         case prompt(PromptResult)
+        /// There is no such item: no prompt will ever open it.
+        case gone
         case failed(Failure)
 
         init(_ error: KeychainError) {
             switch error {
-            case .prompt(.confirmed), .notFound, .accessImpossible: self = .prompt(.unavailable)
+            case .notFound: self = .gone
+            case .prompt(.confirmed), .accessImpossible: self = .prompt(.unavailable)
             case .prompt(let result): self = .prompt(result)
             case .screenLocked: self = .prompt(.cancelled)
             case .storage: self = .failed(.local)
@@ -29,6 +32,7 @@ extension Custody {
         func answer() throws(Failure) -> Answer {
             switch self {
             case .prompt(let result): return .prompted(result)
+            case .gone: return .itemGone
             case .failed(let failure): throw failure
             }
         }
@@ -46,7 +50,7 @@ extension Custody {
         } catch {
             throw ItemClosed(error)
         }
-        guard let item = OpenItem(id, secret) else { throw .prompt(.unavailable) }
+        guard let item = OpenItem(id, secret) else { throw .gone }
         return item
     }
 

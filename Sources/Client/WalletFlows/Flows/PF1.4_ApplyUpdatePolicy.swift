@@ -16,7 +16,7 @@ struct ApplyUpdatePolicy: Flow {
             return self.apply(verdict)
         case .failed(let failure):
             return self.fail(failure, facts)
-        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted, .itemGone,
             .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             return .stay
         }

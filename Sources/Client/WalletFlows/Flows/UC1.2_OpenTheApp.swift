@@ -104,6 +104,7 @@ struct OpenTheApp: Flow {
         case .failed(let failure):
             return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
         case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
+            .itemGone,
             .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             return .stay
         }

@@ -81,7 +81,7 @@ struct SetUpRemotePIN: Flow {
         case (.prompted, .prompted(.confirmed)):
             self.state = .enabling
             return .ask(.enableBiometrics(Self.prompt.accepts))
-        case (.prompted, .prompted):
+        case (.prompted, .prompted), (.prompted, .itemGone):
             return self.configure(facts, after: "UC2.1/1.4b")
         case (.enabling, .biometricsChanged):
             return self.showSecured(after: "UC2.1/1.4a")

@@ -62,7 +62,7 @@ struct ManageBiometrics: Flow {
         case (.prompted(let prompt), .prompted(.confirmed)):
             self.state = .confirming(prompt.accepts)
             return .call(ConfirmProtectedAction(isCancelable: false), after: "UC2.2/1.3a")
-        case (.prompted, .prompted):
+        case (.prompted, .prompted), (.prompted, .itemGone):
             return self.showStatus(facts, after: "UC2.2/1.3b")
         case (.enabling, .biometricsChanged):
             return self.showStatus(facts, after: "UC2.2/1.5")

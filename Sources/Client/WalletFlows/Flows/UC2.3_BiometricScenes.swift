@@ -2,6 +2,8 @@
 public enum BiometricFailure: Hashable, Sendable {
     /// Not recognized, or sent away: by mistake, perhaps.
     case mayTryAgain
+    /// The phone knows nobody by face or finger at present, or has no passcode: it may again.
+    case nothingEnrolled
     /// The sensor takes nothing more.
     case lockedOut
     /// The keychain item is gone, as after a restore to another device: no prompt will ever open this wallet.
@@ -39,7 +41,8 @@ enum BiometricScene {
             .biometricNotAccepted
         )
         switch reason {
-        case .mayTryAgain: return scene.offering((.tryAgain, "UC2.3/6.1a"), (.resetWallet, "UC2.3/6.1b"))
+        case .mayTryAgain, .nothingEnrolled:
+            return scene.offering((.tryAgain, "UC2.3/6.1a"), (.resetWallet, "UC2.3/6.1b"))
         case .lockedOut, .keyIsGone: return scene.offering((.resetWallet, "UC2.3/6.1b"))
         }
     }

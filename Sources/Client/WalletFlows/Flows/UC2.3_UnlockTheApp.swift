@@ -118,6 +118,8 @@ struct UnlockTheApp: Flow {
         switch (self.state, answer) {
         case (.unlocking, .prompted(let result)):
             return self.judge(result, facts)
+        case (.unlocking, .itemGone):
+            return facts.biometricMode == .safe ? self.stopAtWarning(.keyIsGone) : self.askPIN(facts)
         case (.unlocking, .verdict(let verdict)):
             // A wallet that is blocked for good gets no presence share.
             return .call(ValidatePIN(showing: verdict))
@@ -128,7 +130,7 @@ struct UnlockTheApp: Flow {
             return self.enterApp(facts, after: "UC2.2/1.3a")
         case (.migrating, .failed(.revoked(let revocation))):
             return RevokedWallet.turn(to: revocation)
-        case (.migrating, .prompted), (.migrating, .failed):
+        case (.migrating, .prompted), (.migrating, .itemGone), (.migrating, .failed):
             // The wallet opens as before; the next unlock asks for the PIN once more.
             return self.enterApp(facts, after: "UC2.2/1.3b")
         case (_, _):
@@ -195,7 +197,8 @@ extension UnlockTheApp {
             self.state = .tooManyAttempts
             return .show(BiometricScene.tooManyAttempts(), after: "UC2.3/1.2g")
         case .unavailable:
-            return isSafe ? self.stopAtWarning(.keyIsGone) : self.askPIN(facts)
+            // The item is there, and opens again once somebody is enrolled: nobody is to reset a wallet for that.
+            return isSafe ? self.stopAtWarning(.nothingEnrolled) : self.askPIN(facts)
         }
     }
 

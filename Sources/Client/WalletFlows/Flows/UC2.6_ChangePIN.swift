@@ -34,7 +34,7 @@ struct ChangePIN: Flow {
     mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
         switch (self.state, answer) {
         case (.prompted, .prompted(.confirmed)): self.confirm(after: "UC2.2/1.3a")
-        case (.prompted, .prompted): .finish(.returned, after: "UC2.2/1.3b")
+        case (.prompted, .prompted), (.prompted, .itemGone): .finish(.returned, after: "UC2.2/1.3b")
         case (.prompted, .failed(.revoked(let revocation))): RevokedWallet.turn(to: revocation)
         case (.prompted, .failed(let failure)): .call(ErrorScreen(failure, at: "UC2.2/1.3"))
         case (_, _): .stay

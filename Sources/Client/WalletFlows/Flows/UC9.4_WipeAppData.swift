@@ -35,6 +35,7 @@ struct WipeAppData: Flow {
         case .failed(let failure):
             .call(ErrorScreen(failure, at: "UC9.4/1.2"))
         case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .progressKept, .prompted,
+            .itemGone,
             .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             .stay
         }

@@ -212,6 +212,9 @@ struct English {
         switch reason {
         case .mayTryAgain:
             "Your wallet cannot be opened without it. Try again, or reset your wallet: all data in it will be deleted."
+        case .nothingEnrolled:
+            "This device knows no face, finger or passcode. Set one up in its settings and try again, or reset your wallet: "
+                + "all data in it will be deleted."
         case .lockedOut:
             "Too many failed attempts. Unlock this device with its passcode and start the app again, or reset your "
                 + "wallet: all data in it will be deleted."
