@@ -2,8 +2,8 @@ import TestSupport
 
 extension RawVisitor {
     /// The first lines of a form's request.
-    static func head(byteCount: Int) -> String {
-        "POST /en HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    static func head(_ method: String = "POST", byteCount: Int) -> String {
+        "\(method) /en HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
             + "Content-Length: \(byteCount)\r\n\r\n"
     }
 }

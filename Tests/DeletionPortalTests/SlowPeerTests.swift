@@ -29,12 +29,15 @@ struct SlowPeerTests {
         }
     }
 
-    @Test("a body that trickles is no idle connection and is ended all the same")
-    func trickle() async throws {
+    @Test(
+        "a body that trickles is no idle connection and is ended all the same, whatever it is sent for",
+        arguments: ["POST", "GET", "PUT", "DELETE", "BREW"]
+    )
+    func trickle(method: String) async throws {
         let portal = try Self.hasty()
         try await portal.run { visitor in
             let peer = try await RawVisitor(port: visitor.port)
-            await peer.send(RawVisitor.head(byteCount: 1_000_000))
+            await peer.send(RawVisitor.head(method, byteCount: 1_000_000))
             let dripping = Task { while !Task.isCancelled { await peer.send("a") } }
             #expect(await happens { await peer.closed() })
             dripping.cancel()

@@ -34,12 +34,12 @@ struct PortalResponder: HTTPResponder {
             headers: request.headers,
             source: source
         )
-        guard [.get, .head, .post].contains(request.method) else {
-            return Response(status: .methodNotAllowed, headers: [.allow: "GET, HEAD, POST"])
-        }
         // Every body is read, also one that nobody asked for: what is left of it would be waited for without a limit.
         guard let body = try await self.body(of: request, on: context.channel) else {
             return self.response(to: visit, self.portal.answerToLongBody(visit))
+        }
+        guard [.get, .head, .post].contains(request.method) else {
+            return Response(status: .methodNotAllowed, headers: [.allow: "GET, HEAD, POST"])
         }
         visit.body = body
         return self.response(to: visit, await self.portal.answer(visit))
