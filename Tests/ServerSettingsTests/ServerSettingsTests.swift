@@ -195,6 +195,24 @@ struct ServerSettingsTests {
         #expect(settings[SettingTable.androidRoots] == ["/home/op/a.pem", "/b.pem"])
     }
 
+    @Test("an empty variable or flag is no empty list, which is written in brackets", arguments: ["", " "])
+    func emptyList(text: String) throws {
+        for (name, variable) in [
+            ("pin.blocks", "REMOTE_PIN_PIN_BLOCKS"), ("proxy-protocol.from", "REMOTE_PIN_PROXY_PROTOCOL_FROM"),
+            ("android.roots", "REMOTE_PIN_ANDROID_ROOTS"), ("hook.arguments", "REMOTE_PIN_HOOK_ARGUMENTS"),
+        ] {
+            let found = problems { () throws(SettingsError) in try settings(environment: [variable: text]) }
+            #expect(found.count == 1, "\(name): \(found)")
+            #expect(problems { () throws(SettingsError) in try settings(flags: [(name, text)]) }.count == 1, "\(name)")
+        }
+        let read = try settings(
+            environment: ["REMOTE_PIN_PROXY_PROTOCOL_FROM": "[]"],
+            flags: [("hook.arguments", "[]")]
+        )
+        #expect(read[SettingTable.balancers].isEmpty)
+        #expect(read[SettingTable.hookArguments].isEmpty)
+    }
+
     @Test("an empty text or `none` unsets what may be unset")
     func unset() throws {
         let settings = try settings(

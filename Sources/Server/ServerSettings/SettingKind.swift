@@ -56,7 +56,7 @@ extension SettingKind {
         )
     }
 
-    /// Up to 16 of them; in the environment and in flags with commas between.
+    /// Up to 16 of them; in the environment and in flags with commas between, and `[]` for none.
     static func list<Element: Sendable>(of kind: SettingKind<Element>, allowed: String? = nil) -> SettingKind
     where Value == [Element] {
         SettingKind(
@@ -64,6 +64,7 @@ extension SettingKind {
             allowed: allowed ?? "up to 16 of: \(kind.allowed)",
             isList: true,
             read: { raw in
+                guard raw.isList else { return nil }
                 var values: [Element] = []
                 for text in raw.texts {
                     let one = RawValue(texts: [text], isList: false, folder: raw.folder)

@@ -125,7 +125,10 @@ struct SettingsSource {
     }
 
     private static func raw(_ text: String, for declaration: any SettingDeclaration, folder: String) -> RawValue {
-        guard declaration.isList else { return RawValue(texts: [text], isList: false, folder: folder) }
+        // A variable that was not filled in, as `${BLOCKS}`, is no empty list, which would take every waiting time away.
+        guard declaration.isList, text.contains(where: { $0 != " " }) else {
+            return RawValue(texts: [text], isList: false, folder: folder)
+        }
         let inner = text.hasPrefix("[") && text.hasSuffix("]") ? text.dropFirst().dropLast() : text[...]
         let texts = inner.split(separator: ",").map { part in
             String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
