@@ -90,6 +90,11 @@ struct ServerFilesTests {
         try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
         server.send(SIGHUP)
         #expect(await server.writes("the old certificate stays"))
+        // What the next start would refuse is not taken either.
+        try DurableFile.write(Array(certificate.utf8), to: self.lab.lab.certificateFile)
+        try DurableFile.write(Array(key.utf8), to: self.lab.lab.certificateKeyFile, mode: 0o640)
+        server.send(SIGHUP)
+        #expect(await server.writes("others must not read it"))
         try await new.greet().close()
         #expect(try await session.check("024791").isValid)
         #expect(await server.terminate() == 0)

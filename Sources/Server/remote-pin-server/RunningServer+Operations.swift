@@ -98,14 +98,13 @@ extension RunningServer {
             do { try output.reopen() } catch { problem = "\(error.localizedDescription)" }
             parts.append(ReloadedPart("log file", problem: problem))
         }
-        do throws(TLSContextError) {
-            try files.tls.reload()
+        do {
+            try files.reloadTLS()
             log.notice("certificate reloaded")
             parts.append(ReloadedPart("certificate"))
         } catch {
-            let problem = ServerFiles.text(of: error)
-            log.error("the old certificate stays", metadata: ["reason": "\(problem)"])
-            parts.append(ReloadedPart("certificate", problem: problem))
+            log.error("the old certificate stays", metadata: ["reason": "\(error)"])
+            parts.append(ReloadedPart("certificate", problem: "\(error)"))
         }
         do throws(KeyFileError) {
             try files.vault.reload()

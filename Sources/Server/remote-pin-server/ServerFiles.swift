@@ -57,6 +57,29 @@ struct ServerFiles {
     }
 
     private static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
+        try Self.lookAtTLSFiles(of: settings)
+        do throws(TLSContextError) {
+            return try TLSServerContext(
+                certificateFile: settings[SettingTable.tlsCertificate],
+                keyFile: settings[SettingTable.tlsKey]
+            )
+        } catch {
+            throw StartFailure(.configuration, Self.text(of: error))
+        }
+    }
+
+    /// Reads certificate and key again, by the rules of the start: what is taken now must be taken then.
+    func reloadTLS() throws {
+        try Self.lookAtTLSFiles(of: self.settings)
+        do throws(TLSContextError) {
+            try self.tls.reload()
+        } catch {
+            throw StartFailure(.configuration, Self.text(of: error))
+        }
+    }
+
+    /// What libssl has no words for, or does not look at.
+    private static func lookAtTLSFiles(of settings: ServerSettings) throws {
         let key = settings[SettingTable.tlsKey]
         try Self.look(at: settings[SettingTable.tlsCertificate], "tls.certificate")
         try Self.look(at: key, "tls.key")
@@ -67,11 +90,6 @@ struct ServerFiles {
                 .configuration,
                 "`tls.key`: \(key) has mode 0\(digits); others must not read it (chmod 600)"
             )
-        }
-        do throws(TLSContextError) {
-            return try TLSServerContext(certificateFile: settings[SettingTable.tlsCertificate], keyFile: key)
-        } catch {
-            throw StartFailure(.configuration, Self.text(of: error))
         }
     }
 
@@ -89,7 +107,7 @@ struct ServerFiles {
     }
 
     /// What is wrong with certificate or key, for an operator.
-    static func text(of error: TLSContextError) -> String {
+    private static func text(of error: TLSContextError) -> String {
         switch error {
         case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
         case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
