@@ -56,6 +56,27 @@ struct AndroidChainTests {
         #expect(self.item.refusal(of: mixed) == .badSignature)
     }
 
+    @Test(
+        "no signature of a stranger's chain is checked, and of one that ends at the root only those up to the first bad one"
+    )
+    func cost() {
+        var stranger = self.item
+        stranger.batch = .unknownRoot
+        func checks(of chain: [[UInt8]]) -> Int {
+            var verification = Verification()
+            _ = try? self.item.verifier.verify(
+                chain: chain,
+                challenge: self.item.challenge,
+                at: self.item.time,
+                verification: &verification
+            )
+            return verification.signatureChecks
+        }
+        #expect(checks(of: stranger.chain) == 0)
+        #expect(checks(of: Array(stranger.chain.dropLast()) + [AndroidCase.authority.androidRootCertificate]) == 1)
+        #expect(checks(of: self.item.chain) == self.item.chain.count - 1)
+    }
+
     @Test("Google's anchors are trusted by the hash of their keys; a lab's root is not among them")
     func googleAnchors() {
         #expect(TrustAnchor.google.count == 2)

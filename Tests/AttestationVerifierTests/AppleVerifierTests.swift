@@ -116,6 +116,7 @@ struct AppleVerifierTests {
         var verification = Verification()
         #expect(TrustAnchor.apple.count == 1)
         #expect(self.refusal(encoded, anchors: TrustAnchor.apple, verification: &verification) == .untrustedRoot)
+        #expect(verification.signatureChecks <= 1, "the stranger's own links are not looked at")
         #expect(self.refusal(encoded, anchors: [], verification: &verification) == .untrustedRoot)
     }
 

@@ -4,7 +4,7 @@ public import Vocabulary
 /// The complete verification of an Android key attestation: pure, from evidence and expectations to a verdict.
 ///
 /// The order of checks is part of the contract, for it decides which reason a device with several defects gets: form,
-/// links, anchor, validity, status, place of the extension, and only then what the extension says. Nothing in a
+/// names, anchor, signatures, validity, status, place of the extension, and only then what the extension says. Nothing in a
 /// certificate is believed before its chain is.
 public struct AndroidVerifier: Sendable {
     public var policy: AndroidPolicy
@@ -33,10 +33,11 @@ public struct AndroidVerifier: Sendable {
         let certificates = try CertificateChain.read(chain)
         verification.pass(Check.form)
         guard let leaf = certificates.first, certificates.count >= 2 else { throw .incompleteChain }
-        try CertificateChain.checkLinks(certificates, &verification)
-        verification.pass(Check.links)
+        try CertificateChain.checkNames(certificates)
         let anchor = try self.anchor(of: certificates)
         verification.pass(Check.anchor)
+        try CertificateChain.checkSignatures(certificates, &verification)
+        verification.pass(Check.links)
         let provisioning = Provisioning(certificates)
         try self.checkValidity(certificates, provisioning, at: time)
         verification.pass(Check.validity)

@@ -72,19 +72,16 @@ public struct AppleVerifier: Sendable {
         _ certificates: [Certificate],
         _ verification: inout Verification
     ) throws(AttestationRefusal) -> TrustAnchor {
-        for (index, (certificate, issuer)) in zip(certificates, certificates.dropFirst()).enumerated() {
-            guard certificate.issuer.matches(issuer.subject) else { throw .issuerMismatch }
-            guard verification.isSigned(certificate, by: issuer.publicKey) else { throw .badSignature }
-            if index > 0, !certificate.isAuthority { throw .issuerNotCA }
-        }
+        try CertificateChain.checkNames(certificates)
         guard let last = certificates.last else { throw .incompleteChain }
-        for anchor in self.anchors {
-            guard let key = anchor.key, anchor.subject?.matches(last.issuer) ?? true else { continue }
-            guard verification.isSigned(last, by: key) else { continue }
-            guard last.isAuthority else { throw .issuerNotCA }
-            return anchor
+        let signer = self.anchors.first { anchor in
+            guard let key = anchor.key, anchor.subject?.matches(last.issuer) ?? true else { return false }
+            return verification.isSigned(last, by: key)
         }
-        throw .untrustedRoot
+        guard let signer else { throw .untrustedRoot }
+        try CertificateChain.checkSignatures(certificates, &verification)
+        guard certificates.dropFirst().allSatisfy(\.isAuthority) else { throw .issuerNotCA }
+        return signer
     }
 
     private func checkData(

@@ -4,8 +4,8 @@ extension AndroidVerifier {
     /// The checks of a key attestation; the first one that is not passed decides the reason.
     public enum Check: String, CaseIterable, Sendable {
         case form = "every certificate can be read, within the limits"
-        case links = "there are at least two certificates, each signed by the next"
-        case anchor = "the chain ends at a trusted root"
+        case anchor = "there are at least two certificates, each naming the next, and the last is a trusted root"
+        case links = "each certificate is signed by the next"
         case validity = "the certificates are valid at this time"
         case status = "no certificate is revoked or suspended, and the status list is recent enough"
         case provisioning = "the attestation key came to the device in an accepted way"
