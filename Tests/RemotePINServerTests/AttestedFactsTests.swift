@@ -1,4 +1,5 @@
 import AttestationVerifier
+import Devices
 import Foundation
 import TestSupport
 import Testing
@@ -9,10 +10,20 @@ import Vocabulary
 @Suite("What was attested is kept for operators")
 struct AttestedFactsTests {
     /// What the server logs of a registration is what it stores.
-    private func facts(_ platform: Platform) async throws -> [String: Any] {
+    private func facts(
+        _ platform: Platform,
+        _ change: @escaping @Sendable (inout DeviceProfile) -> Void = { _ in }
+    ) async throws -> [String: Any] {
         let found = Found()
         try await InProcessServer.run { server in
-            _ = try await server.wallet(platform)
+            var profile = DeviceProfile(platform)
+            change(&profile)
+            _ = try await TestWallet.register(
+                at: server.endpoint,
+                folder: server.folder.path,
+                profile: profile,
+                pin: "135790"
+            )
             let line = try #require(server.log.lines.first { $0.contains("wallet registered") })
             let start = try #require(line.firstIndex(of: "{"))
             let end = try #require(line.lastIndex(of: "}"))
@@ -39,6 +50,16 @@ struct AttestedFactsTests {
             #expect(facts[name] as? Int ?? 0 > 0, "\(name)")
         }
         #expect((facts["root"] as? String)?.hasPrefix("sha256:") == true)
+    }
+
+    @Test("texts that are too long for an operator are cut: whoever can sign a chain can write what he likes")
+    func longTexts() async throws {
+        let facts = try await self.facts(.android) { profile in
+            profile.brand = String(repeating: "\u{1}", count: 8_000)
+            profile.model = String(repeating: "e\u{301}", count: 4_000)
+        }
+        #expect((facts["brand"] as? String)?.unicodeScalars.count == 100)
+        #expect((facts["model"] as? String)?.unicodeScalars.count == 100)
     }
 
     @Test("of an iOS device: level, environment, OS version, app and time; the root is no path")

@@ -47,6 +47,29 @@ struct AdminTests {
         }
     }
 
+    @Test("an answer that is longer than a frame is told of and ends neither server nor connection")
+    func longAnswer() async throws {
+        let listener = try await AdminListener.bind(path: self.path)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await listener.serve { command, peer in
+                    guard command == .reload else { return await Self.carryOut(command, for: peer) }
+                    return .reloaded(Array(repeating: ReloadedPart("part", problem: "unreadable"), count: 5_000))
+                }
+            }
+            defer { listener.stop() }
+            let connection = try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
+            guard case .failed(let failure) = try await connection.call(.reload, timeout: .seconds(20)) else {
+                Issue.record("an answer of 70,000 bytes")
+                return
+            }
+            #expect(failure.kind == .internal && failure.sentence.contains("too long"))
+            let unknown = try await connection.call(.unknown, timeout: .seconds(20))
+            #expect(unknown == .failed(AdminFailure(.unsupported, "unknown")))
+            connection.close()
+        }
+    }
+
     @Test("with a group its members can open the socket as well, and nobody else")
     func group() async throws {
         let listener = try await AdminListener.bind(path: self.path, group: getegid())

@@ -14,7 +14,8 @@ public struct AttestedDevice: Sendable {
     public let securityLevel: String
     /// Android: how the system was started.
     public let bootState: String?
-    /// As the evidence writes it.
+    /// As the evidence writes it; this and all other texts of the evidence cut after 100 characters, since whoever can sign a
+    /// chain can write what he likes and operators have to read it.
     public let osVersion: String?
     public let osPatchLevel: Int?
     public let vendorPatchLevel: Int?
@@ -28,6 +29,11 @@ public struct AttestedDevice: Sendable {
     public let time: Timestamp
     /// The status list was older than the policy likes: worth a warning in the log.
     public let isStatusListStale: Bool
+
+    /// Characters as Unicode numbers them: what people see as one may be of any length.
+    private static func cut(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(100)))
+    }
 
     /// The facts as one JSON object, keys sorted, absent ones left out.
     public func json() -> String {
@@ -95,8 +101,8 @@ extension AttestedDevice {
         self.osPatchLevel = list.integer(.osPatchLevel)
         self.vendorPatchLevel = list.integer(.vendorPatchLevel)
         self.bootPatchLevel = list.integer(.bootPatchLevel)
-        self.brand = list.text(.attestationIDBrand)
-        self.model = list.text(.attestationIDModel)
+        self.brand = list.text(.attestationIDBrand).map(Self.cut)
+        self.model = list.text(.attestationIDModel).map(Self.cut)
         self.provisioning = attestation.provisioning
         self.anchor = attestation.anchor.name
         self.time = time
@@ -109,14 +115,14 @@ extension AttestedDevice {
         self.deviceKey = attestation.key
         self.appID = attestation.appID
         if case .text(let version) = extensions?["apple_bundle_version_01"] {
-            self.appVersion = version
+            self.appVersion = Self.cut(version)
         } else {
             self.appVersion = nil
         }
         self.environment = attestation.environment
         self.securityLevel = "SecureEnclave"
         self.bootState = nil
-        self.osVersion = attestation.certificates.first.flatMap { AppleCertificateFacts($0).osVersion }
+        self.osVersion = attestation.certificates.first.flatMap { AppleCertificateFacts($0).osVersion }.map(Self.cut)
         self.osPatchLevel = nil
         self.vendorPatchLevel = nil
         self.bootPatchLevel = nil

@@ -48,9 +48,17 @@ public final class AdminListener: Sendable {
                     response = AdminResponse(id: error.id ?? 0, result: .failed(failure))
                     isUse = false
                 }
-                guard await opened.frames.send(response.encoded(), isUse: isUse) else { return }
+                guard await opened.frames.send(Self.frame(of: response), isUse: isUse) else { return }
             }
         }
+    }
+
+    /// The answer's frame, or one that says that it is too long to be given.
+    private static func frame(of response: AdminResponse) -> [UInt8] {
+        let frame = response.encoded()
+        guard frame.count > Frame.longestByteCount else { return frame }
+        let failure = AdminFailure(.internal, "The answer is too long: \(frame.count) bytes.")
+        return AdminResponse(id: response.id, result: .failed(failure)).encoded()
     }
 
     /// Takes no more commands and removes the socket; the command that is being carried out is still answered.
