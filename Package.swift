@@ -169,7 +169,8 @@ let server: [Target] = [
     .target(
         name: "DeletionPortal",
         dependencies: [
-            "ServerSettings", "Transport", "Vocabulary", "Wire", crypto, httpTypes, hummingbird, hummingbirdCore,
+            "LogLines", "ServerSettings", "Transport", "Vocabulary", "Wire", crypto, httpTypes, hummingbird,
+            hummingbirdCore,
             lifecycle, logging, mustache, nioCore, unixSignals,
         ],
         path: "Sources/Server/DeletionPortal"

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Hummingbird
+internal import LogLines
 internal import Logging
 internal import Transport
 internal import Vocabulary
@@ -46,6 +47,9 @@ struct Portal: Sendable {
     private let desk: any RevocationDesk
     private let clock: any WallClock
     private let log: Logger
+    /// What anybody can have written as often as he sends a request.
+    private let refusalLines = LineAllowance(burst: 50, each: .seconds(10))
+    private let absenceLines = LineAllowance(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
 
     init(
@@ -77,7 +81,7 @@ struct Portal: Sendable {
             host: visit.host
         )
         guard !isForged else {
-            self.log.info("request of another site refused", metadata: ["source": "\(visit.source)"])
+            self.tellRefusal("request of another site refused", of: visit)
             return self.show(.refused, .forbidden, to: visit, in: language)
         }
         guard visit.headers[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == FormFields.mediaType else {
@@ -87,6 +91,11 @@ struct Portal: Sendable {
             return self.show(.refused, .badRequest, to: visit, in: language)
         }
         return await self.answer(step, TypedCode(fields["code"]), seal: fields["seal"], to: visit, in: language)
+    }
+
+    private func tellRefusal(_ line: Logger.Message, of visit: Visit) {
+        guard let metadata = self.refusalLines.take(["source": "\(visit.source)"]) else { return }
+        self.log.info(line, metadata: metadata)
     }
 
     /// The answer to a body that is longer than any form of ours.
@@ -109,7 +118,7 @@ struct Portal: Sendable {
             case .delete: self.seal.isGood(seal, .delete, code: typed.shown, for: visit.source, at: now)
             }
         guard isSealed else {
-            self.log.info("form out of date", metadata: ["source": "\(visit.source)"])
+            self.tellRefusal("form out of date", of: visit)
             return self.show(.form(typed: typed.shown, problem: .stale), .forbidden, to: visit, in: language)
         }
         guard step != .back else {
@@ -155,10 +164,14 @@ struct Portal: Sendable {
         case .wait(let wait):
             return self.show(.busy(typed: again), .tooManyRequests, retryAfter: wait, to: visit, in: language)
         case .away(let wait):
-            self.log.warning("the server is away; nothing was done", metadata: whom)
+            if let metadata = self.absenceLines.take(whom) {
+                self.log.warning("the server is away; nothing was done", metadata: metadata)
+            }
             return self.show(.away(typed: again), .serviceUnavailable, retryAfter: wait, to: visit, in: language)
         case .unknown:
-            self.log.warning("the server gave no answer; whether it was done is not known", metadata: whom)
+            if let metadata = self.absenceLines.take(whom) {
+                self.log.warning("the server gave no answer; whether it was done is not known", metadata: metadata)
+            }
             return self.show(.unknown(typed: again), .badGateway, to: visit, in: language)
         }
     }

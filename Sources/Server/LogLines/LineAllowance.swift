@@ -1,3 +1,4 @@
+public import Logging
 internal import Synchronization
 
 /// How often one kind of line is written, where whoever connects decides how often there is reason to.
@@ -24,6 +25,19 @@ public final class LineAllowance: Sendable {
     /// One line is left out for a reason of its own; the next one that is taken tells of it.
     public func leaveOut() {
         self.state.withLock { $0.unwritten += 1 }
+    }
+
+    /// Takes a line with this metadata, and in it how many were left out before it (`unwritten`), if any; nil where this
+    /// one is left out as well.
+    public func take(_ metadata: Logger.Metadata) -> Logger.Metadata? {
+        self.take().map { Self.metadata(metadata, unwritten: $0) }
+    }
+
+    /// The metadata of a line, with how many were left out before it, if any.
+    public static func metadata(_ metadata: Logger.Metadata, unwritten: Int) -> Logger.Metadata {
+        var metadata = metadata
+        if unwritten > 0 { metadata["unwritten"] = "\(unwritten)" }
+        return metadata
     }
 
     /// Takes a line: how many were left out before it; nil where this one is left out as well.

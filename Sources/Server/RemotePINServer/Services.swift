@@ -1,6 +1,7 @@
 internal import AttestationVerifier
 internal import AuditLog
 internal import HostSystem
+internal import LogLines
 internal import Metrics
 internal import Synchronization
 internal import Vault
@@ -23,6 +24,8 @@ final class Services: Sendable {
     let sources: SourceTable
     let limitMetrics: LimitMetrics
     let refusalLines = RefusalLines()
+    /// A wallet may change its PIN as often as its source may call.
+    let changeLines = LineAllowance(burst: 500, each: .seconds(10))
     let controls: OperatorControls
     let lastSessions = LastSessions()
     let audit: AuditLog

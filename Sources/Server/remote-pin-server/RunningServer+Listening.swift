@@ -59,9 +59,7 @@ extension RunningServer {
         var observer = ListenerObserver()
         observer.event = events
         observer.failure = { peer, failure in
-            guard let unwritten = lines.take() else { return }
-            var metadata: Logger.Metadata = ["peer": "\(peer)", "reason": "\(failure)"]
-            if unwritten > 0 { metadata["unwritten"] = "\(unwritten)" }
+            guard let metadata = lines.take(["peer": "\(peer)", "reason": "\(failure)"]) else { return }
             log.info("no TLS connection", metadata: metadata)
         }
         observer.refusal = { refused in

@@ -1,3 +1,4 @@
+internal import LogLines
 internal import Logging
 internal import Secrets
 internal import Statements
@@ -172,7 +173,7 @@ extension Conversation {
         case .unlockShare(let sealed):
             return .pinValid(unlockShare: try await self.share(sealed, as: .unlockShare, of: walletID))
         case .pinKeyReplaced:
-            self.log.info("PIN changed")
+            if let metadata = self.services.changeLines.take([:]) { self.log.info("PIN changed", metadata: metadata) }
             return .pinChanged
         case .recoveryCodeLinked:
             return .recoveryCodeLinked

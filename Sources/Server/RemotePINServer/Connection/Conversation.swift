@@ -1,3 +1,4 @@
+internal import LogLines
 internal import Logging
 internal import Metrics
 internal import Secrets
@@ -144,9 +145,11 @@ struct Conversation {
         guard self.log.writes(level),
             let unwritten = self.services.refusalLines.take(level, of: self.account, at: self.calledAt)
         else { return }
-        var metadata: Logger.Metadata = ["reason": "\(failure.logged)"]
-        if unwritten > 0 { metadata["unwritten"] = "\(unwritten)" }
-        self.log.log(level: level, "refused", metadata: metadata)
+        self.log.log(
+            level: level,
+            "refused",
+            metadata: LineAllowance.metadata(["reason": "\(failure.logged)"], unwritten: unwritten)
+        )
     }
 
     /// Lets the machine say whether a call is for the connection's state.

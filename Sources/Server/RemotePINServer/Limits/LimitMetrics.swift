@@ -56,8 +56,8 @@ final class LimitMetrics: Sendable {
 
     /// Somebody tried a deletion code that nobody has.
     func note(unknownCodeIn log: Logger) {
-        guard let unwritten = self.codeLines.take() else { return }
-        log.info("deletion code not recognized", metadata: unwritten > 0 ? ["unwritten": "\(unwritten)"] : nil)
+        guard let metadata = self.codeLines.take([:]) else { return }
+        log.info("deletion code not recognized", metadata: metadata)
     }
 
     /// So many sources are known.
