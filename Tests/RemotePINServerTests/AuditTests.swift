@@ -193,6 +193,38 @@ struct AuditTests {
             #expect(await Self.give(.revokeWallets([first.walletID]), to: server) == .walletsRevoked(now: 0, before: 1))
         }
     }
+
+    @Test("wallets that a command ended while the log could not be emptied are told of at once, and not again")
+    func notErased() async throws {
+        let fails = Mutex(true)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .notErased }
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            let linked = try await server.wallet()
+            _ = try await linked.openSession().answer(.linkRecoveryCode(Self.code), pin: "135790")
+            let session = try await wallet.openSession()
+            let commands: [(AdminCommand, String)] = [
+                (.revokeWallets([wallet.walletID]), "wallet revoked by an operator"),
+                (.revokeRecoveryCode(try RecoveryCode(Self.code).orThrow()), "wallet revoked by its recovery code"),
+            ]
+            for (command, line) in commands {
+                guard case .failed(let failure) = await Self.give(command, to: server) else { throw UnexpectedAnswer() }
+                #expect(failure.kind == .unavailable && failure.sentence.contains("It is done"))
+                #expect(server.log.lines.count { $0.contains(line) } == 1)
+            }
+            #expect(try await session.check("135790") != wallet.unlockShare.asValid)
+            fails.withLock { $0 = false }
+            for (command, line) in commands {
+                if case .failed = await Self.give(command, to: server) { throw UnexpectedAnswer() }
+                #expect(server.log.lines.count { $0.contains(line) } == 1)
+            }
+        }
+    }
 }
 
 extension Answer {

@@ -1,5 +1,6 @@
 import AuditLog
 import RemotePINServer
+import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -55,7 +56,7 @@ struct PortalCallsTests {
     func limited() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
-            var results: [PortalResult] = []
+            var results: [PortalResult?] = []
             for number in 0..<25 {
                 results.append(await calls.carryOut(self.request("x", from: "2001:db8:0:1:\(number)::1")))
             }
@@ -73,6 +74,37 @@ struct PortalCallsTests {
                 #expect(await calls.carryOut(self.request("x", from: "2001:db8:0:\(number)::1")) == .notRecognised)
             }
             #expect(server.log.lines.count { $0.contains("deletion code not recognized") } == 20)
+        }
+    }
+
+    @Test("what is done and not whole gets no answer, is told of once, and is done when asked again")
+    func notErased() async throws {
+        let fails = Mutex(true)
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .notErased }
+            }
+        }
+        try await InProcessServer.run(options) { server in
+            let calls = PortalCalls(of: server.server)
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let code = try wallet.deletionCode.orThrow().characters
+            #expect(await calls.carryOut(self.request(code)) == nil)
+            #expect(await happens { await session.connection.closed() })
+            let phases = try await server.record().map(\.phase)
+            guard case .done(of: _?, _)? = phases.last else {
+                Issue.record("\(phases)")
+                return
+            }
+            fails.withLock { $0 = false }
+            guard case .revoked? = await calls.carryOut(self.request(code)) else {
+                Issue.record("the second time")
+                return
+            }
+            #expect(try await server.record().count == phases.count)
+            #expect(server.log.lines.count { $0.contains("wallet revoked by its deletion code") } == 1)
         }
     }
 

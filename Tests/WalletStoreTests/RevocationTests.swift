@@ -1,4 +1,5 @@
 import Foundation
+import HostSystem
 import TestSupport
 import Testing
 import Vocabulary
@@ -122,6 +123,56 @@ struct RevocationTests {
             Issue.record("not as before")
             return
         }
+    }
+
+    @Test(
+        "a revocation that is committed while the disk has no room to empty the log says so, until the same again has done it",
+        .enabled(if: SmallDisk.isPermitted)
+    )
+    func notErased() async throws {
+        let disk = try SmallDisk()
+        let store = try SQLiteWalletStore.open(folder: disk.path, creating: true)
+        // Together, in few commits: each has a copy of every page that it changes in the log.
+        let wallets = try await withThrowingTaskGroup(of: TestWallet.self) { group in
+            for _ in 0..<100 { group.addTask { try await TestWallet(in: store) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        // Room for the commit, and not for all that the log holds.
+        var failure: StoreError?
+        for pages in 1...16 where failure != .notErased {
+            try disk.fill(leaving: pages)
+            do throws(StoreError) {
+                _ = try await store.revoke(wallets: [wallets[0].id], at: self.later)
+            } catch {
+                failure = error
+            }
+            if failure != .notErased { try disk.clear() }
+        }
+        #expect(failure == .notErased)
+        try await #expect(store.report(of: wallets[0].id)?.revokedAt == self.later)
+        await #expect(throws: StoreError.notErased) {
+            _ = try await store.revoke(wallets: [wallets[0].id], at: self.later)
+        }
+        try disk.clear()
+        try await #expect(store.revoke(wallets: [wallets[0].id], at: self.later) == .revoked(now: 0, before: 1))
+        try #expect(DurableFile.read("\(disk.path)/wallets.db-wal", atMost: 1 << 20).isEmpty)
+        await store.close()
+    }
+
+    @Test("a wallet that has ended has nobody wait for the log, however often it ends again")
+    func endedBefore() async throws {
+        let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
+        func log() throws -> Int { try DurableFile.read(self.folder.file("wallets.db-wal"), atMost: 1 << 24).count }
+        try await self.store.recordWipe(of: wallet.id, at: self.later)
+        #expect(try log() == 0)
+        _ = try await self.store.judge(other.attempt(right: false))
+        let before = try log()
+        #expect(before > 0)
+        try await self.store.recordWipe(of: wallet.id, at: self.later)
+        _ = try await self.store.revoke(wallets: [wallet.id], at: self.later)
+        #expect(try log() >= before)
+        _ = try await self.store.revoke(wallets: [wallet.id, other.id], at: self.later)
+        #expect(try log() == 0)
     }
 
     @Test("after a revocation returned, neither the database nor its log holds the shares any more")

@@ -26,7 +26,8 @@ extension CallFailure {
         case .revoked(let revocation): .revoked(revocation)
         case .pinKeyChanged(let current): .pinKeyChanged(current: current)
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
-        case .store(.unavailable), .vault(.unreachable), .contended: .unavailable(retryAfter: Self.retryAfter)
+        case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
+            .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .vault(.notOurs): .internal
         }
     }
@@ -63,6 +64,7 @@ extension CallFailure {
         case .pinKeyChanged: "another PIN key is current"
         case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
         case .store(.unavailable): "the store is unavailable"
+        case .store(.notErased): "done, but the store's log still holds what was destroyed; is its disk full?"
         case .store(.corrupt): "the store holds what it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or is another wallet's"
@@ -73,7 +75,7 @@ extension CallFailure {
     /// How loud: what an operator must look at is an error, the rest is a peer's doing.
     var logLevel: Logger.Level {
         switch self {
-        case .store(.corrupt), .vault(.notOurs): .error
+        case .store(.corrupt), .store(.notErased), .vault(.notOurs): .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:

@@ -40,6 +40,9 @@ public protocol WalletStore: OperatorStore {
 public enum StoreError: Error, Hashable, Sendable {
     /// Answer `unavailable`: the disk is full, or the store is closing.
     case unavailable
+    /// Committed and durable, but copies of the shares that it destroyed are still in the store's log: tell of it, answer
+    /// `unavailable`, and the same again has the log emptied.
+    case notErased
     /// Stored data does not read as it was written; answer `internal` and tell the operator.
     case corrupt
 }

@@ -180,7 +180,8 @@ enum RunningServer {
         } catch {
             switch error {
             case .vault: throw StartFailure(.configuration, "the vault does not work; is `vault.key-file` its own?")
-            case .store(.unavailable): throw StartFailure(.files, "the store cannot be read; is its disk full?")
+            case .store(.unavailable), .store(.notErased):
+                throw StartFailure(.files, "the store cannot be read; is its disk full?")
             case .store(.corrupt):
                 throw StartFailure(.files, "what operators have set cannot be read from the store")
             }

@@ -41,13 +41,16 @@ public final class PortalListener: Sendable {
     ///
     /// Threat: whoever took the portal over sends requests without end. What is answered without the store would keep an
     /// event loop from the wallets that it serves, so nothing more is read for a while after such an answer.
-    public func serve(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult) async {
+    ///
+    /// - Parameter answer: nil ends the connection without an answer, so that the portal learns that nothing is known.
+    public func serve(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
         await self.listener.serve { opened in
             while case .frame(let bytes) = await opened.frames.next() {
                 let response: PortalResponse
                 do throws(WireError) {
                     let request = try PortalRequest(decoding: bytes)
-                    response = PortalResponse(id: request.id, result: await answer(request))
+                    guard let result = await answer(request) else { return }
+                    response = PortalResponse(id: request.id, result: result)
                 } catch {
                     response = PortalResponse(id: error.id ?? 0, result: .malformed)
                 }

@@ -59,17 +59,18 @@ extension AdminCommands {
 
     func revoke(_ wallets: [WalletID]) async throws(AdminFailure) -> AdminResult {
         let (services, now) = (self.services, self.services.clock.now())
-        let outcome = try await administered { () throws(StoreError) in
-            try await services.store.revoke(wallets: wallets, at: now)
+        let outcome: WalletsRevocationOutcome
+        do throws(StoreError) {
+            outcome = try await services.store.revoke(wallets: wallets, at: now)
+        } catch {
+            // Told now, since the same again finds them ended.
+            if error == .notErased { await self.settle(wallets, endedAt: now, by: .operator) }
+            throw AdminFailure(error)
         }
         switch outcome {
         case .unknown(let unknown): throw .unknown(unknown)
         case .revoked(let ended, let before):
-            await services.registry.settle(wallets)
-            if ended > 0 {
-                let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
-                await self.tellEnds(of: wallets, at: now, revocation, "wallet revoked by an operator")
-            }
+            await self.settle(wallets, endedAt: ended > 0 ? now : nil, by: .operator)
             return .walletsRevoked(now: ended, before: before)
         }
     }
@@ -77,15 +78,17 @@ extension AdminCommands {
     func revoke(_ code: RecoveryCode) async throws(AdminFailure) -> RecoveryCodeRevocation {
         let (services, now) = (self.services, self.services.clock.now())
         let mac = try await self.mac(of: code)
-        let outcome = try await administered { () throws(StoreError) in
-            try await services.store.revoke(recoveryCode: mac, at: now)
+        let outcome: RecoveryCodeRevocationOutcome
+        do throws(StoreError) {
+            outcome = try await services.store.revoke(recoveryCode: mac, at: now)
+        } catch {
+            if error == .notErased, let linked = try? await self.wallets(linkedTo: mac) {
+                await self.settle(linked, endedAt: now, by: .recoveryCode)
+            }
+            throw AdminFailure(error)
         }
-        await services.registry.settle(outcome.linked)
         self.server.log.notice("recovery code denied", metadata: ["walletsRevoked": "\(outcome.ended)"])
-        if outcome.ended > 0 {
-            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-            await self.tellEnds(of: outcome.linked, at: now, revocation, "wallet revoked by its recovery code")
-        }
+        await self.settle(outcome.linked, endedAt: outcome.ended > 0 ? now : nil, by: .recoveryCode)
         return RecoveryCodeRevocation(
             entry: DeniedEntry(mac: mac, deniedAt: outcome.deniedAt),
             wasDenied: outcome.wasDenied,
@@ -93,18 +96,37 @@ extension AdminCommands {
         )
     }
 
-    /// Tells of those wallets that a step at `now` ended, not of those that had ended before.
-    private func tellEnds(
-        of wallets: some Sequence<WalletID>,
-        at now: Timestamp,
-        _ revocation: Revocation,
-        _ line: Logger.Message
-    ) async {
+    /// By what a command ended wallets.
+    private enum Cause {
+        case `operator`
+        case recoveryCode
+
+        var revocation: Revocation {
+            switch self {
+            case .operator: Revocation(reason: .wallet, mayRegisterAnew: true)
+            case .recoveryCode: Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            }
+        }
+
+        var line: Logger.Message {
+            switch self {
+            case .operator: "wallet revoked by an operator"
+            case .recoveryCode: "wallet revoked by its recovery code"
+            }
+        }
+    }
+
+    /// Ends the wallets' connections, and tells of those that a step at `now` ended, not of those that had ended before.
+    ///
+    /// - Parameter now: nil where none ended then.
+    private func settle(_ wallets: some Collection<WalletID>, endedAt now: Timestamp?, by cause: Cause) async {
+        await self.services.registry.settle(wallets)
+        guard let now else { return }
         for wallet in Set(wallets) {
             // It is told of one too many rather than of one too few.
             if let report = try? await self.services.store.report(of: wallet), report.revokedAt != now { continue }
-            self.server.log.notice(line, metadata: ["wallet": "\(wallet)"])
-            self.services.onEvent(.revoked(wallet, revocation))
+            self.server.log.notice(cause.line, metadata: ["wallet": "\(wallet)"])
+            self.services.onEvent(.revoked(wallet, cause.revocation))
         }
     }
 

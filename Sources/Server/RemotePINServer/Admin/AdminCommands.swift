@@ -139,18 +139,25 @@ public struct ServerOperations: Sendable {
 
 /// A store's failure as a command's.
 func administered<Result>(_ step: () async throws(StoreError) -> Result) async throws(AdminFailure) -> Result {
-    do throws(StoreError) {
-        return try await step()
-    } catch {
-        switch error {
-        case .unavailable:
-            throw AdminFailure(.unavailable, "The store did not take it: its disk is full, or the server is stopping.")
-        case .corrupt: throw AdminFailure(.internal, "The store holds what this server did not write.")
-        }
-    }
+    do throws(StoreError) { return try await step() } catch { throw AdminFailure(error) }
 }
 
 extension AdminFailure {
+    /// A store's failure as a command's.
+    init(_ error: StoreError) {
+        switch error {
+        case .unavailable:
+            self.init(.unavailable, "The store did not take it: its disk is full, or the server is stopping.")
+        case .notErased:
+            self.init(
+                .unavailable,
+                "It is done and stays done, but the store's log still holds what was destroyed: its disk is full. Make "
+                    + "room and give the command again."
+            )
+        case .corrupt: self.init(.internal, "The store holds what this server did not write.")
+        }
+    }
+
     /// A vault's failure as a command's.
     init(_ error: VaultError) {
         switch error {

@@ -25,12 +25,15 @@ extension Services {
     ///
     /// One that the store does not take stays begun, and the next try goes on with its entry: a store whose disk is full
     /// has nobody fill the audit log's. Restores take what is begun for done; whoever began it may end the wallet.
+    ///
+    /// - Parameter line: what the log says of it, once.
     func onRecord<Outcome>(
         _ event: AuditEvent,
         by actor: AuditActor,
         ending wallet: WalletID,
         as revocation: Revocation,
         through code: RecoveryCodeMAC? = nil,
+        saying line: Logger.Message,
         log: Logger,
         _ commit: () async throws(StoreError) -> Outcome
     ) async throws(CallFailure) -> Outcome {
@@ -38,7 +41,7 @@ extension Services {
         defer { self.endTurns.end(wallet) }
         let store = self.store
         let before = try await stored { () throws(StoreError) in try await store.report(of: wallet) }
-        // One that has ended is ended again all the same: a repetition may follow a failure to empty the store's log.
+        // One that has ended is ended again all the same: a repetition follows a failure to empty the store's log.
         guard let before, before.revocation == nil else { return try await stored(commit) }
         let subject = AuditSubject(wallets: [wallet], recoveryCode: code)
         let end = BegunEnd(event: event, wallet: wallet)
@@ -49,11 +52,33 @@ extension Services {
             begun = try await self.begin(event, by: actor, on: subject, log: log)
             self.begunEnds.withLock { $0[end] = begun }
         }
-        let outcome = try await stored(commit)
+        do throws(StoreError) {
+            let outcome = try await commit()
+            log.notice(line, metadata: ["wallet": "\(wallet)"])
+            await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation)
+            return outcome
+        } catch {
+            if error == .notErased {
+                // It has ended, and who asks again finds it so: now or never.
+                await self.registry.abortAll(of: wallet, except: nil)
+                log.notice(line, metadata: ["wallet": "\(wallet)"])
+                await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation)
+            }
+            throw .store(error)
+        }
+    }
+
+    /// Tells of an end that was committed.
+    private func noteEnd(
+        _ end: BegunEnd,
+        of begun: UInt64,
+        by actor: AuditActor,
+        on subject: AuditSubject,
+        as revocation: Revocation
+    ) async {
         self.begunEnds.withLock { $0[end] = nil }
-        self.onEvent(.revoked(wallet, revocation))
-        await self.audit.mustAppend(event, by: actor, on: subject, .done(of: begun, result: "revoked"))
-        return outcome
+        self.onEvent(.revoked(end.wallet, revocation))
+        await self.audit.mustAppend(end.event, by: actor, on: subject, .done(of: begun, result: "revoked"))
     }
 
     private func begin(
@@ -100,14 +125,12 @@ extension Conversation {
             ending: wallet,
             as: revocation,
             through: mac,
+            saying: "wallet revoked by a link to a denied recovery code",
             log: self.log.ofCall
         ) { () throws(StoreError) in
             try await store.end([wallet], as: revocation, at: attempt.now)
         }
-        guard ending.ended == 0 else {
-            self.log.notice("wallet revoked by a link to a denied recovery code")
-            return .revoked(revocation)
-        }
+        guard ending.ended == 0 else { return .revoked(revocation) }
         // Something else ended it first.
         let report = try await stored { () throws(StoreError) in try await store.report(of: wallet) }
         return .revoked(report?.revocation ?? revocation)

@@ -14,12 +14,12 @@ extension Conversation {
             by: .wallet,
             ending: session.walletID,
             as: .byUser,
+            saying: "wallet wiped",
             log: self.log.ofCall
         ) { () throws(StoreError) in
             try await services.store.recordWipe(of: session.walletID, at: now)
         }
         await services.registry.abortAll(of: session.walletID, except: self.live.id)
-        self.log.notice("wallet wiped")
         return .reportWipe
     }
 }

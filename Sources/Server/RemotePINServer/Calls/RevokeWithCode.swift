@@ -41,7 +41,7 @@ extension Services {
         let account = self.sources.account(of: source, at: now)
         if let wait = account.codes.take(self.rules.sources.codes, at: now) {
             self.limitMetrics.note(.codes, of: source, log: log)
-            throw .rateLimited(.codes, retryAfter: wait)
+            throw .rateLimited(.codes, retryAfter: max(wait, SourceLimits.leastWait))
         }
         // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
         let digest = DeletionCode(text).map { self.lookup($0) } ?? self.lookup(unreadable: text)
@@ -49,8 +49,14 @@ extension Services {
         let named = try await stored { () throws(StoreError) in try await self.store.wallet(ofDeletionCode: digest) }
         let outcome: CodeRevocationOutcome
         if let named {
-            outcome = try await self.onRecord(.deletionCode, by: actor, ending: named, as: .byUser, log: log) {
-                () throws(StoreError) in
+            outcome = try await self.onRecord(
+                .deletionCode,
+                by: actor,
+                ending: named,
+                as: .byUser,
+                saying: "wallet revoked by its deletion code",
+                log: log
+            ) { () throws(StoreError) in
                 try await self.store.revoke(byDeletionCode: digest, at: now)
             }
         } else if let purgedAt = try await stored({ () throws(StoreError) in
@@ -63,7 +69,6 @@ extension Services {
         switch outcome {
         case .revoked(let walletID, let revokedAt):
             await self.registry.abortAll(of: walletID, except: asking)
-            log.notice("wallet revoked by its deletion code", metadata: ["wallet": "\(walletID)"])
             return .revoked(at: revokedAt)
         case .notRecognised:
             self.limitMetrics.note(unknownCodeIn: log)

@@ -5,9 +5,6 @@ internal import Wire
 // What is refused for its source's sake: before anything of it is looked at, so that no PIN is judged, nothing is counted
 // and nothing is told that hangs on a wallet.
 extension Conversation {
-    /// What a client is told to wait at least: less would be worth no answer.
-    private static let leastWait: Duration = .seconds(1)
-
     /// Takes what a call costs its source.
     ///
     /// Deletion codes have an allowance of their own and need no other: whoever uses up a mobile operator's address with
@@ -28,7 +25,7 @@ extension Conversation {
         switch call {
         case .beginEnrollment, .register:
             if let wait = self.account.enrollments.take(limits.enrollments, at: self.calledAt) {
-                throw .rateLimited(.enrollments, retryAfter: max(wait, Self.leastWait))
+                throw .rateLimited(.enrollments, retryAfter: max(wait, SourceLimits.leastWait))
             }
         case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .unknown: break
         }
@@ -46,7 +43,7 @@ extension Conversation {
             ? self.account.sessionCalls.take(allowance, at: self.calledAt)
             : self.account.calls.take(allowance, at: self.calledAt)
         return wait.map {
-            .rateLimited(isInSession ? .sessionCalls : .calls, retryAfter: max($0, Self.leastWait))
+            .rateLimited(isInSession ? .sessionCalls : .calls, retryAfter: max($0, SourceLimits.leastWait))
         }
     }
 

@@ -22,6 +22,9 @@ public struct Allowance: Hashable, Sendable {
 
 /// What one source may ask of the server; nil where there is no limit.
 public struct SourceLimits: Hashable, Sendable {
+    /// What a client is told to wait at least: less would be worth no answer.
+    static let leastWait: Duration = .seconds(1)
+
     /// Calls on connections without a session, and, counted apart, calls on those with one.
     public var calls: Allowance?
     /// BeginEnrollment and Register.

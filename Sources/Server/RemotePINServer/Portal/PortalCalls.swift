@@ -3,6 +3,7 @@ internal import Logging
 internal import ServiceLifecycle
 public import Transport
 internal import Vocabulary
+internal import WalletStore
 public import Wire
 
 /// What the deletion portal can have a running server do: what RevokeWithCode does, for the source that it names.
@@ -17,7 +18,9 @@ public struct PortalCalls: Sendable {
     }
 
     /// Revokes the wallet that a deletion code names; what it started has happened when it returns.
-    public func carryOut(_ request: PortalRequest) async -> PortalResult {
+    ///
+    /// Nil where it is done and not whole: neither that it was done nor that it was not would be true.
+    public func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         var log = self.server.log
         log[metadataKey: "portal"] = "\(source)"
@@ -37,7 +40,7 @@ public struct PortalCalls: Sendable {
             }
         } catch {
             log.log(level: error.logLevel, "refused", metadata: ["reason": "\(error.logged)"])
-            return PortalResult(error.refusal)
+            return if case .store(.notErased) = error { nil } else { PortalResult(error.refusal) }
         }
     }
 

@@ -40,7 +40,8 @@ public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
                 + "its time, with all its versions"
         case .epochs(let path): "the epochs in \(path) are not as restores record them"
         case .store(let error): error.description
-        case .step(.unavailable): "the restored store does not take what has to be changed; is the disk full?"
+        case .step(.unavailable), .step(.notErased):
+            "the restored store does not take what has to be changed; is the disk full?"
         case .step(.corrupt): "the restored store holds what no server wrote"
         case .audit(let error): "the audit log does not take the restore: \(error)"
         case .file(let error): error.description

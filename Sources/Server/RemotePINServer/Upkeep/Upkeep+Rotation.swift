@@ -86,7 +86,13 @@ extension Upkeep {
             }
             // Another rotation in between has a pass of its own.
             guard self.parts.vault.activeVersion == active else { return }
-            try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
+            do throws(StoreError) {
+                try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
+            } catch {
+                // Taken back, so that the next time goes on from here and not behind it.
+                if error == .notErased { try? await self.parts.store.noteSealedAnew(vaultVersion: active, at: nil) }
+                throw error
+            }
             if !isFirst {
                 let result = "version \(active), \(count) wallets"
                 try await self.parts.audit.append(.resealed, by: .server, .done(of: nil, result: result))

@@ -99,13 +99,13 @@ struct BatchWriter {
             do {
                 try self.connection.truncateLog()
             } catch {
-                // Committed, but not yet gone from the log: "again", and the repetition asks for this again.
+                // Committed, but not yet gone from the log; a repetition asks for this again.
                 if case .step = self.failure(for: error) { self.onFatal(Self.text(error)) }
                 isTruncated = false
             }
         }
         for (step, done) in zip(batch, prepared) {
-            if done.truncates && !isTruncated { step.refuse(.unavailable) } else { done.answer() }
+            if done.truncates && !isTruncated { step.refuse(.notErased) } else { done.answer() }
         }
     }
 

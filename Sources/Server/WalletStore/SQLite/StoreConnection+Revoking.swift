@@ -50,7 +50,6 @@ extension StoreConnection {
             sql: "SELECT id FROM wallets WHERE recovery_mac = ?",
             arguments: [mac.blob]
         ).map { row -> WalletID in try row.identifier(0) }
-        self.mustTruncateLog = true
         var linked: Set<WalletID> = []
         var ended = 0
         for id in candidates {

@@ -37,7 +37,6 @@ extension StoreConnection {
     }
 
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
-        self.mustTruncateLog = true
         var ending = WalletsEnding()
         for id in wallets {
             guard var row = try self.wallet(id) else {

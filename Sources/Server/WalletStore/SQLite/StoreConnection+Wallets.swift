@@ -110,11 +110,10 @@ extension StoreConnection {
         if kept.attempts.record.isEmpty { self.justEmptied.append(found.row.key) }
     }
 
-    /// Ends a wallet for good, if it has not ended yet, and has the log emptied in any case: a repetition may be what
-    /// follows a failure to do so.
+    /// Ends a wallet for good, if it has not ended yet.
     func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
-        self.mustTruncateLog = true
-        guard row.state.revocation == nil else { return }
+        guard row.state.revocation == nil else { return self.noteDestroyedBefore() }
+        self.noteDestroyed()
         row.revoke(revocation, at: now)
         try self.keep(row)
         // A wallet that ended before its first session is not swept: its code goes on saying done, and its token stays

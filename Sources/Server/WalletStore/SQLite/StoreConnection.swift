@@ -17,6 +17,8 @@ final class StoreConnection {
     let known = KnownWallets()
     /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
     var mustTruncateLog = false
+    /// Copies of shares that were destroyed may be in the log.
+    private var owesTruncation = false
     /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
     var justEmptied: [WalletKey] = []
     /// What is done on this thread once the transaction's steps are answered.
@@ -100,6 +102,20 @@ final class StoreConnection {
     /// Copies the log into the database and cuts it to nothing.
     func truncateLog() throws {
         _ = try self.db.checkpoint(.truncate)
+        self.owesTruncation = false
+    }
+
+    /// This step destroyed shares, or other values that must not be read any more.
+    func noteDestroyed() {
+        self.owesTruncation = true
+        self.mustTruncateLog = true
+    }
+
+    /// This step would have destroyed what was destroyed before: the log is emptied if that failed then, or is still to come.
+    ///
+    /// Not in any case: whoever has ended his wallet could have every batch of others' attempts wait for it.
+    func noteDestroyedBefore() {
+        if self.owesTruncation { self.mustTruncateLog = true }
     }
 
     func setSolutionRevoked(_ revoked: Bool) throws {
