@@ -62,7 +62,12 @@ let shared: [Target] = [
         path: "Sources/Shared/CBuildID",
         cSettings: buildID.isEmpty ? [] : [.define("REMOTE_PIN_BUILD_ID", to: "\"\(buildID)\"")]
     ),
-    .target(name: "HostSystem", dependencies: ["CBuildID", "Vocabulary"], path: "Sources/Shared/HostSystem"),
+    .target(name: "CHostSystem", path: "Sources/Shared/CHostSystem"),
+    .target(
+        name: "HostSystem",
+        dependencies: ["CBuildID", "CHostSystem", "Vocabulary"],
+        path: "Sources/Shared/HostSystem"
+    ),
     .target(
         name: "RemotePINProto",
         dependencies: ["CProtobufC"],

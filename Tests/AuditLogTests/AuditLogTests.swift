@@ -270,6 +270,21 @@ struct AuditLogTests {
         #expect(log.marks.count < 300)
     }
 
+    @Test(
+        "an opened log has its end written once more, byte for byte: a sync that failed may have left it in memory only"
+    )
+    func renewed() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        let before = try DurableFile.read(log.path, atMost: 1 << 20)
+        let longAgo = Date(timeIntervalSince1970: 1_000_000)
+        try FileManager.default.setAttributes([.modificationDate: longAgo], ofItemAtPath: log.path)
+        try await log.open().close()
+        #expect(try DurableFile.read(log.path, atMost: 1 << 20) == before)
+        let written = try FileManager.default.attributesOfItem(atPath: log.path)[.modificationDate] as? Date
+        #expect(try written.orThrow() > longAgo)
+    }
+
     @Test("one process at a time appends to it")
     func locked() async throws {
         let log = try LogUnderTest()
@@ -280,6 +295,37 @@ struct AuditLogTests {
         await first.close()
         await #expect(throws: AuditLogError.closed) { try await first.append(.wipe, by: .wallet, .begun) }
         try await log.open().close()
+    }
+
+    @Test(
+        "what was begun can be ended however full the disk has become, also by the next process",
+        .enabled(if: SmallDisk.isPermitted)
+    )
+    func roomForTheEnd() async throws {
+        let log = try LogUnderTest()
+        let disk = try SmallDisk()
+        var parts = log.parts
+        parts.path = disk.path + "/audit.log"
+        try await AuditLog.create(parts)
+        let opened = try await AuditLog.open(parts)
+        // Longer than what a page may have left.
+        let subject = AuditSubject(wallets: Array(repeating: LogUnderTest.wallets, count: 40).flatMap(\.self))
+        var begun: [UInt64] = []
+        for _ in 0..<8 {
+            begun.append(try await opened.append(.revokeWallets, by: .server, on: subject, .begun).number)
+        }
+        disk.fill()
+        await #expect(throws: AuditLogError.self) {
+            try await opened.append(.revokeWallets, by: .server, on: subject, .begun)
+        }
+        for number in begun.dropLast() {
+            try await opened.append(.revokeWallets, by: .server, on: subject, .done(of: number, result: "4 revoked"))
+        }
+        await opened.close()
+        let next = try await AuditLog.open(parts)
+        #expect(try await next.endUnended() == 1)
+        #expect(try await AuditReader(parts.path, vault: log.vault).verify().problem == nil)
+        await next.close()
     }
 
     @Test("a full disk refuses the entry and leaves the log as it was", .enabled(if: SmallDisk.isPermitted))

@@ -11,6 +11,9 @@ internal import Vocabulary
 ///
 /// Invariant: numbers and MACs continue what the file holds. After a failure that leaves this unknown, nothing more is
 /// appended and ``Parts/onFatal`` ends the process.
+///
+/// Invariant: what is begun can be ended. A disk that fills up meanwhile refuses what is about to begin; the end of what
+/// was committed has its room set aside, for without it the process would have to end, and could not start again.
 public final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
@@ -23,12 +26,17 @@ public final class AuditLog: Sendable {
         var newest: AuditMark
         /// What was begun and not ended when the log was opened.
         var unended: [UInt64: AuditRecord]
+        /// Room for the ends of what was begun since, by the number of each.
+        var owed: [UInt64: Int] = [:]
         var isClosed = false
         /// Nil once closed and idle.
         var lock: FileLock?
         var closing: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// What is written once more of a log that is opened: more than the entries of one write, of which a failed sync may
+    /// have lost any.
+    private static let renewedByteCount = 1 << 20
     /// Entries that share one write.
     private static let largestBatch = 256
 
@@ -99,6 +107,7 @@ public final class AuditLog: Sendable {
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
+        do throws(FileError) { try file.renewEnd(atMost: Self.renewedByteCount) } catch { throw .file(error) }
         let log = AuditLog(parts, file: file, lock: lock, newest: newest, unended: unended)
         switch found.problem {
         case nil: break
@@ -228,9 +237,11 @@ extension AuditLog {
         _ event: AuditEvent,
         by actor: AuditActor,
         on subject: AuditSubject = AuditSubject(),
-        _ phase: AuditPhase
+        _ phase: AuditPhase,
+        detail: String? = nil
     ) async {
-        do throws(AuditLogError) { try await self.append(event, by: actor, on: subject, phase) } catch {}
+        do throws(AuditLogError) { try await self.append(event, by: actor, on: subject, phase, detail: detail) } catch {
+        }
     }
 
     private func writeAll() async {
@@ -252,32 +263,43 @@ extension AuditLog {
 
     private func write(_ batch: [Waiting]) async {
         var (bytes, marks): ([UInt8], [AuditMark]) = ([], [])
+        var (newest, owed) = self.state.withLock { ($0.newest, $0.owed) }
+        var begins = false
         do throws(AuditLogError) {
-            var newest = self.newest
             for waiting in batch {
                 let (line, mark) = try await Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
                 bytes += line
                 marks.append(mark)
                 newest = mark
+                switch waiting.record.phase {
+                case .begun:
+                    owed[mark.number] = Self.room(forEndOf: line)
+                    begins = true
+                case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): owed[of] = nil
+                case .done(nil, _), .failed(nil, _): break
+                }
             }
-            try await self.write(bytes)
+            try await self.write(bytes, leavingRoomFor: begins ? owed.values.reduce(0, +) : 0)
         } catch {
             for waiting in batch { waiting.waiter.resume(returning: .failure(error)) }
             return
         }
-        guard let newest = marks.last else { return }
-        self.state.withLock { $0.newest = newest }
+        self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
         // Before anybody is answered: what an answer says was told to the log stream.
         self.parts.onNewest(newest)
         for (waiting, mark) in zip(batch, marks) { waiting.waiter.resume(returning: .success(mark)) }
     }
 
+    /// What the end of something that is begun with this line may take: the same, and what came of it, of which not more
+    /// than 4 KiB is written; and its share of what is appended beside it without an end.
+    private static func room(forEndOf line: [UInt8]) -> Int { line.count + 8_192 }
+
     /// Writes on a thread of its own, since a sync takes its time.
-    private func write(_ bytes: [UInt8]) async throws(AuditLogError) {
+    private func write(_ bytes: [UInt8], leavingRoomFor room: Int) async throws(AuditLogError) {
         let result: Result<Void, AuditLogError> = await withCheckedContinuation { continuation in
             self.queue.async {
                 do throws(AppendFile.AppendError) {
-                    try self.file.append(bytes)
+                    try self.file.append(bytes, leavingRoomFor: room)
                     continuation.resume(returning: .success(()))
                 } catch {
                     switch error {

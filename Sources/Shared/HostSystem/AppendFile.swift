@@ -1,3 +1,4 @@
+internal import CHostSystem
 internal import Glibc
 
 /// An open file that only grows: what was appended has reached the device when ``append(_:)`` returns.
@@ -50,12 +51,54 @@ public final class AppendFile: Sendable {
         return Array(bytes.prefix(read))
     }
 
+    /// Writes the last bytes once more, as they are, and returns once they have reached the device.
+    ///
+    /// After a sync that failed, what was lost may still be read from memory and no later sync writes it (fsync(2)): whoever goes
+    /// on behind it would have a hole in the file after the next loss of power.
+    public func renewEnd(atMost count: Int) throws(FileError) {
+        let length = try self.byteCount()
+        let offset = max(0, length - count)
+        let bytes = try self.read(at: offset, atMost: length - offset)
+        // With O_APPEND pwrite(2) would append.
+        let file = try Descriptor(opening: self.file.path, flags: O_WRONLY | O_NOFOLLOW)
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.retrying(self.file.path) {
+                unsafe bytes.withUnsafeBytes { buffer in
+                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                    return unsafe pwrite(file.number, rest.baseAddress, rest.count, off_t(offset + written))
+                }
+            }
+        }
+        try file.synchronize()
+    }
+
+    /// Has room behind the end set aside, also across a restart: it is the file's, without being in it (fallocate(2)).
+    private func setAside(_ room: Int, behind length: Int) throws(FileError) {
+        do throws(FileError) {
+            try SystemCall.retrying(self.file.path) {
+                host_system_set_aside(self.file.number, off_t(length), off_t(room))
+            }
+        } catch {
+            if case .other(_, EOPNOTSUPP) = error { return }
+            throw error
+        }
+    }
+
     /// Adds bytes to the end, all or none, and returns once they have reached the device.
     ///
     /// After a crash a part of them may be there.
-    public func append(_ bytes: [UInt8]) throws(AppendError) {
+    ///
+    /// - Parameter room: Bytes for which the file system sets room aside behind them, which appends take that ask for none;
+    ///   refused where there is not as much. A file system that cannot do that is taken at its word that there is.
+    public func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int
-        do throws(FileError) { length = try self.byteCount() } catch { throw .refused(error) }
+        do throws(FileError) {
+            length = try self.byteCount()
+            if room > 0 { try self.setAside(bytes.count + room, behind: length) }
+        } catch {
+            throw .refused(error)
+        }
         do throws(FileError) {
             try self.file.write(bytes)
         } catch {
