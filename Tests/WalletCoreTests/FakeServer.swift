@@ -43,6 +43,12 @@ final class FakeServer: ServerDialer {
         var leavesAtLoss = false
         /// Sees the wallets as they are when an answer is lost so.
         var onLoss: (@Sendable ([WalletID: Record]) -> Void)?
+        /// How often every session that was open has ended.
+        var sessionEnds = 0
+        /// Calls, by name, right before which all sessions end, once.
+        var endsSessionsBefore: Set<String> = []
+        /// How often every connection that was there has ended without a word.
+        var lineEnds = 0
         var calls: [String] = []
     }
 
@@ -84,6 +90,12 @@ final class FakeServer: ServerDialer {
         }
     }
 
+    /// Ends the time of every session that is open; the connections live on.
+    func endSessions() { self.withState { $0.sessionEnds += 1 } }
+
+    /// Ends every connection that is there, as one that was idle may.
+    func endLines() { self.withState { $0.lineEnds += 1 } }
+
     /// Delivers what was held back, as a network may.
     func deliverLate() {
         let late = self.state.withLock { state in
@@ -98,10 +110,20 @@ final class FakeServer: ServerDialer {
 final class FakeLine: ServerLine {
     let channelBinding: ChannelBinding
     private let server: FakeServer
-    private let session = Mutex<(walletID: WalletID, counter: UInt64)?>(nil)
+    private let session = Mutex<Session?>(nil)
+    /// How many ends of all connections were before this one.
+    private let earlierEnds: Int
+
+    private struct Session {
+        let walletID: WalletID
+        /// How many ends of all sessions were before this one.
+        let earlierEnds: Int
+        var counter: UInt64 = 1
+    }
 
     init(server: FakeServer) {
         self.server = server
+        self.earlierEnds = server.withState(\.lineEnds)
         guard let binding = ChannelBinding(SecretBytes.random(count: 32).exposedBytes()) else {
             preconditionFailure("32 bytes are a channel binding")
         }
@@ -111,6 +133,7 @@ final class FakeLine: ServerLine {
     func close() async {}
 
     func call(_ call: Call) async throws(LineError) -> CallResult {
+        guard self.server.withState(\.lineEnds) == self.earlierEnds else { throw .lost }
         // Two places: the request's way there, and the answer's way back.
         guard self.server.withState(\.reachable), let sent = self.server.power.pass("send \(call.name)") else {
             self.holdBack(call)
@@ -130,7 +153,10 @@ final class FakeLine: ServerLine {
         }
         guard !isLost else { throw .lost }
         guard let forge = self.server.withState(\.forge) else { return result }
-        return forge(result)
+        let forged = forge(result)
+        // A refusal opens nothing.
+        if case .openSession = call, case .refused = forged { self.session.withLock { $0 = nil } }
+        return forged
     }
 
     private func holdBack(_ call: Call) {
@@ -143,26 +169,39 @@ final class FakeLine: ServerLine {
         }
     }
 
+    private func isOpen(_ session: Session) -> Bool {
+        self.server.withState(\.sessionEnds) == session.earlierEnds
+    }
+
     private func answer(_ call: Call) -> CallResult {
-        self.server.withState { $0.calls.append(call.name) }
+        self.server.withState { state in
+            state.calls.append(call.name)
+            if state.endsSessionsBefore.remove(call.name) != nil { state.sessionEnds += 1 }
+        }
         switch call {
         case .hello: return .hello(self.server.terms())
         case .beginEnrollment: return .beginEnrollment(self.server.begin())
         case .register(let request): return self.server.register(request, on: self.channelBinding)
         case .openSession(let request):
+            guard self.session.withLock({ $0 == nil }) else { return .refused(Refusal(.notAllowed)) }
             let result = self.server.open(request)
-            if case .openSession(.active) = result { self.session.withLock { $0 = (request.walletID, 1) } }
+            if case .openSession(.active) = result {
+                let session = Session(walletID: request.walletID, earlierEnds: self.server.withState(\.sessionEnds))
+                self.session.withLock { $0 = session }
+            }
             return result
         case .instruct(let request):
             let session = self.session.withLock { session in
                 defer { session?.counter += 1 }
                 return session
             }
-            guard let session else { return .refused(Refusal(.sessionRequired)) }
+            guard let session, self.isOpen(session) else { return .refused(Refusal(.sessionRequired)) }
             guard session.counter == request.counter else { return .refused(Refusal(.outOfOrder)) }
             return self.server.instruct(request, of: session.walletID, on: self.channelBinding)
         case .reportWipe:
-            guard let session = self.session.withLock({ $0 }) else { return .refused(Refusal(.sessionRequired)) }
+            guard let session = self.session.withLock({ $0 }), self.isOpen(session) else {
+                return .refused(Refusal(.sessionRequired))
+            }
             self.server.withState { state in
                 state.records[session.walletID]?.revocation = Revocation(reason: .user, mayRegisterAnew: true)
             }

@@ -17,6 +17,43 @@ struct WipeTests {
         #expect(!phone.device.hasKey)
     }
 
+    @Test("the server is told although the session is over, or the connection has ended since", arguments: [0, 1])
+    func afterIdling(_ end: Int) async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        _ = try await wallet.open(.wipe)
+        if end == 0 { phone.server.endSessions() } else { phone.server.endLines() }
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(phone.server.onlyRecord == nil)
+        #expect(phone.disk.contents.isEmpty)
+    }
+
+    @Test("a version that is blocked tells the server too, although its launch has sent an OpenSession already")
+    func blockedVersion() async throws {
+        let phone = TestPhone()
+        _ = try await phone.setUp()
+        phone.server.withState { $0.verdict = .block(updateAvailable: true) }
+        let wallet = try phone.wallet()
+        #expect(await wallet.launch().step == "PF1.4/2.1")
+        _ = try await wallet.open(.wipe)
+        _ = try await wallet.perform(.yesDelete)
+        #expect(phone.server.onlyRecord == nil)
+        #expect(phone.disk.contents.isEmpty)
+    }
+
+    @Test("a report that meets the end of its session, or whose answer is lost, is made once more", arguments: [0, 1])
+    func onceMore(_ end: Int) async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        _ = try await wallet.open(.wipe)
+        phone.server.withState { state in
+            if end == 0 { state.endsSessionsBefore = ["report wipe"] } else { state.losesNext = ["report wipe"] }
+        }
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(phone.server.onlyRecord == nil)
+        #expect(phone.disk.contents.isEmpty)
+    }
+
     @Test("where the server cannot be reached, only wallet id and hardware key stay until a later launch has told it")
     func later() async throws {
         let phone = TestPhone()

@@ -20,7 +20,9 @@ final class Link {
     /// What is signed holds for one connection alone, so nobody else could have got that share by passing the calls on.
     private(set) var isProven = false
     /// Whether the wallet was locked since: a session ends with the time in which the wallet was open.
-    var isSpent = false
+    ///
+    /// No other one begins here: the one OpenSession that a connection has may have been sent and its answer forgotten.
+    private(set) var isSpent = false
 
     struct Session {
         /// Whose session it is.
@@ -69,10 +71,11 @@ final class Link {
     /// A share that was given here has opened a slot.
     func prove() { self.isProven = true }
 
-    /// Forgets the shares that this connection was given.
-    func forgetShares() {
+    /// Forgets the shares that this connection was given; it is of no use for a session any more.
+    func spend() {
         self.session?.presenceShare = nil
         self.earlyOpening = nil
+        self.isSpent = true
     }
 
     /// Whether there is a session whose opening nobody was told of yet.

@@ -70,7 +70,7 @@ extension Custody {
     /// A proof that is refused is made once more on a new connection: on iOS its counter may have been overtaken.
     func openSession(for walletID: WalletID) async throws(Failure) -> Opening {
         if let link = self.link, link.session?.walletID == walletID, !link.isSpent { return .active(link) }
-        if self.link?.session != nil { await self.hangUp() }
+        if let link = self.link, link.session != nil || link.isSpent { await self.hangUp() }
         var lastRefusal: Refusal?
         for _ in 0..<2 {
             let hadLink = self.link != nil

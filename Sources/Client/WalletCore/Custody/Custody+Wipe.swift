@@ -6,7 +6,7 @@ internal import Wire
 /// UC9.4: what is on the device goes at once; wallet id and hardware key stay until the server has answered.
 extension Custody {
     func wipe() async throws(Failure) -> Answer {
-        self.forgetKeys()
+        self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
         // Restored to another phone, it is nobody's to report: what the server holds ends with the deletion code.
         let owed = self.device.hasKey ? walletID : nil
@@ -24,6 +24,8 @@ extension Custody {
             try? await self.device.deleteKey()
             return .wiped(serverTold: walletID == nil)
         }
+        // It speaks again while it is told, and of what it says nothing stays either.
+        defer { self.store.forgetServerWords() }
         do throws(Failure) {
             try await self.settleOwedWipe()
             return .wiped(serverTold: true)
@@ -40,24 +42,36 @@ extension Custody {
     }
 
     /// Tells the server of a wipe that is still owed, and forgets the hardware key; a new enrollment needs its place.
+    ///
+    /// A connection that ended, or its session alone, is not the server's word: it is told once more on a new one.
     func settleOwedWipe() async throws(Failure) {
         guard let owed = self.store.state.unreportedWipe?.value else { return }
         guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
-        switch try await self.openSession(for: owed) {
-        case .active(let link):
-            let result: CallResult
-            do throws(LineError) {
-                result = try await self.call(.reportWipe, on: link)
-            } catch {
-                throw Failure(error, notCounted: true)
-            }
-            await self.hangUp()
-            if case .refused(let refusal) = result { throw Failure(refusal) }
-        case .revoked, .notKnown:
-            // There is nothing left at the server that this key could end.
-            await self.hangUp()
+        if try await self.reportWipe(of: owed) != nil, let failure = try await self.reportWipe(of: owed) {
+            throw failure
         }
         try self.change { $0.unreportedWipe = nil }
         try? await self.device.deleteKey()
+    }
+
+    /// Tells the server once; what a new connection may mend is returned, and nil where there is nothing more to tell.
+    private func reportWipe(of owed: WalletID) async throws(Failure) -> Failure? {
+        guard case .active(let link) = try await self.openSession(for: owed) else {
+            // There is nothing left at the server that this key could end.
+            await self.hangUp()
+            return nil
+        }
+        let result: CallResult
+        do throws(LineError) {
+            result = try await self.call(.reportWipe, on: link)
+        } catch .lost {
+            return Failure(.lost, notCounted: true)
+        } catch {
+            throw Failure(error, notCounted: true)
+        }
+        await self.hangUp()
+        guard case .refused(let refusal) = result else { return nil }
+        guard refusal.reason == .sessionRequired else { throw Failure(refusal) }
+        return Failure(refusal)
     }
 }

@@ -109,15 +109,9 @@ final class Custody {
 
     /// Forgets the data key, the shares and an item that a prompt has opened; what follows begins with a new session.
     func lock() {
-        self.forgetKeys()
-        self.link?.isSpent = true
-    }
-
-    /// The same, while the present session is still of use.
-    func forgetKeys() {
         self.unlocked = nil
         self.change = nil
-        self.link?.forgetShares()
+        self.link?.spend()
     }
 
     /// A slot was opened: so are the access data, if the data key is theirs.
