@@ -35,6 +35,21 @@ struct KeyMapTests {
         for digit in "0123456789" { #expect(keys.target(of: digit) == nil) }
     }
 
+    @Test("what is pointed at first destroys nothing: Enter, pressed once too often, deletes no wallet")
+    func preselected() {
+        #expect(KeyMap(Screens.blocked).preselected == 1)
+        #expect(KeyMap(Screens.wrongPIN).preselected == 0)
+        #expect(KeyMap(Screens.prompt).preselected == 0)
+        #expect(KeyMap(Screens.openWithPIN).preselected == nil)
+        let reset = Screens.screen("Biometric unlock failed", actions: [(.resetWallet, "Reset wallet")])
+        #expect(KeyMap(reset).preselected == nil)
+        let sure = Screens.screen("Wipe app data", actions: [(.yesDelete, "Yes Delete"), (.cancel, "Cancel")])
+        #expect(KeyMap(sure).preselected == 1)
+        var picture = Picture(.none)
+        picture.show(sure)
+        #expect(picture.selected == 1)
+    }
+
     @Test("every key of every action differs, however the actions are called", arguments: [true, false])
     func distinct(takesPIN: Bool) {
         let actions = Array(ActionID.allCases.prefix(9)).map { ($0, "Back") }

@@ -58,6 +58,20 @@ struct KeyMap: Hashable, Sendable {
         return back.first { target in self.entries.contains { $0.target == target } }
     }
 
+    /// Which entry is pointed at as long as nobody has chosen: the first that destroys nothing.
+    ///
+    /// Enter takes what is pointed at, and whoever presses it once too often must not have lost a wallet. Where a PIN is
+    /// typed nothing is pointed at: digits are what that screen is for.
+    var preselected: Int? {
+        guard !self.takesPIN else { return nil }
+        return self.entries.firstIndex { entry in
+            switch entry.target {
+            case .action(let action): !action.destroys
+            case .present: true
+            }
+        }
+    }
+
     private static let presentations: [Entry] = [
         Entry(key: "m", title: "Match: the owner's face or finger", short: "Match", target: .present(.match)),
         Entry(key: "x", title: "Mismatch: somebody else's", short: "Mismatch", target: .present(.mismatch)),

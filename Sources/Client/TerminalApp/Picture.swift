@@ -35,6 +35,16 @@ public struct Picture: Hashable, Sendable {
         self.screen = screen
     }
 
+    /// Another screen, or the present one with new values.
+    mutating func show(_ screen: Screen) {
+        if screen.step != self.screen.step {
+            self.typed = 0
+            self.selected = KeyMap(screen).preselected
+        }
+        if screen.kind == .screen { self.behind = screen }
+        self.screen = screen
+    }
+
     /// The keys of the screen that is there.
     var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
 

@@ -84,15 +84,8 @@ public actor TerminalApp {
     }
 
     private func take(_ screen: Screen) {
-        if screen.step != self.picture.screen.step {
-            self.digits.removeAll()
-            self.picture.typed = 0
-            // Digits are what a PIN screen is for; elsewhere something is always pointed at.
-            let takesPIN = screen.inputs.contains { $0.id == "pin" }
-            self.picture.selected = takesPIN || KeyMap(screen).entries.isEmpty ? nil : 0
-        }
-        if screen.kind == .screen { self.picture.behind = screen }
-        self.picture.screen = screen
+        if screen.step != self.picture.screen.step { self.digits.removeAll() }
+        self.picture.show(screen)
     }
 
     /// What the phone says of itself.

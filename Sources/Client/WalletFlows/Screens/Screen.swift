@@ -95,4 +95,16 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case yesContinue = "yes-continue"
     case yesDelete = "yes-delete"
     case yesStop = "yes-stop"
+
+    /// Whether it deletes the wallet's data, or leads to where that is offered: never what happens to be chosen first.
+    public var destroys: Bool {
+        switch self {
+        case .createNewWallet, .deleteData, .deleteWallet, .resetWallet, .yesDelete: true
+        case .back, .biometric, .biometrics, .call, .cancel, .changePIN, .close, .dashboard, .deletionCode,
+            .devicePasscode, .disable, .either, .enable, .enterPassword, .forgotPIN, .help, .info, .logOut, .menu,
+            .next, .no, .obtain, .ok, .readMore, .readPrivacyStatement, .retry, .scanQRCode, .settings, .skip,
+            .startOver, .toHelpDesk, .toStore, .tryAgain, .writtenDown, .yesContinue, .yesStop:
+            false
+        }
+    }
 }
