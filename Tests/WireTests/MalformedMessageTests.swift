@@ -129,6 +129,29 @@ struct MalformedMessageTests {
         #expect(throws: WireError.missing(.result, id: 7)) { try Response(decoding: [0x08, 0x07]) }
     }
 
+    @Test(
+        "what a refusal has people shown is visible ASCII: a terminal takes orders from nothing in it",
+        arguments: ["\u{1B}[2J", "a b", "a\n", "a\u{7F}", "é", "\u{9B}2J", String(repeating: "x", count: 65)]
+    )
+    func refusalText(text: String) {
+        func response(_ fill: (inout ProtoWriter) -> Void) -> [UInt8] {
+            ProtoWriter.message {
+                $0.number(1, 7)
+                $0.message(15, fill)
+            }
+        }
+        let named = response {
+            $0.number(1, 13)
+            $0.text(2, text)
+        }
+        #expect(throws: WireError.invalid(.correlationID, id: 7)) { try Response(decoding: named) }
+        let explained = response {
+            $0.number(1, 7)
+            $0.text(3, text)
+        }
+        #expect(throws: WireError.invalid(.reason, id: 7)) { try Response(decoding: explained) }
+    }
+
     @Test("an operator's clock moves by one millisecond to ten years", arguments: [0, UInt64.max])
     func clock(by milliseconds: UInt64) {
         let frame = request(2) { $0.number(1, milliseconds) }

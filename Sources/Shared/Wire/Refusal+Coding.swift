@@ -33,9 +33,22 @@ extension Refusal {
     init(copying message: Remotepin__V1__Error) throws(FieldFault) {
         self.init(
             try unsafe Reason(copying: message),
-            correlationID: try unsafe text(message.correlation_id, .correlationID, in: 0...Self.longestCorrelationID)
+            correlationID: try unsafe visible(message.correlation_id, .correlationID, in: 0...Self.longestCorrelationID)
         )
     }
+}
+
+/// A text that is shown to people as it comes: visible ASCII alone.
+///
+/// Terminals take orders from anything else, and whoever answers in the server's place could give them.
+private func visible(
+    _ pointer: UnsafeMutablePointer<CChar>?,
+    _ field: WireField,
+    in range: ClosedRange<Int>
+) throws(FieldFault) -> String {
+    let text = try unsafe text(pointer, field, in: range)
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalid(field) }
+    return text
 }
 
 extension Refusal.Reason {
@@ -68,7 +81,7 @@ extension Refusal.Reason {
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_OUT_OF_ORDER: self = .outOfOrder
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_CHALLENGE_INVALID: self = .challengeInvalid
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_ATTESTATION_REJECTED:
-            self = .attestationRejected(try unsafe text(message.reason, .reason, in: 0...Refusal.longestReason))
+            self = .attestationRejected(try unsafe visible(message.reason, .reason, in: 0...Refusal.longestReason))
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_NOT_ALLOWED: self = .notAllowed
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_REVOKED:
             self = .revoked(try unsafe Revocation(copying: required(message.revocation, .revocation).pointee))

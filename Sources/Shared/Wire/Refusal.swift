@@ -3,7 +3,7 @@ public import Vocabulary
 /// Why a call was not done, as the peer learns it; the server's log knows more under the same correlation id.
 public struct Refusal: Error, Hashable, Sendable {
     public var reason: Reason
-    /// At most 32 characters; empty where the server had none to give.
+    /// At most 32 characters of visible ASCII; empty where the server had none to give.
     public var correlationID: String
 
     public enum Reason: Hashable, Sendable {
