@@ -26,6 +26,11 @@ enum PINRedaction {
             // Outside quotes they make the line unreadable, as it should be: a number would lose a zero in front.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
             position = value.upperBound
+            // It ends the value: read as the beginning of a string it would hide the next key.
+            if position < line.count, line[position] == UInt8(ascii: "\"") {
+                redacted.append(line[position])
+                position += 1
+            }
         }
         return (redacted, pin)
     }
