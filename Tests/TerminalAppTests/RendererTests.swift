@@ -64,6 +64,17 @@ struct RendererTests {
         #expect(dimmed[4].contains("\u{1B}[1mWrong PIN, retry"), "the prompt's title is bold")
     }
 
+    @Test("what was behind the lock is not seen around the prompt that opens it")
+    func lockedPrompt() {
+        var picture = Picture(.none)
+        picture.show(Screens.code)
+        picture.lock()
+        picture.show(Screens.prompt)
+        let renderer = Renderer(size: TerminalSize(columns: 50, rows: 20), palette: Screens.ascii)
+        #expect(renderer.lines(picture).contains { $0.contains("Unlock NL Wallet") })
+        #expect(!renderer.lines(picture).contains { $0.contains("NXPY") || $0.contains("deletion code") })
+    }
+
     @Test("the operating system's prompt looks like none of the app's and names its keys")
     func systemPrompt() {
         var picture = Picture(Screens.prompt)

@@ -45,6 +45,11 @@ public struct Picture: Hashable, Sendable {
         self.screen = screen
     }
 
+    /// The wallet is locked: nothing from behind the lock may be seen around the prompt that opens it.
+    mutating func lock() {
+        self.behind = nil
+    }
+
     /// The keys of the screen that is there.
     var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
 

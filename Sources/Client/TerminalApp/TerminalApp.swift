@@ -73,7 +73,9 @@ public actor TerminalApp {
         case .step: return
         case .screen(let screen, _): self.take(screen)
         case .event(let event): self.picture.note = Self.note(event) ?? self.picture.note
-        case .locked(let isLocked): self.isLocked = isLocked
+        case .locked(let isLocked):
+            self.isLocked = isLocked
+            if isLocked { self.picture.lock() }
         }
     }
 
