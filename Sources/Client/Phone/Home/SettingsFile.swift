@@ -18,6 +18,8 @@ internal import Yams
 ///     lock_after_background: 5m       # so long out of sight, and it locks
 ///     lock_after_inactivity: 5m       # so long without a touch, and it locks
 ///     lock_warning_after: 4m          # so long without a touch, and it warns; less than the one before
+///
+/// A path that does not begin with / starts at the file's own folder, wherever the program was started.
 struct SettingsFile {
     private let path: String
     private let values: [String: Node]
@@ -33,6 +35,13 @@ struct SettingsFile {
     }
 
     func text(_ key: String) -> String? { self.values[key]?.scalar?.string }
+
+    /// A path as the file means it: seen from its own folder.
+    func absolutePath(_ key: String) -> String? {
+        guard let path = self.text(key), !path.hasPrefix("/") else { return self.text(key) }
+        let folder = self.path[..<(self.path.lastIndex(of: "/") ?? self.path.startIndex)]
+        return "\(folder)/\(path)"
+    }
 
     func server() throws(PhoneError) -> TLSDialer.Server {
         guard let address = self.text("server") else {
@@ -85,7 +94,13 @@ struct SettingsFile {
     }
 
     private func trust() throws(PhoneError) -> TLSDialer.Server.Trust {
-        if let keys = self.values["public_keys"]?.sequence {
+        if let named = self.values["public_keys"] {
+            guard self.values["ca_file"] == nil else {
+                throw .usage("\(self.path): either `ca_file` or `public_keys` says whom to trust, not both")
+            }
+            guard let keys = named.sequence, !keys.isEmpty else {
+                throw .usage("\(self.path): `public_keys` must be a list, as in [6f3a…]")
+            }
             var digests: [SHA256Digest] = []
             for key in keys {
                 guard let digest = SHA256Digest(hex: key.scalar?.string ?? "") else {
@@ -95,7 +110,7 @@ struct SettingsFile {
             }
             return .publicKeys(digests)
         }
-        guard let file = self.text("ca_file") else {
+        guard let file = self.absolutePath("ca_file") else {
             throw .usage("\(self.path): `ca_file` or `public_keys` must say whom to trust")
         }
         return .authority(pem: try WalletSettings.contents(of: file))

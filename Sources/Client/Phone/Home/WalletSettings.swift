@@ -45,7 +45,7 @@ public struct WalletSettings: Sendable {
             self = try WalletSettings(lab: lab)
         } else {
             self.server = try file.server()
-            self.authorityFolder = file.text("authority")
+            self.authorityFolder = file.absolutePath("authority")
         }
         self.wording = try file.wording()
         self.linkBase = file.text("link_base")

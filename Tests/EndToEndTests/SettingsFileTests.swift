@@ -1,0 +1,49 @@
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+
+@Suite("A phone's wallet.yaml")
+struct SettingsFileTests {
+    private let lab: LabUnderTest
+    private let home: String
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.home = "\(self.lab.folder)/phone"
+        try DurableFile.makeFolder(self.home)
+    }
+
+    private func open(_ settings: String) async throws -> ProgramRun {
+        try DurableFile.write(Array(settings.utf8), to: "\(self.home)/wallet.yaml")
+        return try await ServerProcess.run("wallet", ["open", "--home", self.home, "--json"])
+    }
+
+    @Test("relative paths start at the file's folder, wherever the program was started")
+    func relativePaths() async throws {
+        let server = try await self.lab.start()
+        let made = try LabFile(of: self.lab.lab)
+        try DurableFile.write(try DurableFile.read(made.caFile, atMost: 1 << 20), to: "\(self.home)/ca.pem")
+        let run = try await self.open(
+            """
+            server: \(made.host):\(made.port)
+            server_name: \(made.serverName)
+            ca_file: ca.pem
+            """
+        )
+        #expect(run.exitCode == 0 && run.output.contains("UC1.1/1.1"), "\(run.output)")
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test(
+        "whom to trust is never guessed: keys that are no list, and two ways at once, are refused",
+        arguments: [
+            ("public_keys: 6f3a", "must be a list"), ("public_keys: []", "must be a list"),
+            ("public_keys: [6f3a]\nca_file: ca.pem", "not both"), ("public_keys: 6f3a\nca_file: ca.pem", "not both"),
+        ]
+    )
+    func trust(_ refused: (settings: String, words: String)) async throws {
+        let run = try await self.open("server: 127.0.0.1:1\n\(refused.settings)\n")
+        #expect(run.exitCode == 64 && run.output.contains(refused.words), "\(run.output)")
+    }
+}
