@@ -66,6 +66,20 @@ struct ChangePINTests {
         #expect(app.tap(action) == "UC7.1/1.3")
     }
 
+    @Test("a change whose answer was lost says that either PIN may be the right one; one that was not sent does not")
+    func lostAnswer() {
+        var app = Self.atSettings()
+        app.tap(.changePIN)
+        Self.confirm(&app)
+        app.enter("135790")
+        app.enter("135790")
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == "PF2.9/1.5d")
+        #expect(app.screen?.message.hasSuffix("Your PIN may be the old one or the new one.") == true)
+        app.tap(.retry)
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: true))) == "PF2.9/1.5d")
+        #expect(app.screen?.message == "The service cannot be reached right now.")
+    }
+
     @Test("attempts that somebody else spent meanwhile are shown, and the change stops")
     func blockedMeanwhile() {
         var app = Self.atSettings()

@@ -3,15 +3,23 @@
 ///     shown ──Retry──▶ tryAgain
 ///        └──Close──▶ closed
 struct ErrorScreen: Flow {
+    /// What the person has to know where nobody knows what the server did.
+    enum Concern: Sendable {
+        case nothing
+        /// A PIN was entered that may have been counted.
+        case attempt
+        /// A new PIN may count already.
+        case change
+    }
+
     private let failure: Failure
     private let step: StepID
-    private let isAboutAttempt: Bool
+    private let concern: Concern
 
-    /// `aboutAttempt` where the person entered a PIN that may have been counted.
-    init(_ failure: Failure, at step: StepID, aboutAttempt isAboutAttempt: Bool = false) {
+    init(_ failure: Failure, at step: StepID, about concern: Concern = .nothing) {
         self.failure = failure
         self.step = step
-        self.isAboutAttempt = isAboutAttempt
+        self.concern = concern
     }
 
     mutating func start(_ facts: Facts) -> Turn {
@@ -24,13 +32,8 @@ struct ErrorScreen: Flow {
             )
         case .serverUnreachable(let notCounted):
             return .show(
-                Scene(
-                    self.step,
-                    .screen,
-                    .serverUnreachable,
-                    .notReachedNow(notCounted: notCounted && self.isAboutAttempt)
-                )
-                .offering(retry, close).because(.serverUnreachable)
+                Scene(self.step, .screen, .serverUnreachable, self.unreachable(notCounted: notCounted))
+                    .offering(retry, close).because(.serverUnreachable)
             )
         case .deviceInsecure:
             return .show(
@@ -44,6 +47,14 @@ struct ErrorScreen: Flow {
             )
         case .revoked(let revocation):
             return RevokedWallet.turn(to: revocation)
+        }
+    }
+
+    private func unreachable(notCounted: Bool) -> Text {
+        switch self.concern {
+        case .nothing: .notReachedNow(notCounted: false)
+        case .attempt: .notReachedNow(notCounted: notCounted)
+        case .change: notCounted ? .notReachedNow(notCounted: false) : .notReachedEitherPIN
         }
     }
 

@@ -138,7 +138,7 @@ struct ValidatePIN: Flow {
         switch failure {
         case .noInternet: .call(ErrorScreen(failure, at: "PF2.8/1.1l"), after: "PF2.8/1.1l")
         case .serverUnreachable:
-            .call(ErrorScreen(failure, at: "PF2.8/1.1m", aboutAttempt: true), after: "PF2.8/1.1m")
+            .call(ErrorScreen(failure, at: "PF2.8/1.1m", about: .attempt), after: "PF2.8/1.1m")
         case .revoked(let revocation): RevokedWallet.turn(to: revocation)
         case .deviceInsecure, .generic: .call(ErrorScreen(failure, at: "PF2.8/1.1"))
         }

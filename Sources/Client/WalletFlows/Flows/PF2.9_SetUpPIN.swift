@@ -95,7 +95,7 @@ struct SetUpPIN: Flow {
             return .call(ValidatePIN(showing: verdict))
         case (.applying(let chosen), .failed(let failure)):
             self.state = .failed(chosen)
-            return Self.fail(failure)
+            return self.fail(failure)
         case (_, _):
             return .stay
         }
@@ -157,11 +157,20 @@ struct SetUpPIN: Flow {
         }
     }
 
-    private static func fail(_ failure: Failure) -> Turn {
+    /// Whoever closes the error of a change must know that either PIN may be the right one.
+    private var concern: ErrorScreen.Concern {
+        switch self.purpose {
+        case .enroll: .nothing
+        case .change: .change
+        }
+    }
+
+    private func fail(_ failure: Failure) -> Turn {
         switch failure {
         case .deviceInsecure: .call(ErrorScreen(failure, at: "PF2.9/1.5b"), after: "PF2.9/1.5b")
         case .noInternet: .call(ErrorScreen(failure, at: "PF2.9/1.5c"), after: "PF2.9/1.5c")
-        case .serverUnreachable: .call(ErrorScreen(failure, at: "PF2.9/1.5d"), after: "PF2.9/1.5d")
+        case .serverUnreachable:
+            .call(ErrorScreen(failure, at: "PF2.9/1.5d", about: self.concern), after: "PF2.9/1.5d")
         case .revoked(let revocation): RevokedWallet.turn(to: revocation)
         case .generic: .call(ErrorScreen(failure, at: "PF2.9/1.5"))
         }

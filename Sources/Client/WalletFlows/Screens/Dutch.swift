@@ -115,6 +115,7 @@ struct Dutch {
         case .serverUnreachable: "Server niet bereikbaar"
         case .notReachedNow(notCounted: false): "De dienst is nu niet bereikbaar."
         case .notReachedNow(notCounted: true): "De dienst is nu niet bereikbaar. Er is geen poging geteld."
+        case .notReachedEitherPIN: "De dienst is nu niet bereikbaar. Je pincode kan de oude of de nieuwe zijn."
         case .deviceInsecure: "Toestel niet veilig"
         case .deviceCannotBeUsed: "Dit toestel kan niet worden gebruikt voor \(self.product)."
         case .somethingWrong: "Er ging iets mis"

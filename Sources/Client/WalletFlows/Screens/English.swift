@@ -114,6 +114,8 @@ struct English {
         case .notReachedNow(notCounted: false): "The service cannot be reached right now."
         case .notReachedNow(notCounted: true):
             "The service cannot be reached right now. No attempt was counted against you."
+        case .notReachedEitherPIN:
+            "The service cannot be reached right now. Your PIN may be the old one or the new one."
         case .deviceInsecure: "Device insecure"
         case .deviceCannotBeUsed: "This device cannot be used for \(self.product)."
         case .somethingWrong: "Something went wrong"

@@ -61,7 +61,7 @@ public enum Text: Hashable, Sendable {
     case underConstruction
     // Errors
     case noInternet, checkConnection
-    case serverUnreachable, notReachedNow(notCounted: Bool)
+    case serverUnreachable, notReachedNow(notCounted: Bool), notReachedEitherPIN
     case deviceInsecure, deviceCannotBeUsed
     case somethingWrong, quoteCode(String)
 }
