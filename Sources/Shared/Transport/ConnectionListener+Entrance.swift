@@ -86,7 +86,8 @@ extension ConnectionListener {
             entrance.tls.makeConnection(),
             on: channel.eventLoop,
             deadline: start + TimeAmount(self.limits.handshake),
-            recordLimit: TimeAmount(self.limits.frame)
+            recordLimit: TimeAmount(self.limits.frame),
+            pacer: .of(channel.eventLoop)
         )
         try channel.pipeline.syncOperations.addHandler(tls)
         let frames = try FrameChannel(

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Handshakes of one event loop, one after the other and with rests between them, in which open connections are served.
+/// The steps of one event loop's handshakes, one after the other and with rests between them, in which open connections are served.
 ///
 /// A client hello costs the server a key agreement and a signature; a flood of them, or a whole country's phones after an
 /// outage, would otherwise be worked off in a row while every PIN check waits. So that never more than half of the loop's

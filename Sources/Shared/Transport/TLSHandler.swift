@@ -35,8 +35,12 @@ final class TLSHandler: ChannelDuplexHandler {
     private let connection: TLSConnection
     private let deadline: NIODeadline
     private let recordLimit: TimeAmount
+    private let pacer: HandshakePacer?
     private let plaintext: SpareBuffer
     private var state = State.handshaking
+    /// The first step is made in the turn in which the opening made this handler.
+    private var hasBegun = false
+    private var waitsForTurn = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
     /// Whether bytes have been asked for that have not come: if not, it is not the peer who is slow.
@@ -47,11 +51,13 @@ final class TLSHandler: ChannelDuplexHandler {
     ///   - eventLoop: the channel's, on which this is called.
     ///   - deadline: when the handshake must be done.
     ///   - recordLimit: the time from a record's first byte to its last.
+    ///   - pacer: whose turns a handshake's steps behind the first take; nil where nobody else could want them.
     init(
         _ connection: consuming TLSConnection,
         on eventLoop: any EventLoop,
         deadline: NIODeadline,
-        recordLimit: TimeAmount
+        recordLimit: TimeAmount,
+        pacer: HandshakePacer? = nil
     ) {
         let spare = SpareBuffers.of(eventLoop)
         connection.use(spare.records)
@@ -59,6 +65,7 @@ final class TLSHandler: ChannelDuplexHandler {
         self.connection = connection
         self.deadline = deadline
         self.recordLimit = recordLimit
+        self.pacer = pacer
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -96,7 +103,7 @@ final class TLSHandler: ChannelDuplexHandler {
         switch self.state {
         case .handshaking:
             self.connection.receive(self.unwrapInboundIn(data))
-            self.shakeHands(context: context)
+            self.takeStep(context: context)
         case .open, .saidGoodbye:
             self.connection.receive(self.unwrapInboundIn(data))
             self.decrypt(context: context)
@@ -106,7 +113,7 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if self.state == .handshaking { context.read() }
+        if self.state == .handshaking, !self.waitsForTurn { context.read() }
         context.fireChannelReadComplete()
     }
 
@@ -114,6 +121,26 @@ final class TLSHandler: ChannelDuplexHandler {
         guard self.state == .handshaking else { return }
         self.shakeHands(context: context)
         if self.state == .handshaking { context.read() }
+    }
+
+    /// Goes on with the handshake: at once where this is its first step or nobody else's turn is due.
+    ///
+    /// Threat: the signature need not be in the first step. A hello that is sent in two records, or without a key that the server
+    /// can use, has it made in a later one, and whoever holds many of those back could have all made in a row.
+    private func takeStep(context: ChannelHandlerContext) {
+        guard self.hasBegun, let pacer = self.pacer else {
+            self.hasBegun = true
+            return self.shakeHands(context: context)
+        }
+        guard !self.waitsForTurn else { return }
+        self.waitsForTurn = true
+        pacer.run {
+            self.waitsForTurn = false
+            // It may have ended while it waited.
+            guard self.state == .handshaking else { return }
+            self.shakeHands(context: context)
+            if self.state == .handshaking { context.read() }
+        }
     }
 
     private func shakeHands(context: ChannelHandlerContext) {
