@@ -97,6 +97,22 @@ final class FrameHandlerTests {
         #expect(self.receiver.told.withLock { $0.frames.count } == 10)
     }
 
+    @Test("a frame may come in many pieces, and not in one for each byte")
+    func pieces() throws {
+        let byte = ByteBuffer(bytes: [0])
+        for _ in 0..<3 {
+            try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 251]))
+            for _ in 0..<251 { try self.channel.writeInbound(byte) }
+        }
+        #expect(self.channel.isActive)
+        #expect(self.receiver.told.withLock { $0.frames.count } == 3)
+        try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 0]))
+        for _ in 0..<255 { try self.channel.writeInbound(byte) }
+        #expect(self.channel.isActive)
+        try self.channel.writeInbound(byte)
+        #expect(!self.channel.isActive)
+    }
+
     @Test("a long frame is told of from its length to its end")
     func longFrame() throws {
         func told() -> [Bool] { self.receiver.told.withLock { $0.longFrames } }

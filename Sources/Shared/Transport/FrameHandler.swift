@@ -39,6 +39,11 @@ final class FrameHandler: ChannelInboundHandler {
         case ended
     }
 
+    /// Pieces that a frame may come in; the longest one has four TLS records.
+    ///
+    /// Threat: a call in records of one byte costs libssl as much as some hundreds of calls, and limits of a source count calls.
+    private static let mostPieces = 256
+
     private let limits: TransportLimits
     private let isSecure: Bool
     /// Set once, before the channel is active; let go at the end, so that the two do not hold each other for ever.
@@ -50,6 +55,8 @@ final class FrameHandler: ChannelInboundHandler {
     /// The last frame is a long one and waits for the receiver.
     private var longFrameWaits = false
     private var holdsLongFrame = false
+    /// How often something has arrived since the last whole frame.
+    private var pieces = 0
     /// As the channel said last; a channel is writable when it begins.
     private var isWritable = true
     private var outgoing = ByteBuffer()
@@ -123,7 +130,9 @@ final class FrameHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard self.phase == .open else { return }
         self.decoder.receive(self.unwrapInboundIn(data))
+        self.pieces += 1
         self.cutFrames(context: context)
+        if self.pieces > Self.mostPieces, self.phase == .open { self.close() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -144,6 +153,7 @@ final class FrameHandler: ChannelInboundHandler {
         do throws(FrameViolation) {
             while self.phase == .open, self.receiverHasRoom, let frame = try self.decoder.next() {
                 self.unanswered += 1
+                self.pieces = 0
                 self.receiverHasRoom = self.receiver?.receiveFrame(frame) ?? false
                 self.longFrameWaits = !self.receiverHasRoom && frame.count > Frame.longestOrdinaryByteCount
             }
