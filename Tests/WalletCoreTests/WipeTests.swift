@@ -109,4 +109,22 @@ struct WipeTests {
         #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
+
+    @Test("a wipe while the whole solution is revoked is still owed, and told when it is restored")
+    func solutionRevoked() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        phone.server.revokeAll(.solution)
+        _ = try await wallet.open(.wipe)
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+        #expect(phone.disk.contents[.accessData] == nil)
+        #expect(phone.device.hasKey)
+        phone.server.withState { state in
+            for id in state.records.keys { state.records[id]?.revocation = nil }
+        }
+        _ = await (try phone.wallet()).launch()
+        #expect(phone.server.onlyRecord == nil)
+        #expect(phone.disk.contents[.state] == nil)
+        #expect(!phone.device.hasKey)
+    }
 }

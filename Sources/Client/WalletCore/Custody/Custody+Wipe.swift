@@ -56,7 +56,14 @@ extension Custody {
 
     /// Tells the server once; what a new connection may mend is returned, and nil where there is nothing more to tell.
     private func reportWipe(of owed: WalletID) async throws(Failure) -> Failure? {
-        guard case .active(let link) = try await self.openSession(for: owed) else {
+        let link: Link
+        switch try await self.openSession(for: owed) {
+        case .active(let opened):
+            link = opened
+        case .revoked(let revocation) where revocation.reason == .solution:
+            // The solution may be restored, and this wallet would be back with it.
+            throw .revoked(revocation)
+        case .revoked, .notKnown:
             // There is nothing left at the server that this key could end.
             await self.hangUp()
             return nil
