@@ -212,7 +212,7 @@ extension SettingTable {
         "update.android-minimum",
         .optional(.version),
         standard: .some(nil),
-        "Android apps below this version are served nothing but Hello, RevokeWithCode and ReportWipe."
+        "Android apps below this version are served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe."
     )
     public static let androidNotifyVersion = Setting(
         "update.android-notify",
@@ -224,7 +224,7 @@ extension SettingTable {
         "update.ios-minimum",
         .optional(.version),
         standard: .some(nil),
-        "iOS apps below this version are served nothing but Hello, RevokeWithCode and ReportWipe."
+        "iOS apps below this version are served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe."
     )
     public static let iosNotifyVersion = Setting(
         "update.ios-notify",

@@ -11,7 +11,7 @@ public enum UpdateVerdict: Hashable, Sendable {
     case recommend
     /// The version will be blocked after `blockedIn`.
     case warn(blockedIn: Duration)
-    /// The version is served nothing but Hello, RevokeWithCode and ReportWipe.
+    /// The version is served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe.
     case block(updateAvailable: Bool)
 }
 

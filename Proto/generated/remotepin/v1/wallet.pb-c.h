@@ -82,7 +82,7 @@ typedef enum _Remotepin__V1__UpdateVerdict__Kind {
    */
   REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_WARN = 4,
   /*
-   * only Hello, RevokeWithCode and ReportWipe are answered
+   * only Hello, RevokeWithCode, OpenSession and ReportWipe are answered
    */
   REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_BLOCK = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__UPDATE_VERDICT__KIND)
@@ -624,7 +624,7 @@ struct  Remotepin__V1__ActiveWallet
   Remotepin__V1__PINState *pin_state;
   Remotepin__V1__Features *features;
   /*
-   * 32 bytes, secret; empty while the wallet is permanently blocked
+   * 32 bytes, secret; empty while the wallet is permanently blocked or this version is
    */
   ProtobufCBinaryData presence_share;
 };
