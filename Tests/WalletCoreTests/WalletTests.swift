@@ -58,10 +58,14 @@ struct WalletTests {
 
     /// A wallet with biometrics and an identity, at its dashboard.
     private func atDashboard(
-        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
+        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
+        lockedAfter time: Duration = LockTimes().background
     ) async throws -> Wallet {
         let code = RecoveryCode(Array("a person".utf8))
-        let wallet = try self.phone.wallet(observer: observer) { $0.issuer = Issuer(code: code) }
+        let wallet = try self.phone.wallet(observer: observer) { settings in
+            settings.issuer = Issuer(code: code)
+            settings.lockTimes.background = time
+        }
         _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
         for action in [ActionID.enable, .next, .writtenDown, .obtain] { _ = try await wallet.perform(action) }
         try #require(try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC7.1/1.1")
@@ -153,6 +157,36 @@ struct WalletTests {
         self.phone.clock.advance(by: .seconds(300))
         #expect(await wallet.refresh().step == "UC7.1/1.1")
         #expect(await wallet.resume().step == "UC2.3/1.2")
+        #expect(await wallet.isLocked)
+    }
+
+    @Test("out of sight the keys are forgotten when the time is over, and no prompt appears before the resume")
+    func forgotten() async throws {
+        let ear = Ear()
+        let wallet = try await self.atDashboard(observer: ear.hear)
+        self.phone.keychain.withState { $0.answersPrompts = false }
+        await wallet.background()
+        self.phone.clock.advance(by: .seconds(299))
+        #expect(await wallet.refresh().kind == .screen)
+        #expect(await !wallet.isLocked)
+        self.phone.clock.advance(by: .seconds(1))
+        #expect(await wallet.refresh().kind == .screen)
+        #expect(await wallet.isLocked)
+        #expect(ear.words.last == "locked")
+        #expect(await wallet.resume().step == "UC2.3/1.2")
+        #expect(ear.words.last == "locked" && ear.words.count { $0 == "locked" } == 1)
+        #expect(try await wallet.present(.match).step == "UC7.1/1.1")
+        #expect(await !wallet.isLocked)
+    }
+
+    @Test("they are forgotten as well where the host does not look again", .timeLimit(.minutes(1)))
+    func forgottenUnasked() async throws {
+        let wallet = try await self.atDashboard(lockedAfter: .milliseconds(1))
+        var states = wallet.lockStates.makeAsyncIterator()
+        #expect(await states.next() == false)
+        await wallet.background()
+        self.phone.clock.advance(by: .milliseconds(1))
+        #expect(await states.next() == true)
         #expect(await wallet.isLocked)
     }
 

@@ -67,6 +67,14 @@ struct AppUnderTest {
         self.note(self.app.open(link: link, self.facts))
     }
     mutating func background() { self.app.background(self.facts) }
+    /// What an app that is out of sight does when it is looked at there.
+    @discardableResult mutating func forget() -> String {
+        guard self.app.timeToForget(self.facts) == .zero else { return "nothing" }
+        self.app.forget(self.facts)
+        self.facts.isLocked = true
+        self.note(nil)
+        return "forgotten"
+    }
     @discardableResult mutating func timeDue() -> String { self.note(self.app.timeDue(self.facts)) }
     @discardableResult mutating func present(_ presentation: Presentation = .match) -> String {
         self.note(self.app.present(presentation, self.facts))

@@ -188,12 +188,12 @@ public actor Phone {
 
     /// The present screen as it is now, once what fell due has happened.
     ///
-    /// While something else is under way, and out of sight, the screen only.
+    /// While something else is under way, the screen only. Out of sight an app's timers stand still until the next resume;
+    /// only its keys are forgotten in time.
     @discardableResult
     public func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
-        // Out of sight nothing happens: an app's timers stand still there until the next resume.
-        guard !self.isTaken, !self.isInBackground else { return await wallet.screen }
+        guard !self.isTaken else { return await wallet.screen }
         await self.takeTurn()
         defer { self.endTurn() }
         let screen = await wallet.refresh()

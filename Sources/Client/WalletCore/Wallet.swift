@@ -16,6 +16,8 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
+    /// Forgets the keys in time where nobody calls ``refresh()`` out of sight.
+    private var watch: Task<Void, Never>?
 
     /// Takes up what the disk holds, locked.
     ///
@@ -43,6 +45,10 @@ public actor Wallet {
         self.observer = observer
     }
 
+    deinit {
+        self.watch?.cancel()
+    }
+
     /// A process of the app starts (UC1.2/1.1a): always locked.
     ///
     /// - Parameter link: What the phone started it with, if anything; resolved once the app is unlocked (PF2.7).
@@ -65,8 +71,11 @@ public actor Wallet {
     }
 
     /// The app leaves the foreground; how long it is away decides whether the next ``resume(opening:)`` locks it first.
+    ///
+    /// When that time is over the keys are forgotten, whether or not the app ever comes back.
     public func background() {
         self.app.background(self.custody.facts())
+        self.watchOutOfSight()
     }
 
     /// The phone hands over a universal link (PF2.7) to the app that is running.
@@ -104,8 +113,10 @@ public actor Wallet {
 
     /// The present screen as it is now, countdowns computed anew; a host calls it a few times a second.
     ///
-    /// What the time brings happens here: the end of a screen, the warning before the lock, the lock.
+    /// What the time brings happens here: the end of a screen, the warning before the lock, the lock. Out of sight only the
+    /// keys are forgotten: the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
     public func refresh() async -> Screen {
+        self.forgetIfDue()
         guard !self.isBusy, let action = self.app.timeDue(self.custody.facts()) else { return self.screen }
         return await self.follow(action)
     }
@@ -172,9 +183,32 @@ public actor Wallet {
                 action = self.app.receive(answer, self.custody.facts())
             case .leave(let event, _):
                 self.observer(.event(event))
+                self.watchOutOfSight()
                 return self.screen
             }
         }
+    }
+
+    private func watchOutOfSight() {
+        self.watch?.cancel()
+        self.watch = Task { [weak self] in
+            while let time = await self?.forgetIfDue(), !Task.isCancelled { try? await Task.sleep(for: time) }
+        }
+    }
+
+    /// Forgets the keys of an app that was out of sight for too long; when to look again, or nil where nothing is left to do.
+    @discardableResult
+    private func forgetIfDue() -> Duration? {
+        guard !self.isBusy else { return .seconds(1) }
+        let facts = self.custody.facts()
+        guard let time = self.app.timeToForget(facts) else { return nil }
+        // A clock that stands still keeps nobody busy.
+        guard time == .zero else { return max(time, .milliseconds(100)) }
+        self.app.forget(facts)
+        self.custody.lock()
+        self.tellSteps()
+        self.noteChanges()
+        return nil
     }
 
     private func tellSteps() {

@@ -9,6 +9,7 @@ extension AppStateMachine {
         self.stack.removeAll()
         self.isWaiting = false
         self.owesResume = false
+        self.owesLock = false
         self.banner = nil
         self.link = link
         self.idleness.use(at: facts.now)
@@ -60,6 +61,32 @@ extension AppStateMachine {
         self.idleness.hide(at: facts.now)
     }
 
+    /// How long an app that is out of sight may still keep what only an open one needs; zero where that has to go now, nil
+    /// where there is nothing of it, or the app is in sight.
+    public func timeToForget(_ facts: Facts) -> Duration? {
+        guard !facts.isLocked || self.stack.keepsPIN else { return nil }
+        return self.idleness.timeLeftHidden(facts)
+    }
+
+    /// The time of ``timeToForget(_:)`` is over, and the keys go: so does what a person has confirmed or entered.
+    ///
+    /// Nothing is shown or asked for out of sight. The lock itself, with its steps (LOCK/1.3), comes first at the next return.
+    ///
+    /// - Precondition: No effect is under way.
+    public mutating func forget(_ facts: Facts) {
+        guard facts.isLocked else {
+            self.owesLock = true
+            var rest = self.stack
+            rest.endConfirmations()
+            // With no screen left the next return would be a launch.
+            if !rest.isEmpty { self.stack = rest }
+            return
+        }
+        // As where the person closes the error and is asked for the PIN again.
+        guard self.stack.endValidation() else { return }
+        _ = self.tell(facts) { flow, facts in flow.resume(after: .retry, facts) }
+    }
+
     /// What the time itself brings, looked at a few times a second; nil where nothing is due.
     ///
     /// The end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock for want of use
@@ -90,9 +117,9 @@ extension AppStateMachine {
     ///
     /// A host that never looks at the time cannot keep it open: the first thing that is selected or entered is lost.
     mutating func lockOverdue(_ facts: Facts) -> Action? {
-        guard !facts.isLocked else { return nil }
+        guard !facts.isLocked || self.owesLock else { return nil }
         let reason: LockTheApp.Reason
-        if self.idleness.wasHiddenTooLong(facts) {
+        if self.owesLock || self.idleness.wasHiddenTooLong(facts) {
             reason = .background
         } else if self.idleness.isUnused(facts) {
             reason = .inactivity
@@ -104,6 +131,7 @@ extension AppStateMachine {
     }
 
     private func lockDueAtReturn(_ facts: Facts) -> LockTheApp.Reason? {
+        if self.owesLock { return .background }
         guard !facts.isLocked else { return nil }
         if self.idleness.wasHiddenTooLong(facts) { return .background }
         return self.stack.top is LockWarning && self.idleness.isUnused(facts) ? .inactivity : nil
@@ -111,6 +139,7 @@ extension AppStateMachine {
 
     /// Ends what must not outlive the lock, and has the keys forgotten.
     mutating func beginLock(_ reason: LockTheApp.Reason, _ facts: Facts) -> Turn {
+        self.owesLock = false
         switch reason {
         case .logOut: self.stack.removeAll()
         case .background, .inactivity: self.stack.endConfirmations()

@@ -20,6 +20,8 @@ public struct AppStateMachine: Sendable {
     var isWaiting = false
     /// The app came back meanwhile.
     var owesResume = false
+    /// The keys were forgotten out of sight; the lock that this was the beginning of is the next return's.
+    var owesLock = false
     var banner: Text?
     /// When the present screen appeared.
     var shownAt = Timestamp(milliseconds: 0)
@@ -137,7 +139,7 @@ public struct AppStateMachine: Sendable {
 
 extension AppStateMachine {
     /// Hands an event to the present flow, and does what follows; nil where there is no flow.
-    private mutating func tell(_ facts: Facts, _ event: (inout any Flow, Facts) -> Turn) -> Action? {
+    mutating func tell(_ facts: Facts, _ event: (inout any Flow, Facts) -> Turn) -> Action? {
         let before = self.stack
         var facts = facts
         facts.link = self.link

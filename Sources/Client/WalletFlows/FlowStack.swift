@@ -53,6 +53,20 @@ struct FlowStack: Sendable {
         while let last = self.frames.last, last.scene == nil { self.frames.removeLast() }
     }
 
+    /// Whether a PIN is kept for whoever tries again.
+    var keepsPIN: Bool { self.validation != nil }
+
+    private var validation: Int? {
+        self.frames.lastIndex { frame in (frame.flow as? ValidatePIN)?.keepsPIN == true }
+    }
+
+    /// Ends the flow that keeps a PIN, with everything that it called; whether there was one.
+    mutating func endValidation() -> Bool {
+        guard let validation = self.validation else { return false }
+        self.frames.removeSubrange(validation...)
+        return true
+    }
+
     /// Whether a flow stands here that nothing leads past: a rooted device, a blocked version, a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }

@@ -28,13 +28,18 @@ struct Idleness: Sendable {
         self.hiddenSince = self.hiddenSince ?? now
     }
 
-    /// Whether it was out of sight for too long.
+    /// How long it may still be out of sight before it has to lock itself; nil while it is in sight.
     ///
-    /// A clock that was set back meanwhile locks as well: nobody knows how long it was.
-    func wasHiddenTooLong(_ facts: Facts) -> Bool {
-        guard let hiddenSince = self.hiddenSince else { return false }
+    /// None where the clock was set back meanwhile: nobody knows how long it was.
+    func timeLeftHidden(_ facts: Facts) -> Duration? {
+        guard let hiddenSince = self.hiddenSince else { return nil }
         let time = facts.now - hiddenSince
-        return time < .zero || time >= facts.lockTimes.background
+        return time < .zero ? .zero : max(.zero, facts.lockTimes.background - time)
+    }
+
+    /// Whether it was out of sight for too long.
+    func wasHiddenTooLong(_ facts: Facts) -> Bool {
+        self.timeLeftHidden(facts) == .zero
     }
 
     /// Whether it was not used for too long.

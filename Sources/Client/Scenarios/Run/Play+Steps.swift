@@ -42,7 +42,7 @@ extension Play {
             try await self.act { (phone) throws(PhoneError) in try await phone.resume(opening: link) }
         case .background(let duration):
             try await self.act { (phone) throws(PhoneError) in try await phone.background() }
-            if let duration { try await self.world.needLab().advance(by: duration) }
+            if let duration { try await self.advance(by: duration) }
         case .killApp(atWrite: .some(let number)):
             self.present.fate.dies(beforeWrite: number)
         case .killApp(atWrite: nil):
@@ -91,10 +91,10 @@ extension Play {
         try await self.act { (phone) throws(PhoneError) in try await phone.present(presentation) }
     }
 
-    /// The clock goes on for server and phones; an app in sight notices at once.
+    /// The clock goes on for server and phones; an app that runs notices at once, as far as it may.
     private func advance(by duration: Duration) async throws(StepProblem) {
         try await self.world.needLab().advance(by: duration)
-        guard await self.present.phone.isInFront else { return }
+        guard await self.present.phone.isRunning else { return }
         try await self.act { (phone) throws(PhoneError) in await phone.refresh() }
     }
 

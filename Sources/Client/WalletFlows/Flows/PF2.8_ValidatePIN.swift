@@ -22,6 +22,14 @@ struct ValidatePIN: Flow {
 
     private var state: State
 
+    /// Whether the entry is kept for the person to try it again.
+    var keepsPIN: Bool {
+        switch self.state {
+        case .failed: true
+        case .asking, .showing, .prompt, .blocked, .blockedPermanently: false
+        }
+    }
+
     init(_ entry: PINEntry) {
         self.state = .asking(entry)
     }

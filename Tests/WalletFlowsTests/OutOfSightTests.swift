@@ -1,0 +1,94 @@
+import Testing
+import Vocabulary
+
+@testable import WalletFlows
+
+@Suite("LOCK: what an app that is out of sight forgets before it comes back")
+struct OutOfSightTests {
+    @Test("out of sight the keys go when the time is over, and the return is as if they had gone then")
+    func forgotten() {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.background()
+        app.wait(299)
+        #expect(app.forget() == "nothing")
+        app.wait(1)
+        #expect(app.forget() == "forgotten")
+        #expect(app.forget() == "nothing", "once")
+        #expect(app.timeDue() == "not offered")
+        #expect(app.screen?.step == "UC7.1/1.2")
+        #expect(app.resume() == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+        #expect(
+            app.trace.suffix(6) == [
+                "LOCK/1.3", "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b", "UC2.3/1.1b", "UC2.3/1.3",
+            ]
+        )
+        app.unlock()
+        #expect(app.state == "UC7.1/1.2")
+        #expect(app.resume() == "UC7.1/1.2", "the lock is not owed twice")
+    }
+
+    @Test("a tap on what was forgotten is no tap: the lock comes first")
+    func tapOnForgotten() {
+        var app = AppUnderTest.atDashboard()
+        app.tap(.menu)
+        app.background()
+        app.wait(300)
+        app.forget()
+        #expect(app.tap(.settings) == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+    }
+
+    @Test("what a person has confirmed goes with the keys, and a code that was shown")
+    func confirmationsForgotten() throws {
+        var app = ChangePINTests.atSettings()
+        app.tap(.deletionCode)
+        ChangePINTests.confirm(&app)
+        app.answer(.deletionCode(try #require(DeletionCode("0123456789ABCDEFGH"))))
+        app.background()
+        app.wait(300)
+        app.forget()
+        #expect(app.screen?.step == "UC7.1/1.3")
+        app.resume()
+        app.locked()
+        app.unlock()
+        #expect(app.state == "UC7.1/1.3")
+    }
+
+    @Test("the only screen there is stays, so that the return is no launch")
+    func onlyScreen() {
+        var app = AppUnderTest(setup: .done)
+        app.facts.hasPID = true
+        app.launchToPIN(opening: IncomingLink(LinkTests.link.url, from: .externalScanner))
+        app.unlock()
+        app.background()
+        app.wait(300)
+        #expect(app.forget() == "forgotten")
+        #expect(app.resume() == "ask lock")
+        #expect(app.locked() == "UC2.3/1.3")
+        app.unlock()
+        #expect(app.state == "UC7.1/1.1")
+    }
+
+    @Test("a PIN that was kept for another try goes out of sight, too, and is asked for again")
+    func keptPIN() {
+        var app = AppUnderTest(setup: .done)
+        app.launchToPIN()
+        weak var kept: PINEntry?
+        app.enter("024791")
+        if case .some(.ask(.checkPIN(let entry))) = app.last { kept = entry }
+        app.answer(.failed(.serverUnreachable(notCounted: false)))
+        app.tap(.help)
+        #expect(kept != nil)
+        app.background()
+        app.wait(300)
+        #expect(app.forget() == "forgotten")
+        #expect(kept == nil)
+        #expect(app.screen?.step == "UC2.3/1.3")
+        #expect(app.forget() == "nothing")
+        #expect(app.resume() == "UC2.3/1.3")
+        app.unlock()
+        #expect(app.state == "UC3.1/1.1")
+    }
+}
