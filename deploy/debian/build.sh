@@ -70,6 +70,10 @@ admin socket /run/remote-pin/admin.sock
 portal socket /run/remote-pin-portal/portal.sock
 portal group remote-pin-portal
 END
+# The page's settings do nothing there: the portal's unit has a configuration of its own.
+sed -i 's|^portal:|# Here socket and group alone count: the page has its settings, from `listen` on, in /etc/remote-pin/portal.yaml.\n&|' \
+    "$configuration"
+grep -q '^# Here socket and group alone count' "$configuration"
 install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pin/server.yaml"
 # What watches it, for the operator's own Prometheus and Grafana.
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
