@@ -141,7 +141,9 @@ struct CatalogueTests {
         #expect(unseen == ["remote_pin_metrics_refused_total"], "\(unseen.sorted())")
     }
 
-    @Test("every alert is explained in docs/observation.md and tried by a test, and nothing else is")
+    @Test(
+        "every alert is explained in docs/observation.md, listed in docs/operating.md and tried by a test, and nothing else is"
+    )
     func alerts() throws {
         func names(_ path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String] {
             try Self.text(path).matches(of: pattern).map { String($0.1) }
@@ -149,6 +151,8 @@ struct CatalogueTests {
         let alerts = try names("deploy/prometheus/alerts.yml", /- alert: (\w+)/)
         #expect(alerts.count >= 15 && Set(alerts).count == alerts.count)
         #expect(try Set(names("docs/observation.md", /### (RemotePIN\w+)/)) == Set(alerts))
+        let listed = try names("docs/operating.md", /\[(\w+)\]\(observation\.md#remotepin/).map { "RemotePIN\($0)" }
+        #expect(Set(listed) == Set(alerts))
         #expect(try Set(names("deploy/prometheus/alerts-test.yml", /alertname: (\w+)/)) == Set(alerts))
     }
 }
