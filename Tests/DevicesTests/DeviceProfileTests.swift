@@ -94,7 +94,7 @@ struct DeviceProfileTests {
                 "platform: ios\npasscode: no\nbiometrics: face",
                 "phone.yaml:3: `biometrics`: nobody can be enrolled on a phone without a passcode"
             ),
-            ("platform: ios\nplatform: ios", "phone.yaml:1: `platform` stands there twice"),
+            ("platform: ios\nplatform: ios", "phone.yaml:2: `platform` stands there twice, first in line 1"),
             ("- platform", "phone.yaml:1: keys with values are expected"),
             ("", "phone.yaml: it is empty"),
         ]

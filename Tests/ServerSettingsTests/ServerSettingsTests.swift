@@ -84,7 +84,15 @@ struct ServerSettingsTests {
                 "must not be shorter than `enrollment.token-lifetime`"
             ),
             ("pin: [", "not YAML"),
-            ("pin: {rounds: 3, rounds: 4}", "`rounds` stands there twice"),
+            ("pin: {rounds: 3, rounds: 4}", "server.yaml:3: `rounds` stands there twice"),
+            (
+                "pin:\n  rounds: 3\nlog:\n  level: info\n# mine\npin:\n  attempts: 3",
+                "server.yaml:8: `pin` stands there twice"
+            ),
+            (
+                "pin:\n  rounds: 3\n  attempts: 3\n  rounds: 4",
+                "server.yaml:6: `rounds` stands there twice, first in line 4"
+            ), ("pin: {rounds: 3,\n  rounds: 4}\nlog: {}\nrounds: 5", "server.yaml:3: `rounds` stands there twice"),
             ("pin: {rounds: &three 3, attempts: *three}", "`*three` stands for something else"),
             ("pin: 4", "`pin` is a section; its settings stand under it"),
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),

@@ -38,9 +38,28 @@ public struct YAMLFault: Error, Hashable, Sendable {
             self.init(line: nil, message: "not YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map { "`\($0)`" }.sorted().joined(separator: ", ")
-            self.init(line: context.mark.line, message: "\(names) stands there twice")
+            guard let key = keys.first, let later = Self.laterLine(of: key, than: context) else {
+                self.init(line: context.mark.line, message: "\(names) stands there twice")
+                return
+            }
+            self.init(line: later, message: "\(names) stands there twice, first in line \(context.mark.line)")
         default:
             self.init(line: nil, message: "not YAML")
         }
+    }
+
+    /// The line in which a key stands again, which is the one that somebody added; the parser knows the first alone.
+    ///
+    /// Nil where it is not the first word of a line in the same mapping.
+    private static func laterLine(of key: String, than first: YamlError.Context) -> Int? {
+        let indentation = String(repeating: " ", count: max(0, first.mark.column - 1))
+        let lines = first.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated().dropFirst(first.mark.line) {
+            let text = line.drop { $0 == " " }
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            guard line.hasPrefix(indentation) else { return nil }
+            if line.hasPrefix("\(indentation)\(key):") { return index + 1 }
+        }
+        return nil
     }
 }
