@@ -68,6 +68,22 @@ struct AuditProgramTests {
         #expect(refused?.output.contains("audit.file") == true)
     }
 
+    @Test("each entry is one row of the table: lines become one, and what is cut says so; JSON has all of it")
+    func table() async throws {
+        let server = try await self.lab.start()
+        let rules = ["..1.2=block", "1.2..1.4=recommend", "1.4..2.0=notify"]
+        #expect(try await self.admin("update-policy", "set", "android", rules[0], rules[1], rules[2]).exitCode == 0)
+        let shown = try await self.admin("audit", "show", "--event", "update-policy set")
+        let rows = shown.output.split(separator: "\n")
+        #expect(shown.exitCode == 0 && rows.count == 3, "\(shown.output)")
+        for row in rows.dropFirst() {
+            #expect(row.contains("; ") && row.contains("…  "), "\(shown.output)")
+        }
+        let entries = try await self.json("audit", "show", "--event", "update-policy set")["entries"]?.array ?? []
+        #expect(entries.count == 2 && entries.allSatisfy { $0["detail"]?.string?.contains("\n") == true })
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("after a kill at whatever moment no wallet is revoked that is not on record")
     func killed() async throws {
         var dice = Dice(for: "audit kills")

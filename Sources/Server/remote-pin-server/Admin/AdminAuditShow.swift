@@ -82,9 +82,21 @@ extension AuditEntry {
         if let mac = record.subject.recoveryCode { subject.append("code \(mac)") }
         return [
             "\(self.number)", record.at.text, record.actor.rawValue,
-            record.event.rawValue + (record.detail.map { " \($0.prefix(40))" } ?? ""),
-            phase.name + (phase.of.map { " of \($0)" } ?? ""), phase.text, subject.joined(separator: ", "),
+            record.event.rawValue + (record.detail.map { " \(Self.short($0))" } ?? ""),
+            phase.name + (phase.of.map { " of \($0)" } ?? ""), Self.oneLine(phase.text),
+            subject.joined(separator: ", "),
         ]
+    }
+
+    /// An update policy's detail has a line for each rule, which would split the table's row.
+    private static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+
+    /// At most forty characters; `--json` has all of it.
+    private static func short(_ text: String) -> String {
+        let line = Self.oneLine(text)
+        return line.count > 40 ? "\(line.prefix(39))…" : line
     }
 }
 
