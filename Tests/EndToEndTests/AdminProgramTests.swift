@@ -164,6 +164,7 @@ struct AdminProgramTests {
             (["wallet", "list", "--platform", "palm"], "ios"),
             (["wallet", "list", "--registered-from", "soon"], "2026-12-24"), (["log-level", "loud"], "warning"),
             (["audit", "verify", "--last", "7"], "NUMBER:MAC"), (["audit", "show", "--wallet", "1"], "32 hexadecimal"),
+            (["audit", "show", "--event", "revoke"], "revoke wallet"),
         ] as [([String], String)]
     )
     func usage(arguments: [String], wayOut: String) async throws {

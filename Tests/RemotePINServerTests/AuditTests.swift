@@ -48,6 +48,7 @@ struct AuditTests {
                 // The server's own may be among them: a rotation says when all is sealed anew.
                 let entries = try await server.record().dropFirst(before).filter { $0.actor != .server }
                 #expect(entries.map(\.event.rawValue) == Array(repeating: name, count: changes ? 2 : 1))
+                #expect(AuditEvent.all.contains { $0.rawValue == name }, "\(name) cannot be looked for")
                 #expect(entries.allSatisfy { $0.actor == Self.actor && $0.epoch == 1 })
                 guard case .done(let of, _) = entries.last?.phase else {
                     Issue.record("\(name) is not done")

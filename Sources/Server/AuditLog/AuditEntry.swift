@@ -104,6 +104,34 @@ public struct AuditEvent: RawRepresentable, Hashable, Sendable {
     public static let resealed = AuditEvent(rawValue: "vault sealed anew")
     /// Key versions that seal nothing any more were removed.
     public static let retireVault = AuditEvent(rawValue: "vault retire")
+    public static let advanceClock = AuditEvent(rawValue: "clock advance")
+    public static let showWallet = AuditEvent(rawValue: "wallet show")
+    public static let listWallets = AuditEvent(rawValue: "wallet list")
+    public static let listSessions = AuditEvent(rawValue: "sessions")
+    public static let listDenied = AuditEvent(rawValue: "deny-list list")
+    public static let showDenied = AuditEvent(rawValue: "deny-list show")
+    public static let listFlags = AuditEvent(rawValue: "flags list")
+    public static let setFlag = AuditEvent(rawValue: "flags set")
+    public static let showUpdatePolicy = AuditEvent(rawValue: "update-policy show")
+    public static let setUpdatePolicy = AuditEvent(rawValue: "update-policy set")
+    public static let clearUpdatePolicy = AuditEvent(rawValue: "update-policy clear")
+    public static let showStatus = AuditEvent(rawValue: "status")
+    public static let reload = AuditEvent(rawValue: "reload")
+    public static let setLogLevel = AuditEvent(rawValue: "log-level")
+    /// How far a backup or a rotation is.
+    public static let showUpkeep = AuditEvent(rawValue: "upkeep show")
+    public static let showVaultKeys = AuditEvent(rawValue: "vault status")
+    /// A command that only a newer server knows.
+    public static let unknown = AuditEvent(rawValue: "unknown")
+
+    /// Everything that this version enters, commands first.
+    public static let all: [AuditEvent] = [
+        .showStatus, .listSessions, .showWallet, .listWallets, .revokeWallets, .revokeRecoveryCode, .revokeSolution,
+        .restoreSolution, .listDenied, .showDenied, .removeDenied, .listFlags, .setFlag, .showUpdatePolicy,
+        .setUpdatePolicy, .clearUpdatePolicy, .reload, .setLogLevel, .advanceClock, .backup, .restore, .rotateVault,
+        .retireVault, .showVaultKeys, .showUpkeep, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .logBegun,
+        .tornTail, .unknown,
+    ]
 }
 
 /// What it was done to.

@@ -109,31 +109,31 @@ extension AdminCommand {
     /// What logs call it.
     var auditEvent: AuditEvent {
         switch self {
-        case .advanceClock: AuditEvent(rawValue: "clock advance")
-        case .showWallet: AuditEvent(rawValue: "wallet show")
+        case .advanceClock: .advanceClock
+        case .showWallet: .showWallet
         case .revokeWallets: .revokeWallets
         case .revokeRecoveryCode: .revokeRecoveryCode
         case .revokeSolution: .revokeSolution
         case .restoreSolution: .restoreSolution
-        case .listDenied: AuditEvent(rawValue: "deny-list list")
-        case .showDenied: AuditEvent(rawValue: "deny-list show")
+        case .listDenied: .listDenied
+        case .showDenied: .showDenied
         case .removeDenied: .removeDenied
-        case .listFlags: AuditEvent(rawValue: "flags list")
-        case .setFlag: AuditEvent(rawValue: "flags set")
-        case .showUpdatePolicy: AuditEvent(rawValue: "update-policy show")
-        case .setUpdatePolicy: AuditEvent(rawValue: "update-policy set")
-        case .clearUpdatePolicy: AuditEvent(rawValue: "update-policy clear")
-        case .showStatus: AuditEvent(rawValue: "status")
-        case .listWallets: AuditEvent(rawValue: "wallet list")
-        case .listSessions: AuditEvent(rawValue: "sessions")
-        case .reload: AuditEvent(rawValue: "reload")
-        case .setLogLevel: AuditEvent(rawValue: "log-level")
+        case .listFlags: .listFlags
+        case .setFlag: .setFlag
+        case .showUpdatePolicy: .showUpdatePolicy
+        case .setUpdatePolicy: .setUpdatePolicy
+        case .clearUpdatePolicy: .clearUpdatePolicy
+        case .showStatus: .showStatus
+        case .listWallets: .listWallets
+        case .listSessions: .listSessions
+        case .reload: .reload
+        case .setLogLevel: .setLogLevel
         case .startBackup: .backup
         case .rotateVault: .rotateVault
         case .retireVault: .retireVault
-        case .showUpkeep: AuditEvent(rawValue: "upkeep show")
-        case .showVaultKeys: AuditEvent(rawValue: "vault status")
-        case .unknown: AuditEvent(rawValue: "unknown")
+        case .showUpkeep: .showUpkeep
+        case .showVaultKeys: .showVaultKeys
+        case .unknown: .unknown
         }
     }
 

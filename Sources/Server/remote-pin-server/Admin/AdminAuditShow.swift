@@ -19,7 +19,10 @@ extension AdminAudit {
                 """
         )
 
-        @Option(help: ArgumentHelp("Only what this command or event did.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp("Only what this command or event did.", valueName: "name"),
+            completion: .list(AuditEvent.all.map(\.rawValue))
+        )
         var event: String?
 
         @Option(help: ArgumentHelp("Only of who is named so, in part: 1000, alice, wallet.", valueName: "who"))
@@ -46,10 +49,17 @@ extension AdminAudit {
         }
 
         private func filter() throws -> (AuditRecord) -> Bool {
+            let event = try self.event.map { text in
+                guard let event = AuditEvent.all.first(where: { $0.rawValue == text }) else {
+                    let known = AuditEvent.all.map(\.rawValue).joined(separator: ", ")
+                    throw ValidationError("`\(text)` is no command or event; there are: \(known).")
+                }
+                return event
+            }
             let wallet = try self.wallet.map(walletID)
             let (since, before) = (try self.since.map(time), try self.before.map(time))
             return { record in
-                (self.event == nil || record.event.rawValue == self.event)
+                (event == nil || record.event == event)
                     && (self.actor.map { record.actor.rawValue.contains($0) } ?? true)
                     && (wallet.map { record.subject.wallets.contains($0) } ?? true)
                     && (since.map { record.at >= $0 } ?? true) && (before.map { record.at < $0 } ?? true)
