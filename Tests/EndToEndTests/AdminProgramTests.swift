@@ -38,11 +38,11 @@ struct AdminProgramTests {
         let wallet = "\(try self.phone.registration().walletID)"
         #expect(try await self.phone.run("unlock", pins: ["864209"]).exitCode == 10)
         var shown = try await self.json("wallet", "show", wallet)
-        #expect(shown["state"]?.string == "active")
+        #expect(shown["state"]?.string == "open")
         #expect(shown["pin"]?["failures"] == .integer(1))
         #expect(shown["platform"]?.string == "android")
         let text = try await self.admin("wallet", "show", wallet)
-        #expect(text.exitCode == 0 && text.output.contains("in use") && !text.output.contains("\u{1B}"))
+        #expect(text.exitCode == 0 && !text.output.contains("\u{1B}"))
 
         let other = try await self.lab.register(pin: "135790")
         let session = try await other.openSession()
@@ -57,6 +57,31 @@ struct AdminProgramTests {
         #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 13)
         shown = try await self.json("wallet", "show", wallet)
         #expect(shown["state"]?.string == "revoked" && shown["revocation"]?["reason"]?.string == "wallet")
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test("a wallet's state has one word, whether it is shown to people, to programs or listed")
+    func states() async throws {
+        let server = try await self.lab.start(["REMOTE_PIN_LOG_FILE": "none"])
+        let wallet = try await self.lab.register(pin: "135790")
+        let id = "\(wallet.walletID)"
+        func states() async throws -> Set<String?> {
+            let text = try await self.admin("wallet", "show", id).output
+            let listed = try await self.json("wallet", "list")["wallets"]?.array.first
+            return [
+                text.firstMatch(of: /\nstate +([^\n]+)\n/).map { String($0.1) },
+                try await self.json("wallet", "show", id)["state"]?.string, listed?["state"]?.string,
+            ]
+        }
+        #expect(try await states() == ["never-opened"])
+        let session = try await wallet.openSession()
+        #expect(try await states() == ["open"])
+        for _ in 0..<4 { _ = try await session.check("864209") }
+        #expect(try await states() == ["blocked"])
+        #expect(try await self.admin("clock", "advance", "61s").exitCode == 0)
+        #expect(try await states() == ["open"])
+        #expect(try await self.admin("revoke", "solution", "--yes").exitCode == 0)
+        #expect(try await self.admin("wallet", "show", id).output.contains("open; the solution is revoked"))
         #expect(await server.terminate() == 0)
     }
 

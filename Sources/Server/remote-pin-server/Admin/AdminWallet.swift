@@ -18,7 +18,7 @@ struct AdminWallet: AsyncParsableCommand {
             abstract: "Show what is on file of a wallet: its state, what is counted, what was attested.",
             discussion: """
                 Nothing secret is shown: no share, no key, no code. The wallet's id stands in the server's log beside \
-                everything that concerns it.
+                everything that concerns it. States are those of `wallet list`.
 
                   remote-pin-server admin wallet show 3f9c01… --lab /tmp/lab
                   remote-pin-server admin wallet show 3f9c01… --json --lab /tmp/lab | jq .pin.failures
@@ -69,7 +69,11 @@ extension Page {
 
     private func state(of report: WalletReport) -> String {
         let solution = report.solutionRevoked ? self.bad("; the solution is revoked") : ""
-        guard let revoked = report.revoked else { return self.good("in use") + solution }
+        guard let revoked = report.revoked else {
+            let word = report.condition.rawValue
+            let isBlocked = report.condition == .blocked || report.condition == .blockedPermanently
+            return (isBlocked ? self.bad(word) : report.condition == .open ? self.good(word) : word) + solution
+        }
         let who =
             switch revoked.revocation.reason {
             case .user: "by its user"
@@ -91,6 +95,19 @@ extension Page {
             let until = report.pin.blockedUntil.map { ", until \($0.text)" } ?? ""
             return self.bad("blocked for \(remaining.spoken)") + "\(until); then round \(report.pin.round)"
         case .blockedPermanently: return self.bad("blocked for good")
+        }
+    }
+}
+
+extension WalletReport {
+    /// The state as `wallet list` has it: its end before its beginning, and both before what is counted.
+    fileprivate var condition: WalletCondition {
+        if self.revoked != nil { return .revoked }
+        if !self.sessionOpened { return .neverOpened }
+        switch self.pin.state {
+        case .open: return .open
+        case .blocked: return .blocked
+        case .blockedPermanently: return .blockedPermanently
         }
     }
 }
@@ -215,7 +232,7 @@ private struct WalletJSON: Encodable {
         self.sessionOpened = report.sessionOpened
         self.lastSession = report.lastSession?.text
         self.openConnections = report.openConnections
-        self.state = report.revoked == nil ? (report.solutionRevoked ? "solution-revoked" : "active") : "revoked"
+        self.state = report.condition.rawValue
         self.revocation = report.revoked.map {
             Ended(
                 reason: $0.revocation.reason.rawValue,
