@@ -36,6 +36,10 @@ struct RunCommandTests {
             (["--connections", "5", "--duration", "5s", "--threshold", "p99"], "--threshold p99"),
             (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: the ending says the form"),
             (["--stages-file", "/nowhere.yaml"], "--stages-file: "),
+            (["--attack", "burst:8", "--connections", "5"], "--connections: not together with --attack"),
+            (["--attack", "burst:8", "--mix", "right=1"], "--mix: not together with --attack"),
+            (["--attack", "burst:8", "--pick", "single"], "--pick: not together with --attack"),
+            (["--attack", "burst:8", "--connection", "new"], "--connection: not together with --attack"),
         ] as [([String], String)]
     )
     func together(arguments: [String], message: String) async throws {

@@ -57,6 +57,7 @@ extension LoadOptions {
             ("--arrivals", self.arrivals), ("--max-in-flight", self.maxInFlight),
             ("--checks-per-wallet", self.checksPerWallet), ("--think", self.think),
             ("--max-wrong-per-wallet", self.maxWrongPerWallet), ("--idle-connections", self.idleConnections),
+            ("--mix", self.mix), ("--pick", self.pick), ("--connection", self.connection),
         ]
     }
 }

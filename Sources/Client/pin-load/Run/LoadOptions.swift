@@ -54,18 +54,21 @@ struct LoadOptions: ParsableArguments {
     var maxInFlight: String?
 
     @Option(
-        help: ArgumentHelp("What is done, by weights: right, wrong, change-pin, register.", valueName: "name=weight,…")
+        help: ArgumentHelp(
+            "What is done, by weights: right, wrong, change-pin, register (right=1).",
+            valueName: "name=weight,…"
+        )
     )
-    var mix = "right=1"
+    var mix: String?
 
     @Option(
         help: ArgumentHelp(
             "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. "
-                + "resumed: as new, TLS resumed with a ticket.",
+                + "resumed: as new, TLS resumed with a ticket (warm).",
             valueName: "use"
         )
     )
-    var connection = "warm"
+    var connection: String?
 
     @Option(
         help: ArgumentHelp(
@@ -77,11 +80,12 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How wallets are chosen: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all connections.",
+            "How wallets are chosen: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all connections "
+                + "(uniform).",
             valueName: "how"
         )
     )
-    var pick = "uniform"
+    var pick: String?
 
     @Option(help: ArgumentHelp("Between an answer and the next check: 200ms, or 200ms..1s.", valueName: "time"))
     var think: String?
