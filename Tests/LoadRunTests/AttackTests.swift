@@ -37,8 +37,13 @@ struct AttackTests {
             #expect(section.verdict == .passed)
             #expect(section.rows.contains(["bursts", "10"]), "\(section.rows)")
             #expect(result.notes.contains { $0.contains("clock was moved on") })
+            let wayOut = "remote-pin-server admin clock advance 61s --lab \(lab.path)"
+            #expect(result.notes.contains { $0.contains(wayOut) }, "\(result.notes)")
             #expect(result.exitCode == 0)
         }
+        // Where a burst is no more than a round nobody is blocked, and nothing is said of it.
+        let small = try await self.attack("burst:4", repeating: 2, lab)
+        #expect(!small.notes.contains { $0.contains("in a block") }, "\(small.notes)")
         // What is kept of the wallets is true: a run that follows accuses nobody, and their blocks are over.
         let plan = try LoadLab.plan("1s:=2") { $0.mix = try Mix(parsing: "right=1,wrong=1") }
         let after = try await lab.run(plan)

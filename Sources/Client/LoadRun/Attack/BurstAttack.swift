@@ -1,4 +1,5 @@
 public import LoadFleet
+internal import Lab
 internal import LoadPlan
 internal import LoadReport
 internal import VerdictOracle
@@ -162,6 +163,7 @@ public struct BurstAttack: Sendable {
         if wallets.advanced > .zero {
             self.events.note("the lab's clock was moved on by \(wallets.advanced), past the blocks")
         }
+        if statistics.bursts + statistics.unknown > 0 { self.noteBlocks(under: context.policy) }
         self.events.add(statistics.section(self.plan))
         let told = self.events.told
         return MeasuredRun(
@@ -172,6 +174,16 @@ public struct BurstAttack: Sendable {
             sections: told.sections,
             notes: told.notes
         )
+    }
+
+    /// The next run on these wallets would be told `blocked` and could not know why.
+    private func noteBlocks(under policy: AttemptPolicy) {
+        guard self.plan.size > policy.attemptsPerRound, let block = policy.blocks.first, block > .zero else { return }
+        let seconds = (block.milliseconds + 1999) / 1000
+        let wayOut =
+            self.target.lab.map { "give `remote-pin-server admin clock advance \(seconds)s --lab \($0.path)`" }
+            ?? "wait for \(seconds) seconds"
+        self.events.note("wallets attacked last are in a block: \(wayOut) before the next run, or take another file")
     }
 
     /// Attempts to reach a server that refuses for a passing reason.

@@ -11,7 +11,8 @@ struct AttackOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Instead of a load: burst:N sends N guesses for one wallet at once, over N connections, one of them right, again "
-                + "and again; burst:64/4 over four connections. Prints how often the right one got in, and how often it may.",
+                + "and again; burst:64/4 over four connections. Prints how often the right one got in, and how often it may. "
+                + "Its last wallets stay blocked: the report says how to go on with them.",
             valueName: "burst:n"
         )
     )
