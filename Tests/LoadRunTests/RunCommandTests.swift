@@ -48,6 +48,18 @@ struct RunCommandTests {
         #expect(run.output.contains(message), "\(run.output)")
     }
 
+    @Test("completions have the names that options take")
+    func completions() async throws {
+        let script = try await ServerProcess.run("pin-load", ["--generate-completion-script", "zsh"]).output
+        for names in [
+            "'warm' 'new' 'resumed'", "'constant' 'poisson'", "'uniform' 'zipf:1.1' 'single'",
+            "'right=1' 'wrong=1' 'change-pin=1' 'register=1'", "'burst:16'",
+            "'half-open' 'slow' 'garbage' 'hello' 'churn'",
+        ] {
+            #expect(script.contains("=(\(names))"), "\(names)")
+        }
+    }
+
     @Test("another machine is not loaded unless it is named as one's own")
     func ownership() async throws {
         let folder = TemporaryFolder()

@@ -35,6 +35,7 @@ struct FloodCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Kinds of connections, in turn. (default: half-open,slow,garbage)", valueName: "kinds"),
+        completion: .list(FloodKind.allCases.map(\.rawValue)),
         transform: Self.kinds
     )
     var kinds: [FloodKind] = [.halfOpen, .slow, .garbage]

@@ -14,7 +14,8 @@ struct AttackOptions: ParsableArguments {
                 + "and again; burst:64/4 over four connections. Prints how often the right one got in, and how often it may. "
                 + "Its last wallets stay blocked: the report says how to go on with them.",
             valueName: "burst:n"
-        )
+        ),
+        completion: .list(["burst:16"])
     )
     var attack: String?
 

@@ -42,7 +42,10 @@ struct LoadOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Load before all that, judged but in no figure.", valueName: "time"))
     var warmup: String?
 
-    @Option(help: ArgumentHelp("How a rate's checks become due: constant or poisson.", valueName: "process"))
+    @Option(
+        help: ArgumentHelp("How a rate's checks become due: constant or poisson.", valueName: "process"),
+        completion: .list(ArrivalProcess.allCases.map(\.rawValue))
+    )
     var arrivals: String?
 
     @Option(
@@ -57,7 +60,8 @@ struct LoadOptions: ParsableArguments {
         help: ArgumentHelp(
             "What is done, by weights: right, wrong, change-pin, register (right=1).",
             valueName: "name=weight,…"
-        )
+        ),
+        completion: .list(Action.allCases.map { "\($0.rawValue)=1" })
     )
     var mix: String?
 
@@ -66,7 +70,8 @@ struct LoadOptions: ParsableArguments {
             "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. "
                 + "resumed: as new, TLS resumed with a ticket (warm).",
             valueName: "use"
-        )
+        ),
+        completion: .list(ConnectionUse.allCases.map(\.rawValue))
     )
     var connection: String?
 
@@ -83,7 +88,8 @@ struct LoadOptions: ParsableArguments {
             "How wallets are chosen: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all connections "
                 + "(uniform).",
             valueName: "how"
-        )
+        ),
+        completion: .list(["uniform", "zipf:1.1", "single"])
     )
     var pick: String?
 
