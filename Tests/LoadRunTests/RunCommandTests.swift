@@ -89,6 +89,9 @@ struct RunCommandTests {
         let aborted = try await Self.run(common + ["1h", "--threshold", "count<1", "--abort-on-fail", "--json"])
         #expect(aborted.exitCode == 99)
         #expect(aborted.output.contains("\"aborted\""))
+        let others = ["--lab", lab.path, "--connections", "2", "--duration", "1s", "--wallets"]
+        let missing = try await Self.run(others + [lab.folder.file("none")])
+        #expect(missing.exitCode == 1 && missing.output.contains("/none"), "\(missing.output)")
         await lab.server.terminate()
         let gone = try await Self.run(common + ["1s"])
         #expect(gone.exitCode == 69)

@@ -24,8 +24,9 @@ struct PinLoadProgram: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 1 usage · 69 the server cannot be reached or refuses · 70 a file failed · 75 the wallets are in \
-              use by another process · 99 a threshold or a promise was broken · 130 interrupted, with a report
+              0 done · 1 usage, or a file that is named cannot be used · 69 the server cannot be reached or refuses · 70 a \
+              file cannot be written, or is damaged · 75 the wallets are in use by another process · 99 a threshold or a \
+              promise was broken · 130 interrupted, with a report
             """,
         version: BuildID.text(of: "pin-load"),
         subcommands: [

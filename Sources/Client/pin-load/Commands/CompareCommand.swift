@@ -20,7 +20,7 @@ struct CompareCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 compared · 1 usage · 99 a --fail-if holds, or a run does not have its figure
+              0 compared · 1 usage, or a file that cannot be used · 99 a --fail-if holds, or a run does not have its figure
             """
     )
 

@@ -56,8 +56,9 @@ struct RunCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 99 a threshold does not hold, or a violation · 130 interrupted, with a report · 1 usage · 69 the \
-              server cannot be reached · 70 a file failed · 75 the wallets are in use by another process
+              0 done · 99 a threshold does not hold, or a violation · 130 interrupted, with a report · 1 usage, or a file \
+              that is named cannot be used · 69 the server cannot be reached · 70 a file cannot be written, or is damaged · \
+              75 the wallets are in use by another process
             """
     )
 
