@@ -96,7 +96,7 @@ struct ServerProgramTests {
         let running = try await ServerProcess.start(["serve", lab.path])
         let second = try await server("serve", lab.path)
         #expect(second.exitCode == 69)
-        #expect(second.output.contains("in use by process \(running.processID)"), "\(second.output)")
+        #expect(second.output.contains("in use by process \(running.processID); stop it first"), "\(second.output)")
         #expect(await running.terminate() == 0)
     }
 

@@ -22,8 +22,8 @@ public enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .inUse(let pid?): return "the data folder is in use by process \(pid)"
-        case .inUse(nil): return "the data folder is in use by another process"
+        case .inUse(let pid?): return "the data folder is in use by process \(pid); stop it first"
+        case .inUse(nil): return "the data folder is in use by another process; stop it first"
         case .newerVersion(let found, let known):
             return "the store has version \(found), this server knows versions up to \(known)"
         case .missing(let path): return "there is no store at \(path)"
