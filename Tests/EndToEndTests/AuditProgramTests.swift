@@ -66,6 +66,7 @@ struct AuditProgramTests {
         }
         let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start() }
         #expect(refused?.output.contains("audit.file") == true)
+        #expect(refused?.output.contains("`remote-pin-server admin audit verify` says where") == true)
     }
 
     @Test("each entry is one row of the table: lines become one, and what is cut says so; JSON has all of it")

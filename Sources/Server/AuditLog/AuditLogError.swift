@@ -21,12 +21,16 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .vault: "the vault did not answer"
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"
-        case .damaged(let path, let problem): "\(path) is not as it was written: \(problem)"
+        case .damaged(let path, let problem): "\(path) is not as it was written: \(problem); \(Self.nextStep)"
         case .otherEpoch(let path, let log, let store) where log > store:
             "\(path) tells of epoch \(log) and the store is of epoch \(store): an older store was put in its place; "
                 + "restore a backup with `remote-pin-server restore`"
         case .otherEpoch(let path, let log, let store):
-            "\(path) ends in epoch \(log) and the store is of epoch \(store): the log was cut, or is an older copy"
+            "\(path) ends in epoch \(log) and the store is of epoch \(store): the log was cut or changed, or is an older "
+                + "copy; \(Self.nextStep)"
         }
     }
+
+    private static let nextStep =
+        "`remote-pin-server admin audit verify` says where it is intact to, docs/administration.md how to go on"
 }
