@@ -328,6 +328,38 @@ struct AuditLogTests {
         await next.close()
     }
 
+    @Test(
+        "on a full disk what begins and what only looks is refused, beside ends that are not",
+        .enabled(if: SmallDisk.isPermitted)
+    )
+    func endsBesideOthers() async throws {
+        let log = try LogUnderTest()
+        let disk = try SmallDisk()
+        var parts = log.parts
+        parts.path = disk.path + "/audit.log"
+        try await AuditLog.create(parts)
+        let opened = try await AuditLog.open(parts)
+        var begun: [UInt64] = []
+        for _ in 0..<20 { begun.append(try await opened.append(.wipe, by: .wallet, .begun).number) }
+        disk.fill()
+        // Nobody's room is taken by what asks for none.
+        for _ in 0..<200 {
+            _ = try? await opened.append(
+                .backup,
+                by: .server,
+                .done(of: nil, result: String(repeating: "x", count: 500))
+            )
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in begun {
+                group.addTask { try await opened.append(.wipe, by: .wallet, .done(of: number, result: "revoked")) }
+                group.addTask { _ = try? await opened.append(.wipe, by: .wallet, .begun) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await AuditReader(parts.path, vault: log.vault).verify().problem == nil)
+    }
+
     @Test("a full disk refuses the entry and leaves the log as it was", .enabled(if: SmallDisk.isPermitted))
     func fullDisk() async throws {
         let log = try LogUnderTest()

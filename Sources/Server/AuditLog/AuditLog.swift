@@ -107,7 +107,15 @@ public final class AuditLog: Sendable {
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
-        do throws(FileError) { try file.renewEnd(atMost: Self.renewedByteCount) } catch { throw .file(error) }
+        do throws(FileError) {
+            try file.renewEnd(atMost: Self.renewedByteCount)
+        } catch {
+            switch error {
+            // A file that may only grow (chattr +a), or a full disk whose file system writes nothing in place: as it is.
+            case .notAllowed, .diskFull: break
+            default: throw .file(error)
+            }
+        }
         let log = AuditLog(parts, file: file, lock: lock, newest: newest, unended: unended)
         switch found.problem {
         case nil: break
@@ -264,7 +272,7 @@ extension AuditLog {
     private func write(_ batch: [Waiting]) async {
         var (bytes, marks): ([UInt8], [AuditMark]) = ([], [])
         var (newest, owed) = self.state.withLock { ($0.newest, $0.owed) }
-        var begins = false
+        var needsRoom = false
         do throws(AuditLogError) {
             for waiting in batch {
                 let (line, mark) = try await Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
@@ -274,14 +282,20 @@ extension AuditLog {
                 switch waiting.record.phase {
                 case .begun:
                     owed[mark.number] = Self.room(forEndOf: line)
-                    begins = true
+                    needsRoom = true
                 case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): owed[of] = nil
-                case .done(nil, _), .failed(nil, _): break
+                // What ends nothing must not take the room of what does.
+                case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
-            try await self.write(bytes, leavingRoomFor: begins ? owed.values.reduce(0, +) : 0)
+            try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
-            for waiting in batch { waiting.waiter.resume(returning: .failure(error)) }
+            // One by one: what there is no room for must not keep others from their ends, which have theirs.
+            if batch.count > 1 {
+                for waiting in batch { await self.write([waiting]) }
+            } else {
+                for waiting in batch { waiting.waiter.resume(returning: .failure(error)) }
+            }
             return
         }
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
@@ -291,8 +305,8 @@ extension AuditLog {
     }
 
     /// What the end of something that is begun with this line may take: the same, and what came of it, of which not more
-    /// than 4 KiB is written; and its share of what is appended beside it without an end.
-    private static func room(forEndOf line: [UInt8]) -> Int { line.count + 8_192 }
+    /// than 4 KiB is written.
+    private static func room(forEndOf line: [UInt8]) -> Int { line.count + 4_096 }
 
     /// Writes on a thread of its own, since a sync takes its time.
     private func write(_ bytes: [UInt8], leavingRoomFor room: Int) async throws(AuditLogError) {
