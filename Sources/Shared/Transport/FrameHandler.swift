@@ -128,11 +128,13 @@ final class FrameHandler: ChannelInboundHandler {
     // MARK: - What comes in
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard self.phase == .open else { return }
-        self.decoder.receive(self.unwrapInboundIn(data))
         self.pieces += 1
-        self.cutFrames(context: context)
-        if self.pieces > Self.mostPieces, self.phase == .open { self.close() }
+        if self.phase == .open {
+            self.decoder.receive(self.unwrapInboundIn(data))
+            self.cutFrames(context: context)
+        }
+        // Cut at once: a connection that is being closed reads on for a while.
+        if self.pieces > Self.mostPieces { self.abort() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -154,8 +156,10 @@ final class FrameHandler: ChannelInboundHandler {
             while self.phase == .open, self.receiverHasRoom, let frame = try self.decoder.next() {
                 self.unanswered += 1
                 self.pieces = 0
-                self.receiverHasRoom = self.receiver?.receiveFrame(frame) ?? false
-                self.longFrameWaits = !self.receiverHasRoom && frame.count > Frame.longestOrdinaryByteCount
+                let isLong = frame.count > Frame.longestOrdinaryByteCount
+                // Given away: whoever wipes it must be the only one who has it.
+                self.receiverHasRoom = self.receiver?.receiveFrame(consume frame) ?? false
+                self.longFrameWaits = !self.receiverHasRoom && isLong
             }
         } catch {
             self.phase = .violated
