@@ -83,6 +83,7 @@ extension AdminCommands {
             outcome = try await services.store.revoke(recoveryCode: mac, at: now)
         } catch {
             if error == .notErased, let linked = try? await self.wallets(linkedTo: mac) {
+                self.server.log.notice("recovery code denied")
                 await self.settle(linked, endedAt: now, by: .recoveryCode)
             }
             throw AdminFailure(error)

@@ -32,8 +32,8 @@ extension StoreConnection {
 
     /// Notes that nothing is sealed by an older version any more; nil takes that back.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // Old values are gone from the log then, too.
-        self.noteDestroyed()
+        // Old values are gone from the log then, too; taking the note back destroys nothing.
+        if now != nil { self.noteDestroyed() }
         try self.db.execute(
             sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",
             arguments: [now?.milliseconds, version]

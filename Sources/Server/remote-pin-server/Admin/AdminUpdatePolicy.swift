@@ -46,7 +46,7 @@ struct AdminUpdatePolicy: AsyncParsableCommand {
             discussion: """
                 A rule is \(UpdateRuleText.form). From its time on, what was warned is blocked. +14d counts from the \
                 server's clock. Versions see it at their next connection. A blocked version is served nothing but \
-                Hello, RevokeWithCode and ReportWipe.
+                Hello, RevokeWithCode, OpenSession and ReportWipe.
 
                   remote-pin-server admin update-policy set android ..1.2=block 1.2..1.4=warn@+14d --lab DIR
                   remote-pin-server admin update-policy set ios ..2.0=recommend ..2.1=notify --lab DIR
