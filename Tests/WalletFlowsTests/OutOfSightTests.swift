@@ -1,3 +1,4 @@
+import Presence
 import Testing
 import Vocabulary
 
@@ -90,5 +91,42 @@ struct OutOfSightTests {
         #expect(app.resume() == "UC2.3/1.3")
         app.unlock()
         #expect(app.state == "UC3.1/1.1")
+    }
+
+    @Test("a PIN that is kept within what ends with the lock goes with the keys, though nothing else is left below it")
+    func keptPINOverARoot() throws {
+        var app = ObtainPIDTests.atOffer()
+        app.facts.biometricMode = .fallback
+        app.tap(.obtain)
+        app.answer(.pid(try ObtainPIDTests.code()))
+        weak var kept: PINEntry?
+        app.enter("024791")
+        if case .some(.ask(.checkPIN(let entry))) = app.last { kept = entry }
+        app.answer(.failed(.serverUnreachable(notCounted: false)))
+        #expect(kept != nil)
+        app.background()
+        app.wait(300)
+        let told = app.trace.count
+        #expect(app.forget() == "forgotten")
+        #expect(kept == nil)
+        #expect(app.forget() == "nothing")
+        #expect(app.timeDue() == "not offered")
+        #expect(app.trace.count == told, "nothing is asked for out of sight")
+        #expect(app.resume() == "ask lock")
+        #expect(app.locked() == "UC2.3/1.2")
+        #expect(app.trace.filter { $0 == "LOCK/1.3" }.count == 1)
+    }
+
+    @Test("deleting needs no PIN, also where the keys were forgotten out of sight")
+    func wipe() {
+        var app = AppUnderTest.atDashboard()
+        app.background()
+        app.wait(300)
+        app.forget()
+        app.facts.isLocked = true
+        #expect(app.open(.wipe) == "UC9.4/1.1")
+        #expect(app.tap(.cancel) == "UC2.3/1.3")
+        app.unlock()
+        #expect(app.state == "UC7.1/1.1")
     }
 }

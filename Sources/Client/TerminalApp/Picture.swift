@@ -41,7 +41,8 @@ public struct Picture: Hashable, Sendable {
             self.typed = 0
             self.selected = KeyMap(screen).preselected
         }
-        if screen.kind == .screen { self.behind = screen }
+        // What is left of an app out of sight is nobody's to see when it comes back, before the lock has its say.
+        if screen.kind == .screen { self.behind = self.place == .inFront ? screen : nil }
         self.screen = screen
     }
 

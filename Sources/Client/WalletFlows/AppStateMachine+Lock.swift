@@ -19,7 +19,7 @@ extension AppStateMachine {
 
     /// The app comes back from the background, with its process still there; what fell due meanwhile happens first.
     public mutating func resume(_ facts: Facts, opening link: IncomingLink? = nil) -> Action {
-        guard !self.stack.isEmpty else { return self.launch(facts, opening: link) }
+        guard !self.stack.isEmpty || self.owesLock else { return self.launch(facts, opening: link) }
         guard !self.isWaiting else {
             self.noteResume(opening: link)
             return self.mustCover(facts) ? .leave(.suspended, nil) : self.stay(facts)
@@ -76,11 +76,7 @@ extension AppStateMachine {
     public mutating func forget(_ facts: Facts) {
         guard facts.isLocked else {
             self.owesLock = true
-            var rest = self.stack
-            rest.endConfirmations()
-            // With no screen left the next return would be a launch.
-            if !rest.isEmpty { self.stack = rest }
-            return
+            return self.stack.endConfirmations()
         }
         // As where the person closes the error and is asked for the PIN again.
         guard self.stack.endValidation() else { return }

@@ -10,7 +10,7 @@ internal import Vocabulary
 /// I/O, no clock: facts come in with each event.
 ///
 /// Invariant: while the facts say that the app is locked, no screen from behind the lock is shown, whatever led to it;
-/// ``follow(_:_:)`` puts UC2.3 in its place.
+/// ``follow(_:_:)`` puts UC2.3 in its place. Out of sight, where nothing is shown, the last one stands until the return.
 public struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
@@ -61,6 +61,11 @@ public struct AppStateMachine: Sendable {
     /// Goes to what a one-shot command is named for, on top of the present screen.
     public mutating func open(_ destination: Destination, _ facts: Facts) -> Action {
         self.idleness.use(at: facts.now)
+        if self.mustCover(facts) {
+            // The keys were forgotten out of sight: what is asked for comes on top of the lock.
+            self.owesLock = false
+            _ = self.follow(self.cover(facts), facts)
+        }
         return switch destination {
         case .changePIN: self.follow(.call(ChangePIN()), facts)
         case .deletionCode: self.follow(.call(ViewDeletionCode()), facts)
