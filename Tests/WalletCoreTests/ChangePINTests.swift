@@ -46,6 +46,27 @@ struct ChangePINTests {
         #expect(survivors == ["old", "new"])
     }
 
+    @Test(
+        "where the network goes before the answer of a change comes, the person is told that either PIN may be the right one"
+    )
+    func networkGone() async throws {
+        let phone = TestPhone()
+        let wallet = try await phone.setUp()
+        phone.power.arm(nil)
+        _ = try await wallet.open(.changePIN)
+        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        let device = phone.device
+        phone.server.withState { state in
+            state.losesNext = ["instruct"]
+            state.onLoss = { _ in device.setNetwork(false) }
+        }
+        let screen = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        #expect(screen.message.contains("may be the old one or the new one"), "\(screen.message)")
+        device.setNetwork(true)
+        #expect(try await wallet.perform(.retry).step == "UC2.6/1.3")
+    }
+
     @Test("a change that arrives after another one was tried leaves the one that the server took")
     func lateChange() async throws {
         let phone = TestPhone()

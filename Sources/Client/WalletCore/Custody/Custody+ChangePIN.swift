@@ -16,13 +16,20 @@ extension Custody {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws(Failure) -> Answer {
         guard let unlocked = self.unlocked, let replaced = unlocked.pairID else { throw .local }
         let successor = try self.successor(for: new, unlocked)
-        let instructed = try await self.instruct(paidBy: old) { current throws(Failure) in
-            // An earlier sending of the same change was done although its answer was lost.
-            if current.id == successor.id { return nil }
-            // Another late change has won: the old PIN is not this pair's, and trying it would cost an attempt.
-            guard current.id.value == replaced else { throw .local }
-            let newKey = successor.key(for: new).publicKey
-            return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
+        let instructed: Instructed?
+        do throws(Failure) {
+            instructed = try await self.instruct(paidBy: old) { current throws(Failure) in
+                // An earlier sending of the same change was done although its answer was lost.
+                if current.id == successor.id { return nil }
+                // Another late change has won: the old PIN is not this pair's, and trying it would cost an attempt.
+                guard current.id.value == replaced else { throw .local }
+                let newKey = successor.key(for: new).publicKey
+                return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
+            }
+        } catch {
+            // That the network went says nothing of what was sent before: either PIN may be the right one.
+            if error == .noInternet, self.unanswered == old.attemptID { throw .serverUnreachable(notCounted: false) }
+            throw error
         }
         guard let instructed else { return self.changed(to: successor) }
         switch instructed.result {
