@@ -71,7 +71,7 @@ struct ShareTests {
         #expect(Mirror(reflecting: share).children.isEmpty)
     }
 
-    @Test("wiping overwrites the bytes themselves, and leaves another holder's alone")
+    @Test("a wiped array is empty, and another holder's bytes are as they were")
     func wiping() {
         var bytes: [UInt8] = [1, 2, 3]
         let held = bytes

@@ -24,8 +24,8 @@ struct PinLoadProgram: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 1 usage, or a file that is named cannot be used · 69 the server cannot be reached or refuses · 70 a \
-              file cannot be written, or is damaged · 75 the wallets are in use by another process · 99 a threshold or a \
+              0 done · 1 usage, or a file that is named cannot be used · 69 the server cannot be reached or refuses · 70 the \
+              disk failed or is full, or a wallet's record is damaged · 75 the wallets are in use by another process · 99 a threshold or a \
               promise was broken · 130 interrupted, with a report
             """,
         version: BuildID.text(of: "pin-load"),

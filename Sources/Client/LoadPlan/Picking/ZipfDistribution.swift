@@ -28,7 +28,8 @@ struct ZipfDistribution: Hashable, Sendable {
             let area =
                 self.integralOfLast + generator.nextUnit() * (self.integralOfFirst - self.integralOfLast)
             let point = Self.inverse(area, self.exponent)
-            let rank = min(max(Int(point + 0.5), 1), self.count)
+            // A draw of nearly nothing may put the point beyond every number.
+            let rank = Int(min(max(point + 0.5, 1), Double(self.count)))
             let whole = Double(rank)
             if whole - point <= self.shortcut
                 || area >= Self.integral(whole + 0.5, self.exponent) - Self.density(whole, self.exponent)

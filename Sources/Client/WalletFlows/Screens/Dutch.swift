@@ -232,8 +232,8 @@ extension Dutch {
             "Zonder biometrie kan je wallet niet open. Probeer opnieuw of stel je wallet opnieuw in: alle gegevens worden "
                 + "dan verwijderd."
         case .nothingEnrolled:
-            "Dit toestel kent geen gezicht, vinger of code. Stel die in en probeer opnieuw, of stel je wallet opnieuw in: "
-                + "alle gegevens worden dan verwijderd."
+            "Wat je wallet opent, zoals een vinger, is niet ingesteld. Stel het in en probeer opnieuw, of stel je wallet "
+                + "opnieuw in: alle gegevens worden dan verwijderd."
         case .lockedOut:
             "Te veel mislukte pogingen. Ontgrendel dit toestel met de toegangscode en start de app opnieuw, of stel je "
                 + "wallet opnieuw in: alle gegevens worden dan verwijderd."

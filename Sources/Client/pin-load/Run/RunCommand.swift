@@ -57,7 +57,7 @@ struct RunCommand: AsyncParsableCommand {
             EXIT CODES
 
               0 done · 99 a threshold does not hold, or a violation · 130 interrupted, with a report · 1 usage, or a file \
-              that is named cannot be used · 69 the server cannot be reached · 70 a file cannot be written, or is damaged · \
+              that is named cannot be used · 69 the server cannot be reached · 70 the disk failed or is full, or a wallet's record is damaged · \
               75 the wallets are in use by another process
             """
     )
