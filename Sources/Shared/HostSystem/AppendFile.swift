@@ -28,27 +28,11 @@ public final class AppendFile: Sendable {
     }
 
     /// How long the file is now.
-    public func byteCount() throws(FileError) -> Int {
-        var status = stat()
-        try SystemCall.retrying(self.file.path) { unsafe fstat(self.file.number, &status) }
-        return Int(status.st_size)
-    }
+    public func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// At most so many bytes from a place on; fewer only at the end.
     public func read(at offset: Int, atMost count: Int) throws(FileError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var read = 0
-        while read < count {
-            let some = try SystemCall.retrying(self.file.path) {
-                unsafe bytes.withUnsafeMutableBytes { buffer in
-                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[read...])
-                    return unsafe pread(self.file.number, rest.baseAddress, rest.count, off_t(offset + read))
-                }
-            }
-            if some == 0 { break }
-            read += some
-        }
-        return Array(bytes.prefix(read))
+        try self.file.read(count, at: offset)
     }
 
     /// Writes the last bytes once more, as they are, and returns once they have reached the device.
@@ -59,17 +43,9 @@ public final class AppendFile: Sendable {
         let length = try self.byteCount()
         let offset = max(0, length - count)
         let bytes = try self.read(at: offset, atMost: length - offset)
-        // With O_APPEND pwrite(2) would append.
+        // Not this one, which appends.
         let file = try Descriptor(opening: self.file.path, flags: O_WRONLY | O_NOFOLLOW)
-        var written = 0
-        while written < bytes.count {
-            written += try SystemCall.retrying(self.file.path) {
-                unsafe bytes.withUnsafeBytes { buffer in
-                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                    return unsafe pwrite(file.number, rest.baseAddress, rest.count, off_t(offset + written))
-                }
-            }
-        }
+        try file.write(bytes, at: offset)
         try file.synchronize()
     }
 

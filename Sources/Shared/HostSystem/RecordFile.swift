@@ -14,11 +14,7 @@ public final class RecordFile: Sendable {
     }
 
     /// The length in bytes.
-    public func length() throws(FileError) -> Int {
-        var status = stat()
-        try SystemCall.retrying(self.file.path) { unsafe fstat(self.file.number, &status) }
-        return Int(status.st_size)
-    }
+    public func length() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// Makes the file so long, and has the room for it set aside; what is new in it is zero.
     ///
@@ -34,33 +30,12 @@ public final class RecordFile: Sendable {
 
     /// Reads so many bytes; fewer where the file ends before.
     public func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var done = 0
-        while done < count {
-            let read = try SystemCall.retrying(self.file.path) {
-                unsafe bytes.withUnsafeMutableBytes { buffer in
-                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-                    return unsafe pread(self.file.number, rest.baseAddress, rest.count, off_t(offset + done))
-                }
-            }
-            if read == 0 { break }
-            done += read
-        }
-        if done < count { bytes.removeLast(count - done) }
-        return bytes
+        try self.file.read(count, at: offset)
     }
 
     /// Writes all of the bytes.
     public func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
-        var done = 0
-        while done < bytes.count {
-            done += try SystemCall.retrying(self.file.path) {
-                unsafe bytes.withUnsafeBytes { buffer in
-                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
-                    return unsafe pwrite(self.file.number, rest.baseAddress, rest.count, off_t(offset + done))
-                }
-            }
-        }
+        try self.file.write(bytes, at: offset)
     }
 
     /// Returns once everything written is on the device.

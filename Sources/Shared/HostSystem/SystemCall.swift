@@ -60,6 +60,44 @@ struct Descriptor: ~Copyable {
         }
     }
 
+    /// Writes all of the bytes at a place; not for a file that was opened to append to, whose end would be that place.
+    borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.retrying(self.path) {
+                unsafe bytes.withUnsafeBytes { buffer in
+                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                    return unsafe pwrite(self.number, rest.baseAddress, rest.count, off_t(offset + written))
+                }
+            }
+        }
+    }
+
+    /// At most so many bytes from a place on; fewer only at the end.
+    borrowing func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var read = 0
+        while read < count {
+            let some = try SystemCall.retrying(self.path) {
+                unsafe bytes.withUnsafeMutableBytes { buffer in
+                    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[read...])
+                    return unsafe pread(self.number, rest.baseAddress, rest.count, off_t(offset + read))
+                }
+            }
+            if some == 0 { break }
+            read += some
+        }
+        if read < count { bytes.removeLast(count - read) }
+        return bytes
+    }
+
+    /// How long the file is now.
+    borrowing func byteCount() throws(FileError) -> Int {
+        var status = stat()
+        try SystemCall.retrying(self.path) { unsafe fstat(self.number, &status) }
+        return Int(status.st_size)
+    }
+
     /// Reads to the end, at most `limit` bytes.
     borrowing func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
