@@ -91,6 +91,23 @@ public enum WalletCondition: String, Hashable, Sendable, CaseIterable {
     /// Registered, and no session yet.
     case neverOpened = "never-opened"
     case revoked
+
+    /// Its end before its beginning, and both before what is counted.
+    public init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState) {
+        guard !isRevoked else {
+            self = .revoked
+            return
+        }
+        guard sessionOpened else {
+            self = .neverOpened
+            return
+        }
+        switch pin() {
+        case .open: self = .open
+        case .blocked: self = .blocked
+        case .blockedPermanently: self = .blockedPermanently
+        }
+    }
 }
 
 /// Which wallets are listed: those that fit all that is said.

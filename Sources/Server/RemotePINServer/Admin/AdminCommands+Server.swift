@@ -111,15 +111,12 @@ extension AdminCommands {
 }
 
 extension StoredListing {
-    /// Its end before its beginning, and both before what is counted.
     fileprivate func condition(policy: AttemptPolicy, now: Timestamp) -> WalletCondition {
-        if self.revocation != nil { return .revoked }
-        if !self.sessionOpened { return .neverOpened }
-        switch self.attempts(under: policy).state(policy: policy, now: now) {
-        case .open: return .open
-        case .blocked: return .blocked
-        case .blockedPermanently: return .blockedPermanently
-        }
+        WalletCondition(
+            isRevoked: self.revocation != nil,
+            sessionOpened: self.sessionOpened,
+            pin: self.attempts(under: policy).state(policy: policy, now: now)
+        )
     }
 }
 

@@ -100,15 +100,9 @@ extension Page {
 }
 
 extension WalletReport {
-    /// The state as `wallet list` has it: its end before its beginning, and both before what is counted.
+    /// The state as `wallet list` has it.
     fileprivate var condition: WalletCondition {
-        if self.revoked != nil { return .revoked }
-        if !self.sessionOpened { return .neverOpened }
-        switch self.pin.state {
-        case .open: return .open
-        case .blocked: return .blocked
-        case .blockedPermanently: return .blockedPermanently
-        }
+        WalletCondition(isRevoked: self.revoked != nil, sessionOpened: self.sessionOpened, pin: self.pin.state)
     }
 }
 
