@@ -54,15 +54,13 @@ extension Services {
         }
         do throws(StoreError) {
             let outcome = try await commit()
-            log.notice(line, metadata: ["wallet": "\(wallet)"])
-            await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation)
+            await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation, saying: line, log: log)
             return outcome
         } catch {
             if error == .notErased {
                 // It has ended, and who asks again finds it so: now or never.
                 await self.registry.abortAll(of: wallet, except: nil)
-                log.notice(line, metadata: ["wallet": "\(wallet)"])
-                await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation)
+                await self.noteEnd(end, of: begun, by: actor, on: subject, as: revocation, saying: line, log: log)
             }
             throw .store(error)
         }
@@ -74,8 +72,11 @@ extension Services {
         of begun: UInt64,
         by actor: AuditActor,
         on subject: AuditSubject,
-        as revocation: Revocation
+        as revocation: Revocation,
+        saying line: Logger.Message,
+        log: Logger
     ) async {
+        log.notice(line, metadata: ["wallet": "\(end.wallet)"])
         self.begunEnds.withLock { $0[end] = nil }
         self.onEvent(.revoked(end.wallet, revocation))
         await self.audit.mustAppend(end.event, by: actor, on: subject, .done(of: begun, result: "revoked"))
