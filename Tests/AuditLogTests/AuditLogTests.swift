@@ -304,8 +304,7 @@ struct AuditLogTests {
     func roomForTheEnd() async throws {
         let log = try LogUnderTest()
         let disk = try SmallDisk()
-        var parts = log.parts
-        parts.path = disk.path + "/audit.log"
+        let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
         let opened = try await AuditLog.open(parts)
         // Longer than what a page may have left.
@@ -335,8 +334,7 @@ struct AuditLogTests {
     func endsBesideOthers() async throws {
         let log = try LogUnderTest()
         let disk = try SmallDisk()
-        var parts = log.parts
-        parts.path = disk.path + "/audit.log"
+        let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
         let opened = try await AuditLog.open(parts)
         var begun: [UInt64] = []
@@ -364,8 +362,7 @@ struct AuditLogTests {
     func fullDisk() async throws {
         let log = try LogUnderTest()
         let disk = try SmallDisk()
-        var parts = log.parts
-        parts.path = disk.path + "/audit.log"
+        let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
         let opened = try await AuditLog.open(parts)
         let subject = AuditSubject(wallets: LogUnderTest.wallets)

@@ -34,6 +34,13 @@ final class LogUnderTest: Sendable {
         }
     }
 
+    /// The same for a log that lies on a disk of its own.
+    func parts(on disk: SmallDisk) -> AuditLog.Parts {
+        var parts = self.parts
+        parts.path = disk.path + "/audit.log"
+        return parts
+    }
+
     func create() async throws { try await AuditLog.create(self.parts) }
 
     func open() async throws -> AuditLog { try await AuditLog.open(self.parts) }

@@ -125,13 +125,8 @@ struct AuditGrowthTests {
     @Test("an end that the store does not take stays begun, once, until it does: a full disk does not fill another")
     func unavailable() async throws {
         let fails = Mutex(true)
-        var options = InProcessServer.Options()
-        options.wrapping = { store in
-            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
-                if case .beforeCommit = moment, fails.withLock({ $0 }) { throw .unavailable }
-            }
-        }
-        try await InProcessServer.run(options) { server in
+        try await InProcessServer.run(.failing(with: .unavailable, at: .beforeCommit) { fails.withLock { $0 } }) {
+            server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
             let text = try wallet.deletionCode.orThrow().characters

@@ -170,13 +170,8 @@ struct AuditTests {
     @Test("where the store does not say whether it was done, the record does not say that it was not")
     func unclear() async throws {
         let fails = Mutex(false)
-        var options = InProcessServer.Options()
-        options.wrapping = { store in
-            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
-                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .unavailable }
-            }
-        }
-        try await InProcessServer.run(options) { server in
+        try await InProcessServer.run(.failing(with: .unavailable, at: .afterCommit) { fails.withLock { $0 } }) {
+            server in
             let (first, second) = (try await server.wallet(), try await server.wallet())
             let session = try await second.openSession()
             fails.withLock { $0 = true }
@@ -198,13 +193,8 @@ struct AuditTests {
     @Test("wallets that a command ended while the log could not be emptied are told of at once, and not again")
     func notErased() async throws {
         let fails = Mutex(true)
-        var options = InProcessServer.Options()
-        options.wrapping = { store in
-            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
-                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .notErased }
-            }
-        }
-        try await InProcessServer.run(options) { server in
+        try await InProcessServer.run(.failing(with: .notErased, at: .afterCommit) { fails.withLock { $0 } }) {
+            server in
             let wallet = try await server.wallet()
             let linked = try await server.wallet()
             _ = try await linked.openSession().answer(.linkRecoveryCode(Self.code), pin: "135790")

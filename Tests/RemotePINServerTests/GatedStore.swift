@@ -186,3 +186,20 @@ extension GatedStore {
 
     var commitLatency: CommitLatency { self.store.commitLatency }
 }
+
+extension InProcessServer.Options {
+    /// A server whose store fails at this moment of each end of wallets, as long as `fails` says so.
+    static func failing(
+        with error: StoreError,
+        at failing: GatedStore.Moment,
+        while fails: @escaping @Sendable () -> Bool
+    ) -> InProcessServer.Options {
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if moment == failing, fails() { throw error }
+            }
+        }
+        return options
+    }
+}

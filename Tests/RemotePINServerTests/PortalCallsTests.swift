@@ -80,13 +80,8 @@ struct PortalCallsTests {
     @Test("what is done and not whole gets no answer, is told of once, and is done when asked again")
     func notErased() async throws {
         let fails = Mutex(true)
-        var options = InProcessServer.Options()
-        options.wrapping = { store in
-            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
-                if case .afterCommit = moment, fails.withLock({ $0 }) { throw .notErased }
-            }
-        }
-        try await InProcessServer.run(options) { server in
+        try await InProcessServer.run(.failing(with: .notErased, at: .afterCommit) { fails.withLock { $0 } }) {
+            server in
             let calls = PortalCalls(of: server.server)
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()

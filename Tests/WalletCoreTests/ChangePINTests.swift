@@ -53,9 +53,7 @@ struct ChangePINTests {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         phone.power.arm(nil)
-        _ = try await wallet.open(.changePIN)
-        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
-        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         let device = phone.device
         phone.server.withState { state in
             state.losesNext = ["instruct"]
@@ -74,9 +72,7 @@ struct ChangePINTests {
         phone.server.withState { $0.keepsLate = true }
         // The first change is sent and held back on its way.
         phone.power.arm(nil)
-        _ = try await wallet.open(.changePIN)
-        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
-        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         phone.power.arm(.before(1))
         _ = try? await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
         phone.power.arm(nil)
@@ -114,9 +110,7 @@ struct ChangePINTests {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         phone.power.arm(nil)
-        _ = try await wallet.open(.changePIN)
-        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
-        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         phone.server.withState { state in
             state.forge = { result in
                 guard case .instruct = result else { return result }

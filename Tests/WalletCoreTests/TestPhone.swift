@@ -116,10 +116,15 @@ struct TestPhone {
 
     /// From the unlocked wallet to the end of a change.
     static func change(to pin: String, in wallet: Wallet) async throws -> Screen {
+        try await self.beginChange(to: pin, in: wallet)
+        return try await wallet.enter(PINInput(typed: pin.utf8))
+    }
+
+    /// The same but for the last entry of the new PIN, which sends it.
+    static func beginChange(to pin: String, in wallet: Wallet) async throws {
         _ = try await wallet.open(.changePIN)
         _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
         _ = try await wallet.enter(PINInput(typed: pin.utf8))
-        return try await wallet.enter(PINInput(typed: pin.utf8))
     }
 
     static let oldPIN = "024791"
