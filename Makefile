@@ -1,6 +1,7 @@
 # Everything a person does with this repository, one word each. `make` alone lists them.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
 # Debian packages, by name; installed when missing.
@@ -13,6 +14,7 @@ INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
 # Few tests at a time: those with real processes and short time limits starve when all run at once on two cores.
 SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disable-xctest
+FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
 # Foundation's Process keeps itself, or a part of itself; what these tests leak is that and nothing else.
 TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadRunTests|PromtoolTests|LabTests.ServerProgramTests
@@ -36,7 +38,7 @@ test: packages-test lint proto-check ## format lint, proto drift, debug build wi
 	@echo "== build =="
 	$(SWIFT_BUILD) --build-tests
 	@echo "== tests =="
-	$(SWIFT_TEST) --skip-build
+	$(SWIFT_TEST) --skip-build $(FAILURES_LAST)
 	@echo "== scenarios =="
 	$(RUN_SCENARIOS)
 
@@ -54,11 +56,11 @@ ASAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/address-sanitizer.suppressions
 .PHONY: check
 check: test ## test, the same under address and thread sanitizers, release build, demo
 	@echo "== address sanitizer, with the search for leaks =="
-	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)'
+	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== address sanitizer, real programs =="
-	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)'
+	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== thread sanitizer =="
-	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions $(SWIFT_TEST) --sanitize=thread --scratch-path .build-tsan $(FAILURES_LAST)
 	@echo "== release build =="
 	$(SWIFT_BUILD) -c release
 	@echo "== demo =="
