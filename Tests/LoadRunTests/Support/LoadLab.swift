@@ -88,15 +88,28 @@ final class LoadLab: Sendable {
     }
 
     /// Runs a plan while the server stands still between the ends of these intervals, counted from 1.
+    ///
+    /// It stands still for so many seconds at least, also where a slow machine tells of the first end late.
     func run(_ plan: LoadPlan, stoppingServerFor stall: Range<Int>) async throws -> RunResult {
-        let intervals = Mutex(0)
+        struct Stall {
+            var intervals = 0
+            var began: ContinuousClock.Instant?
+            var isOver = false
+        }
+        let state = Mutex(Stall())
         return try await self.run(plan) { _ in
-            let ended = intervals.withLock { intervals in
-                intervals += 1
-                return intervals
+            state.withLock { state in
+                state.intervals += 1
+                if let began = state.began {
+                    let isLongEnough = ContinuousClock.now >= began + .seconds(stall.count) - .milliseconds(50)
+                    guard !state.isOver, state.intervals >= stall.upperBound, isLongEnough else { return }
+                    state.isOver = true
+                    self.server.send(SIGCONT)
+                } else if state.intervals >= stall.lowerBound {
+                    state.began = .now
+                    self.server.send(SIGSTOP)
+                }
             }
-            if ended == stall.lowerBound { self.server.send(SIGSTOP) }
-            if ended == stall.upperBound { self.server.send(SIGCONT) }
         }
     }
 

@@ -66,6 +66,14 @@ final class ArrivalQueue: Sendable {
             }
     }
 
+    /// The run is over before the turn was sent: one that was due is unsent.
+    func giveBack(_ turn: Turn, at now: Duration) {
+        self.state.withLock { state in
+            if turn.isAdmitted { state.inFlight -= 1 } else { state.ahead -= 1 }
+            if turn.due <= now { state.unsent += 1 }
+        }
+    }
+
     /// One that was admitted has its answer, or will have none.
     func finish() {
         self.state.withLock { $0.inFlight -= 1 }

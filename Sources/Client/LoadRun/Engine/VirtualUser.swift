@@ -64,7 +64,10 @@ final class VirtualUser {
             if let queue = self.run.queue {
                 guard let turn = queue.take(at: self.clock.now) else { return true }
                 await self.wait(until: turn.due, on: connection)
-                guard !self.run.gauges.isStopping else { return true }
+                guard !self.run.gauges.isStopping else {
+                    queue.giveBack(turn, at: self.clock.now)
+                    return true
+                }
                 guard queue.admit(turn) else { continue }
                 await self.operate(due: turn.due)
                 queue.finish()
