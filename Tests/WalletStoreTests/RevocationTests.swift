@@ -3,7 +3,8 @@ import HostSystem
 import TestSupport
 import Testing
 import Vocabulary
-import WalletStore
+
+@testable import WalletStore
 
 @Suite("Ends of wallets")
 struct RevocationTests {
@@ -92,14 +93,45 @@ struct RevocationTests {
         }
     }
 
-    @Test("whichever comes first, of a link and its denial at the same time: the wallet ends, or the link is refused")
-    func racingDenial() async throws {
-        for _ in 0..<50 {
-            let mac = TestWallet.bytes(32)
+    /// As many wallets as two steps of a search look at, and some more.
+    private func fill() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for _ in 0..<(2 * SQLiteWalletStore.searchedAtOnce + 10) {
+                group.addTask { _ = try await TestWallet(in: self.store, opened: false) }
+            }
+        }
+    }
+
+    @Test("a recovery code's wallets are found wherever they stand")
+    func search() async throws {
+        let mac = TestWallet.bytes(32)
+        var linked: [WalletID] = []
+        for isLast in [false, true] {
             let wallet = try await TestWallet(in: self.store)
+            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            linked.append(wallet.id)
+            if !isLast { try await self.fill() }
+        }
+        try await #expect(self.store.wallets(linkedTo: TestWallet.mac(mac)) == linked)
+        let outcome = try await self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+        #expect(outcome.linked == Set(linked) && outcome.ended == 2)
+    }
+
+    @Test(
+        "whichever comes first, of a link and its denial at the same time: the wallet ends, or the link is refused",
+        arguments: [false, true]
+    )
+    func racingDenial(amongMany: Bool) async throws {
+        var wallets: [TestWallet] = []
+        for _ in 0..<50 { wallets.append(try await TestWallet(in: self.store)) }
+        // A search of several steps, the first of which looks at them.
+        if amongMany { try await self.fill() }
+        for (round, wallet) in wallets.enumerated() {
+            let mac = TestWallet.bytes(32)
             let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
-            async let linked = self.store.judge(link)
             async let denied = self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later)
+            for _ in 0..<(round % 8) { _ = try await self.store.operatorValues() }
+            async let linked = self.store.judge(link)
             let (outcome, ending) = try await (linked, denied)
             let end = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
             #expect(outcome == (ending.ended == 1 ? .valid(.recoveryCodeLinked) : .valid(.codeDenied)))

@@ -3,6 +3,8 @@ public import Vocabulary
 extension SQLiteWalletStore {
     /// Rows that one step writes, so that PIN checks are not kept waiting.
     private static let keptAtOnce = 500
+    /// Rows that one step looks at: a millisecond of them where they are in memory.
+    static let searchedAtOnce = 2000
 
     public func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
         try await self.queue.perform { try $0.report(of: wallet) }
@@ -16,11 +18,36 @@ extension SQLiteWalletStore {
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        try await self.queue.perform { try $0.revoke(recoveryCode: mac, at: now) }
+        let search = LinkSearch()
+        try await self.queue.perform { $0.linkedDuring[search] = [] }
+        let result: Result<RecoveryCodeRevocationOutcome, StoreError>
+        do throws(StoreError) {
+            let found = try await self.wallets(linkedTo: mac)
+            result = .success(
+                try await self.queue.perform {
+                    try $0.revoke(recoveryCode: mac, found: found, during: search, at: now)
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        // Done where its batch fails as well: what is in memory is not rolled back.
+        try? await self.queue.perform { $0.linkedDuring[search] = nil }
+        return try result.get()
     }
 
     public func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        try await self.queue.perform { try $0.linked(to: mac) }
+        var found: [WalletID] = []
+        var last = Int64.min
+        while true {
+            let start = last
+            let some = try await self.queue.perform {
+                try $0.linked(to: mac, after: start, atMost: Self.searchedAtOnce)
+            }
+            guard let some else { return found }
+            found += some.wallets
+            last = some.last
+        }
     }
 
     public func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {

@@ -67,19 +67,20 @@ extension StoreConnection {
             row.pinKeyID = newKeyID
             return .valid(.pinKeyReplaced)
         case .linkRecoveryCode(let mac):
-            return try self.link(mac, to: &row)
+            return try self.link(attempt.walletID, to: mac, &row)
         case .releaseShare, .readDeletionCode:
             preconditionFailure("these write nothing")
         }
     }
 
     /// Links a wallet and looks at the deny list in the same step, so that no order of the two escapes.
-    private func link(_ mac: [UInt8], to row: inout WalletRow) throws -> AttemptOutcome {
+    private func link(_ wallet: WalletID, to mac: [UInt8], _ row: inout WalletRow) throws -> AttemptOutcome {
         precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
         if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }
         if try self.isDenied(mac) { return .valid(.codeDenied) }
         row.state.isLinked = true
         row.recoveryMAC = mac
+        for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(wallet) }
         return .valid(.recoveryCodeLinked)
     }
 

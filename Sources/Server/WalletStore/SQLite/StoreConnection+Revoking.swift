@@ -34,10 +34,16 @@ extension StoreConnection {
         return .revoked(now: ended, before: rows.count - ended)
     }
 
-    /// Both the denial and the ends are one step, with which every link is ordered.
+    /// Both the denial and the ends are one step, with which every link is ordered: what was found before it, and what was
+    /// linked since the search for it began.
     ///
-    /// The column has no index: one would be written by a right PIN only. This looks at every wallet instead.
-    func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> RecoveryCodeRevocationOutcome {
+    /// - Parameter found: the wallets that ``linked(to:after:atMost:)`` found, all of them since `search` began.
+    func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        found: [WalletID],
+        during search: LinkSearch,
+        at now: Timestamp
+    ) throws -> RecoveryCodeRevocationOutcome {
         let before = try self.denied(mac)
         if before == nil {
             try self.db.execute(
@@ -45,16 +51,12 @@ extension StoreConnection {
                 arguments: [mac.blob, now.milliseconds]
             )
         }
-        let candidates = try Row.fetchAll(
-            self.db,
-            sql: "SELECT id FROM wallets WHERE recovery_mac = ?",
-            arguments: [mac.blob]
-        ).map { row -> WalletID in try row.identifier(0) }
+        guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
         var linked: Set<WalletID> = []
         var ended = 0
-        for id in candidates {
-            guard var row = try self.wallet(id) else { throw StoreError.corrupt }
-            guard row.state.isLinked else { continue }
+        for id in linkedMeanwhile.union(found) {
+            // One that was found may have been purged since.
+            guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
             linked.insert(id)
             if row.state.revocation == nil { ended += 1 }
             try self.revoke(&row, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: now)
@@ -66,4 +68,9 @@ extension StoreConnection {
             ended: ended
         )
     }
+}
+
+/// A search for the wallets of a recovery code, which takes many steps; nothing but a name.
+struct LinkSearch: Hashable {
+    private let number = UInt64.random(in: .min ... .max)
 }

@@ -49,13 +49,28 @@ extension StoreConnection {
         return ending
     }
 
-    /// Which wallets are linked to a recovery code, also those that have ended.
-    func linked(to mac: RecoveryCodeMAC) throws -> [WalletID] {
-        try Row.fetchAll(
+    /// Which of some wallets are linked to a recovery code, also those that have ended, and where the next ones begin.
+    ///
+    /// The column has no index: one would be written by a right PIN only. Every wallet is looked at instead, some at a time.
+    ///
+    /// - Returns: nil behind the last wallet.
+    func linked(
+        to mac: RecoveryCodeMAC,
+        after key: Int64,
+        atMost rows: Int
+    ) throws -> (wallets: [WalletID], last: Int64)? {
+        let end = try Int64.fetchOne(
             self.db,
-            sql: "SELECT id, state FROM wallets WHERE recovery_mac = ?",
-            arguments: [mac.blob]
-        ).compactMap { row in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
+            sql: "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
+            arguments: [key, rows]
+        )
+        guard let end else { return nil }
+        let wallets = try Row.fetchAll(
+            self.db,
+            sql: "SELECT id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
+            arguments: [key, end, mac.blob]
+        ).compactMap { row -> WalletID? in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
+        return (wallets, end)
     }
 
     func sealedValues(after: UInt64?, limit: Int) throws -> [SealedWallet] {

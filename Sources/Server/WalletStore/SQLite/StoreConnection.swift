@@ -25,6 +25,10 @@ final class StoreConnection {
     var chores: [() -> Void] = []
     /// A copy that is being made.
     var copy: DatabaseCopy?
+    /// The searches for a recovery code's wallets that are under way, each with those that were linked to any code meanwhile.
+    ///
+    /// Kept where a link is undone: whoever uses it looks at the row.
+    var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
     /// Those of the transactions before; when there are ``mostEmptied`` their rows go, with the next one.
     ///
     /// So the table stays small and a batch writes few pages; a wallet that comes again soon keeps its row; and no row
