@@ -78,7 +78,7 @@ struct SlowPeerTests {
             let body = "seal=\(Visitor.escaped(question.seal))&code=\(question.typed)&step=delete"
             await peer.send(RawVisitor.head(byteCount: body.utf8.count) + body)
             answered.task = Task { await peer.receive(until: "</html>") }
-            #expect(await happens { while portal.desk.asked.isEmpty { await Task.yield() } })
+            #expect(await eventually { !portal.desk.asked.isEmpty })
             // What ends this closure also tells the portal to stop.
             Task {
                 await silent.closed()

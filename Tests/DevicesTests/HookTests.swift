@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Presence
 import Secrets
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -67,20 +68,11 @@ struct HookTests {
         let lines = #"sleep 600 & echo $! > "$FOLDER/child"; echo $$ > "$FOLDER/leader"; wait"#
         #expect(try await self.prompt(lines, within: .seconds(2)) == .cancelled)
         #expect(self.bench.told.first?.contains("longer than") ?? false)
-        let deadline = ContinuousClock.now + .seconds(20)
         for name in ["child", "leader"] {
             let text = try #require(self.bench.text(name))
             let id = try #require(Int32(text.filter(\.isNumber)))
-            while Self.runs(id), ContinuousClock.now < deadline { await Task.yield() }
-            #expect(!Self.runs(id), "\(name)")
+            #expect(await eventually { !isRunning(id) }, "\(name)")
         }
-    }
-
-    /// Whether a process is there and is more than an entry that nobody has asked for yet.
-    private static func runs(_ id: Int32) -> Bool {
-        guard let data = try? Data(contentsOf: URL(filePath: "/proc/\(id)/stat")) else { return false }
-        let fields = String(decoding: data, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
-        return fields.first != "Z"
     }
 
     @Test("an answer counts when its program has ended, whatever it left running in the background")

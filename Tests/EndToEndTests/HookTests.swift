@@ -110,10 +110,8 @@ struct HookTests {
         let script = "exec 2>/dev/null; trap '' TERM HUP; echo $$ >\"$0\"; tail -f /dev/null & echo $! >>\"$0\"; wait"
         let server = try await self.start(script, ["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let lines = self.lines
-        let isStarted = await happens {
-            while ((try? DurableFile.read(lines, atMost: 64)) ?? []).count(where: { $0 == 0x0A }) < 2 {
-                await Task.yield()
-            }
+        let isStarted = await eventually {
+            ((try? DurableFile.read(lines, atMost: 64)) ?? []).count { $0 == 0x0A } == 2
         }
         try #require(isStarted)
         let text = String(decoding: try DurableFile.read(lines, atMost: 64), as: UTF8.self)
@@ -122,11 +120,11 @@ struct HookTests {
         defer { for process in processes { kill(process, SIGKILL) } }
         server.send(SIGTERM)
         #expect(await server.writes("notice stopping"))
-        #expect(processes.allSatisfy { kill($0, 0) == 0 }, "they serve until the end")
+        #expect(processes.allSatisfy { isRunning($0) }, "they serve until the end")
         server.send(SIGTERM)
         #expect(await server.ended() == 128 + SIGTERM)
         for process in processes {
-            #expect(await happens { while kill(process, 0) == 0 { await Task.yield() } })
+            #expect(await eventually { !isRunning(process) })
         }
     }
 

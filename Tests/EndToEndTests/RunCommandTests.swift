@@ -74,16 +74,14 @@ struct RunCommandTests {
         process.arguments = ["run", try self.scenario("good", "[launch]"), "--server-binary", binary]
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        let isServing = await happens {
-            while !((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").contains("ready on ") {
-                await Task.yield()
-            }
+        let isServing = await eventually {
+            ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").contains("ready on ")
         }
         try #require(isServing)
         let text = try String(contentsOfFile: pid, encoding: .utf8)
         let server = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         kill(process.processIdentifier, SIGKILL)
-        #expect(await happens { while kill(server, 0) == 0 { await Task.yield() } })
+        #expect(await eventually { !isRunning(server) })
         // In an orderly way, not by chance.
         #expect(try String(contentsOfFile: log, encoding: .utf8).contains("stopped"))
         kill(server, SIGKILL)

@@ -92,8 +92,8 @@ struct EventHooksTests {
             #expect(values[2]["reason"]?.string == "recovery-code")
             #expect(values[2]["may_register_anew"] == .boolean(false))
             #expect(values[2]["wallet"]?.string == "\(Self.wallet(3))")
-            #expect(await happens { while self.counted("program", "delivered") != 5 { await Task.yield() } })
-            #expect(await happens { while self.counted("socket", "delivered") != 5 { await Task.yield() } })
+            #expect(await eventually { self.counted("program", "delivered") == 5 })
+            #expect(await eventually { self.counted("socket", "delivered") == 5 })
         }
         #expect(self.counted("program", "dropped") == 0 && self.counted("socket", "dropped") == 0)
     }
@@ -140,17 +140,11 @@ struct EventHooksTests {
         try await self.run([self.shell("read line; echo \"$$\" >\"$0\"", pipe.path)]) { hooks in
             for event in Self.every {
                 hooks.tell(event)
-                let program = await pipe.next(1).first ?? "none"
+                let program = try #require(Int32(await pipe.next(1).first ?? "none"))
                 // What it was sent while it was ending is lost with it.
-                #expect(await happens { while Self.runs(program) { await Task.yield() } })
+                #expect(await eventually { !isRunning(program) })
             }
         }
-    }
-
-    /// Whether a process has not ended yet; one that nobody has waited for has.
-    private static func runs(_ process: String) -> Bool {
-        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
-        return !status.contains(") Z ")
     }
 
     @Test("one that talks back instead of listening still gets every line")
@@ -196,7 +190,7 @@ struct EventHooksTests {
             let lines = try await ear.next(4).map { try JSONValue($0) }
             #expect(lines[0]["event"]?.string == "dropped" && lines[0]["count"] == .integer(2))
             #expect(lines.dropFirst().compactMap { $0["number"] } == (1...3).map { JSONValue.integer($0) })
-            #expect(await happens { while self.counted("socket", "delivered") != 3 { await Task.yield() } })
+            #expect(await eventually { self.counted("socket", "delivered") == 3 })
         }
         #expect(self.counted("socket", "dropped") == 2)
     }
@@ -224,7 +218,7 @@ struct EventHooksTests {
             self.child.store(child)
         }
         let child = self.child.value
-        #expect(await happens { while kill(child, 0) == 0 { await Task.yield() } })
+        #expect(await eventually { !isRunning(child) })
     }
 
     private let child = Kept()

@@ -88,7 +88,7 @@ struct SessionTests {
         let (fleet, target) = try await self.lab.fleet(1, share: "100%")
         await fleet.proofs.begin(0)
         let opening = Task { try await fleet.session(0, at: target).close() }
-        #expect(await happens { while fleet.proofs.waitingCount(0) == 0 { await Task.yield() } })
+        #expect(await eventually { fleet.proofs.waitingCount(0) > 0 })
         fleet.proofs.end(0)
         try await opening.value
     }

@@ -120,12 +120,11 @@ struct ServerStatusTests {
             #expect(rest.sessions[0].instructions == 0 && rest.sessions[0].connection > listed.connection)
             second.connection.close()
             #expect(
-                await happens {
-                    while case .sessionPage(let page) = await Self.give(.listSessions(after: nil, limit: 9), to: server),
-                        page.sessions.count > 1
-                    {
-                        await Task.yield()
-                    }
+                await eventually {
+                    guard
+                        case .sessionPage(let page) = await Self.give(.listSessions(after: nil, limit: 9), to: server)
+                    else { return false }
+                    return page.sessions.count == 1
                 }
             )
         }

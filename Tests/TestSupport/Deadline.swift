@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import HostSystem
 internal import Vocabulary
 
 /// Whether what `wait` waits for happens in time.
@@ -22,4 +23,23 @@ public func happens(
     let hasHappened = await happened.next() ?? false
     waiting.cancel()
     return hasHappened
+}
+
+/// Whether a condition comes to hold in time, for what tells nobody when it happens.
+public func eventually(_ condition: @escaping @Sendable () async -> Bool) async -> Bool {
+    await happens { while await !condition(), !Task.isCancelled { await Task.yield() } }
+}
+
+/// Whether a process has not ended yet.
+///
+/// One that has ended and that nobody has waited for is still in the kernel's table, where `kill(2)` finds it: whose parent
+/// is gone stays there until the first process of the machine asks, which it may do late.
+public func isRunning(_ process: Int32) -> Bool {
+    guard let stat = try? DurableFile.read("/proc/\(process)/stat", atMost: 4096) else { return false }
+    // The state comes behind the name, which may hold anything (proc(5)).
+    guard let state = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ").first
+    else {
+        return false
+    }
+    return state != "Z" && state != "X"
 }

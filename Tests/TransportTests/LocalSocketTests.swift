@@ -30,7 +30,7 @@ struct LocalSocketTests {
             first.close()
             #expect(await happens { await first.closed() })
             // The server's end may close a moment later.
-            #expect(await happens { while (try? await self.operatorsOwn()) == nil { await Task.yield() } })
+            #expect(await eventually { (try? await self.operatorsOwn()) != nil })
             second.close()
         }
     }
