@@ -155,3 +155,39 @@ struct LogEar: LogHandler {
         }
     }
 }
+
+/// A receiver in this process that does not take the first so many lines, and all that come after them.
+final class FickleReceiver: EventReceiver {
+    private struct State {
+        var refusals: Int
+        var lines: [String] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(refusing refusals: Int) { self.state = Mutex(State(refusals: refusals)) }
+
+    let name = "fickle"
+    var kind: EventReceiverKind { .program }
+
+    /// What it has taken.
+    var lines: [String] { self.state.withLock { $0.lines } }
+
+    func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+        do {
+            try await feed { line in
+                let isTaken = self.state.withLock { state in
+                    guard state.refusals == 0 else {
+                        state.refusals -= 1
+                        return false
+                    }
+                    state.lines.append(String(decoding: line, as: UTF8.self))
+                    return true
+                }
+                guard isTaken else { throw ReceiverFailure.ended("refused") }
+            }
+        } catch {
+            throw .ended("refused")
+        }
+    }
+}

@@ -195,6 +195,34 @@ struct EventHooksTests {
         #expect(self.counted("socket", "dropped") == 2)
     }
 
+    @Test("one that goes while it is told how many lines it did not get is told so when it comes back")
+    func droppedTwice() async throws {
+        var limits = Self.quick
+        limits.capacity = 3
+        let receiver = FickleReceiver(refusing: 2)
+        try await self.run([receiver], limits) { hooks in
+            for event in Self.every { hooks.tell(event) }
+            #expect(await eventually { receiver.lines.count == 4 })
+        }
+        let lines = try receiver.lines.map { try JSONValue($0) }
+        #expect(lines.first?["event"]?.string == "dropped" && lines.first?["count"] == .integer(2))
+    }
+
+    @Test("however many tell of something at once, the numbers come in order")
+    func numbers() async throws {
+        let receiver = FickleReceiver(refusing: 0)
+        try await self.run([receiver]) { hooks in
+            await withDiscardingTaskGroup { tasks in
+                for _ in 0..<4 {
+                    tasks.addTask { for _ in 0..<500 { hooks.tell(.solutionRevoked) } }
+                }
+            }
+            #expect(await eventually { receiver.lines.count == 2000 })
+        }
+        let numbers = try receiver.lines.map { try JSONValue($0)["number"] }
+        #expect(numbers == (1...2000).map { .integer($0) })
+    }
+
     @Test("what still waits when the server stops is counted as dropped: each line is in the end one or the other")
     func undelivered() async throws {
         try await self.run([SocketReceiver(path: self.folder.file("nobody"))]) { hooks in

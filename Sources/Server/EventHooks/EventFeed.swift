@@ -58,18 +58,22 @@ struct EventFeed: Sendable {
         while let line = await self.queue.first() {
             write.begin()
             let dropped = self.queue.takeDropped()
-            if dropped > 0 {
-                self.log.error(
-                    "events were dropped",
-                    metadata: ["hook": "\(self.receiver.name)", "count": "\(dropped)"]
-                )
-                try await writer(EventLine(number: 0, time: self.clock.now(), what: .dropped(dropped)).bytes)
-            }
+            if dropped > 0 { try await self.tell(dropped, to: writer) }
             try await writer(line)
             write.end()
             self.queue.removeFirst()
             self.meters.delivered.increment()
         }
+    }
+
+    private func tell(_ dropped: Int, to writer: LineWriter) async throws {
+        do {
+            try await writer(EventLine(number: 0, time: self.clock.now(), what: .dropped(dropped)).bytes)
+        } catch {
+            self.queue.putBack(dropped: dropped)
+            throw error
+        }
+        self.log.error("events were dropped", metadata: ["hook": "\(self.receiver.name)", "count": "\(dropped)"])
     }
 
     /// Returns when a line has been on its way for too long; nil when cancelled.

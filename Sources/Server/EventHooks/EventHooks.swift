@@ -28,7 +28,8 @@ public final class EventHooks: Sendable {
     private let limits: Limits
     private let clock: any WallClock
     private let log: Logger
-    private let number = Atomic<UInt64>(0)
+    /// Of the last event.
+    private let number = Mutex<UInt64>(0)
 
     /// - Parameter metrics: where it is counted what receivers got and what they did not.
     public init(
@@ -58,12 +59,15 @@ public final class EventHooks: Sendable {
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
     }
 
-    /// Queues an event for every receiver; never waits.
+    /// Queues an event for every receiver; never waits for one.
     public func tell(_ event: WalletIncident) {
-        let number = self.number.add(1, ordering: .relaxed).newValue
-        let line = EventLine(number: number, time: self.clock.now(), what: .wallet(event)).bytes
-        for feed in self.feeds {
-            guard let untold = feed.queue.offer(line) else { continue }
+        // Numbered and queued in one: a receiver takes a gap for a lost event.
+        let untold = self.number.withLock { number in
+            number += 1
+            let line = EventLine(number: number, time: self.clock.now(), what: .wallet(event)).bytes
+            return self.feeds.map { $0.queue.offer(line) }
+        }
+        for case (let feed, let untold?) in zip(self.feeds, untold) {
             feed.meters.dropped.increment()
             // The first one; how many there were is said when the receiver takes lines again.
             if untold == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }

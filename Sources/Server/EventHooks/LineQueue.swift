@@ -84,6 +84,11 @@ final class LineQueue: Sendable {
         }
     }
 
+    /// Whoever was to be told of dropped lines has not taken it.
+    func putBack(dropped: Int) {
+        self.state.withLock { $0.dropped += dropped }
+    }
+
     /// Takes no more lines; those that wait can still be delivered.
     func close() {
         self.state.withLock { $0.isClosed = true }

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
@@ -33,6 +34,7 @@ public struct ProgramReceiver: EventReceiver {
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
         let status: TerminationStatus
+        self.group.starts()
         defer { self.group.hasEnded() }
         do {
             let run = try await Subprocess.run(
@@ -85,12 +87,37 @@ public struct ProgramReceiver: EventReceiver {
 
 /// The processes of a program that runs: its session is its process group as well.
 private final class StartedGroup: Sendable {
-    private let leader = Mutex<Int32?>(nil)
+    private enum State {
+        case none
+        /// It may run already, and nobody has been told its number.
+        case starting
+        case running(leader: Int32)
+    }
 
-    func runs(_ leader: Int32) { self.leader.withLock { $0 = leader } }
+    private let state = Mutex(State.none)
+    private let isKnown = DispatchSemaphore(value: 0)
+    /// For a start to come to its end.
+    private static let patience = DispatchTimeInterval.seconds(1)
+
+    func starts() { self.state.withLock { $0 = .starting } }
+
+    func runs(_ leader: Int32) {
+        self.state.withLock { $0 = .running(leader: leader) }
+        self.isKnown.signal()
+    }
 
     /// Its number may soon be another one's.
-    func hasEnded() { self.leader.withLock { $0 = nil } }
+    func hasEnded() {
+        self.state.withLock { $0 = .none }
+        self.isKnown.signal()
+    }
 
-    func end() { self.leader.withLock { leader in if let leader { ProcessEnd.ofGroup(leader) } } }
+    /// Ends what runs; what is being started as well.
+    func end() {
+        let deadline = DispatchTime.now() + Self.patience
+        while self.state.withLock({ if case .starting = $0 { true } else { false } }) {
+            guard self.isKnown.wait(timeout: deadline) == .success else { break }
+        }
+        self.state.withLock { if case .running(let leader) = $0 { ProcessEnd.ofGroup(leader) } }
+    }
 }
