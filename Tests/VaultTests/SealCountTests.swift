@@ -95,16 +95,43 @@ struct SealCountTests {
     func exhausted() async throws {
         let vault = try KeyFileVault(self.file.path, count: self.count(limit: 2, block: 2))
         let wallet = WalletID.random()
-        let sealed = try await vault.seal(SecretBytes(copying: [1]), as: .identity, of: wallet)
-        _ = try await vault.seal(SecretBytes(copying: [1]), as: .identity, of: wallet)
+        let sealed = try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
+        _ = try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
         await #expect(throws: VaultError.unreachable) {
-            try await vault.seal(SecretBytes(copying: [1]), as: .identity, of: wallet)
+            try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
         }
-        let opened = try await vault.unseal(sealed, as: .identity, of: wallet).exposedBytes()
+        let opened = try await vault.unseal(sealed, as: .unlockShare, of: wallet).exposedBytes()
         #expect(opened == [1])
         try KeyFileVault.addVersion(to: self.file.path)
         try vault.reload()
-        _ = try await vault.seal(SecretBytes(copying: [1]), as: .identity, of: wallet)
+        _ = try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
+    }
+
+    @Test("identities are sealed without end: whoever changes a PIN over and over takes nothing from others")
+    func identities() async throws {
+        let vault = try KeyFileVault(self.file.path, count: self.count(limit: 0))
+        let wallet = WalletID.random()
+        await #expect(throws: VaultError.unreachable) {
+            try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
+        }
+        let sealed = try await vault.seal(SecretBytes(copying: [1]), as: .identity, of: wallet)
+        let opened = try await vault.unseal(sealed, as: .identity, of: wallet).exposedBytes()
+        #expect(opened == [1])
+        #expect(!DurableFile.exists(self.countPath))
+    }
+
+    @Test("a process that is started again and again loses few numbers, one that seals much seldom waits for the file")
+    func growing() async throws {
+        func used() throws -> UInt64? {
+            let text = String(decoding: try DurableFile.read(self.countPath, atMost: 1000), as: UTF8.self)
+            return text.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0) }
+        }
+        for _ in 0..<10 { #expect(await SealCount(path: self.countPath).take(1)) }
+        let before = 10 * SealCount.firstBlockSize
+        #expect(try used() == before)
+        let count = SealCount(path: self.countPath)
+        for _ in 0...(3 * SealCount.firstBlockSize) { #expect(await count.take(1)) }
+        #expect(try used() == before + 7 * SealCount.firstBlockSize)
     }
 
     @Test("the limit of one file, sixteen times, is no more than 2^32")

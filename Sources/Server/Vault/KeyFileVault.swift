@@ -84,8 +84,10 @@ public final class KeyFileVault: Vault {
         of wallet: WalletID
     ) async throws(VaultError) -> [UInt8] {
         let version = self.keys.active
-        guard await self.count.take(version.number) else { throw .unreachable }
-        return version.seal(secret, associatedData: Self.associatedData(field, wallet))
+        if KeyVersion.isCounted(field) {
+            guard await self.count.take(version.number) else { throw .unreachable }
+        }
+        return version.seal(secret, as: field, of: wallet)
     }
 
     public func unseal(
@@ -97,7 +99,7 @@ public final class KeyFileVault: Vault {
             throw .notOurs
         }
         do throws(SealBroken) {
-            return try version.open(sealed, associatedData: Self.associatedData(field, wallet))
+            return try version.open(sealed, as: field, of: wallet)
         } catch {
             throw .notOurs
         }
@@ -123,17 +125,6 @@ public final class KeyFileVault: Vault {
     }
 
     var keys: KeyRing { self.ring.withLock { $0 } }
-
-    /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
-    private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
-        let name = field.rawValue.utf8
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(name.count + 1 + wallet.bytes.count)
-        bytes.append(contentsOf: name)
-        bytes.append(0)
-        bytes.append(contentsOf: wallet.bytes)
-        return bytes
-    }
 
     /// Lends the file's text to what writes it.
     private static func lend(

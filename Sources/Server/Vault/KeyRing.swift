@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Vocabulary
 
 /// One version of the vault's keys: everything is derived from 32 random bytes, for each use apart.
 ///
@@ -7,6 +8,8 @@ final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SealingKey
+    /// Of which every wallet's own key for its identity is derived.
+    private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
 
     static let byteCount = 32
@@ -16,18 +19,42 @@ final class KeyVersion: Sendable {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
         self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
+        self.identities = root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
         self.root = root
     }
 
     /// Key id ‖ nonce ‖ ciphertext ‖ tag.
-    func seal(_ secret: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
-        SealedValue.prefix(keyVersion: self.number) + self.sealing.seal(secret, associatedData: associatedData)
+    func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) -> [UInt8] {
+        let sealed = self.key(of: field, wallet).seal(secret, associatedData: Self.associatedData(field, wallet))
+        return SealedValue.prefix(keyVersion: self.number) + sealed
     }
 
     /// Opens what stands behind the key id.
-    func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
-        try self.sealing.open(sealed.dropFirst(SealedValue.prefixByteCount), associatedData: associatedData)
+    func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
+        let value = sealed.dropFirst(SealedValue.prefixByteCount)
+        return try self.key(of: field, wallet).open(value, associatedData: Self.associatedData(field, wallet))
+    }
+
+    /// Whether all wallets' values of a field are sealed by one key, whose use is counted (``SealCount``).
+    ///
+    /// An identity is sealed whenever its wallet asks for another PIN, before that is judged: with a key of the wallet's own
+    /// nobody uses up another's, and a wallet that asked without end would have to for years.
+    static func isCounted(_ field: VaultField) -> Bool { field != .identity }
+
+    private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
+        Self.isCounted(field) ? self.sealing : SealingKey(self.identities.hkdfSHA256(info: wallet.bytes, count: 32))
+    }
+
+    /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
+    private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
+        let name = field.rawValue.utf8
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(name.count + 1 + wallet.bytes.count)
+        bytes.append(contentsOf: name)
+        bytes.append(0)
+        bytes.append(contentsOf: wallet.bytes)
+        return bytes
     }
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }

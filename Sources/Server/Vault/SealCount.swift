@@ -6,17 +6,26 @@ internal import Synchronization
 ///
 /// Nonces are random, so that one key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is taken
 /// from the file in blocks: a block counts as used, durably, before the first value of it is sealed, so a crash loses
-/// numbers and never repeats them. The limit of one file is 2^28: a key file may be copied to other servers, or come
+/// numbers and never repeats them; a process begins with a small one, so that one which is started again and again loses
+/// few. The limit of one file is 2^28: a key file may be copied to other servers, or come
 /// back from a backup without its count, sixteen times in all.
 final class SealCount: Sendable {
     static let limit: UInt64 = 1 << 28
+    /// The largest block; a process's first one has ``firstBlockSize`` values, each further one twice as many.
     static let blockSize: UInt64 = 1 << 16
+    static let firstBlockSize: UInt64 = 1 << 8
 
     private let path: String
     private let limit: UInt64
     private let blockSize: UInt64
-    /// What is left of the block that was taken last, by key version.
-    private let left = Mutex<[UInt32: UInt64]>([:])
+    /// The block that was taken last.
+    private struct Block {
+        var size: UInt64
+        var left: UInt64
+    }
+
+    /// By key version.
+    private let blocks = Mutex<[UInt32: Block]>([:])
     /// Where the file is waited for: whoever seals runs on an event loop, which serves other connections too.
     private let disk = DispatchQueue(label: "vault count")
 
@@ -37,9 +46,9 @@ final class SealCount: Sendable {
     }
 
     private func takeOfBlock(_ version: UInt32) -> Bool {
-        self.left.withLock { left in
-            guard let rest = left[version], rest > 0 else { return false }
-            left[version] = rest - 1
+        self.blocks.withLock { blocks in
+            guard let rest = blocks[version]?.left, rest > 0 else { return false }
+            blocks[version]?.left = rest - 1
             return true
         }
     }
@@ -47,20 +56,21 @@ final class SealCount: Sendable {
     /// One at a time: those that came meanwhile take of the block that the first one got.
     private func takeOfNextBlock(_ version: UInt32) -> Bool {
         if self.takeOfBlock(version) { return true }
-        guard let block = try? self.reserve(version), block > 0 else { return false }
-        self.left.withLock { $0[version, default: 0] += block - 1 }
+        let size = self.blocks.withLock { min($0[version].map { $0.size * 2 } ?? Self.firstBlockSize, self.blockSize) }
+        guard let taken = try? self.reserve(size, of: version), taken > 0 else { return false }
+        self.blocks.withLock { $0[version] = Block(size: size, left: taken - 1) }
         return true
     }
 
-    /// Takes a block out of the file; 0 where none is left.
-    private func reserve(_ version: UInt32) throws -> UInt64 {
+    /// Takes a block of at most so many values out of the file; how many it has, 0 where none are left.
+    private func reserve(_ size: UInt64, of version: UInt32) throws -> UInt64 {
         // Two processes that share the file take their blocks one after the other.
         let lock = try FileLock(waitingFor: self.path + ".lock")
         defer { withExtendedLifetime(lock) {} }
         var counts = try self.read()
         let used = counts[version, default: 0]
         guard used < self.limit else { return 0 }
-        let block = min(self.blockSize, self.limit - used)
+        let block = min(size, self.limit - used)
         counts[version] = used + block
         try DurableFile.write(Self.text(of: counts), to: self.path)
         return block
