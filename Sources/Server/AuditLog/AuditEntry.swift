@@ -143,6 +143,20 @@ public struct AuditSubject: Hashable, Sendable {
         self.wallets = wallets
         self.recoveryCode = recoveryCode
     }
+
+    /// Wallets that one entry names; it has 400 KB then, a tenth of what is read as one.
+    public static let walletsInEntry = 10_000
+
+    /// The same for several entries, none of which names more wallets than one may; a single one in nearly all cases.
+    public var inParts: [AuditSubject] {
+        guard self.wallets.count > Self.walletsInEntry else { return [self] }
+        return stride(from: 0, to: self.wallets.count, by: Self.walletsInEntry).map { start in
+            AuditSubject(
+                wallets: Array(self.wallets[start...].prefix(Self.walletsInEntry)),
+                recoveryCode: self.recoveryCode
+            )
+        }
+    }
 }
 
 /// How far it came.

@@ -336,6 +336,12 @@ extension AuditLog {
         let bytes: [UInt8]
         do throws(VaultError) { bytes = try await vault.mac(message, for: .auditLog) } catch { throw .vault }
         let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: AuditLine.mac(bytes))
-        return (AuditLine.line(message, mac: mark.mac), mark)
+        let line = AuditLine.line(message, mac: mark.mac)
+        // What is begun must be ended as well, by an entry of the same length and what came of it.
+        let longest = AuditReader.longestLine
+        guard record.phase != .begun || Self.room(forEndOf: line) < longest, line.count < longest else {
+            throw .tooLong(byteCount: line.count)
+        }
+        return (line, mark)
     }
 }

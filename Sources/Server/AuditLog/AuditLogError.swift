@@ -6,6 +6,8 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case file(FileError)
     /// The vault did not answer; again later.
     case vault
+    /// The entry would be longer than one is read; nothing was added.
+    case tooLong(byteCount: Int)
     /// The server is stopping; nothing was added.
     case closed
     /// Another process appends to it: stop that one.
@@ -19,6 +21,7 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .file(let error): error.description
         case .vault: "the vault did not answer"
+        case .tooLong(let count): "an entry of \(count) bytes would be too long to be read again"
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"
         case .damaged(let path, let problem): "\(path) is not as it was written: \(problem); \(Self.nextStep)"

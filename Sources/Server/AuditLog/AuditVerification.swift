@@ -58,8 +58,8 @@ public enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
 /// Works beside a running server and without one; who has the file and the vault can do it.
 public struct AuditReader {
     private static let chunk = 1 << 18
-    /// Far more than the longest entry, of a thousand wallets, has.
-    private static let longestLine = 1 << 22
+    /// Far more than the longest entry has (``AuditSubject/walletsInEntry``); none that is longer is written.
+    static let longestLine = 1 << 22
 
     private let file: AppendFile
     private let vault: any Vault
@@ -94,7 +94,11 @@ public struct AuditReader {
                 start = end + 1
             }
             pending.removeFirst(start)
-            if pending.count > Self.longestLine { break }
+            // No crash leaves as much of an entry.
+            if pending.count > Self.longestLine {
+                scan.isTooLong()
+                break
+            }
         }
         return scan.finish(rest: pending)
     }
@@ -167,6 +171,11 @@ private struct AuditScan {
             read(entry)
         }
         return true
+    }
+
+    /// What comes next is no entry, nor a part of one.
+    mutating func isTooLong() {
+        self.problem = .changed(line: self.torn.isEmpty ? self.line + 1 : self.tornLine, after: self.count)
     }
 
     /// What was found in all; `rest` has no line's end.

@@ -21,7 +21,7 @@ extension AdminCommands {
     }
 
     private func recorded(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
-        let (audit, event, detail) = (self.services.audit, command.auditEvent, command.auditDetail)
+        let event = command.auditEvent
         var subject = try await self.subject(of: command)
         let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
         if let turn {
@@ -36,50 +36,74 @@ extension AdminCommands {
             }
         }
         defer { if let turn { self.services.recoveryCodeTurns.end(turn) } }
-        var begun: UInt64?
-        if command.changesSomething {
-            let named = subject
-            begun = try await self.entered { () throws(AuditLogError) in
-                try await audit.append(event, by: actor, on: named, .begun, detail: detail)
-            }
-        }
+        var entries = CommandEntries(event, by: actor, on: subject, detail: command.auditDetail)
+        if command.changesSomething { try await self.begin(&entries) }
         let result: AdminResult
         do throws(AdminFailure) {
             result = try await self.result(of: command)
         } catch {
-            await self.enter(error, of: event, begun: begun, by: actor, on: subject, detail: detail)
+            await self.enter(error, entries)
             throw error
         }
-        let phase = AuditPhase.done(of: begun, result: command.startsSomething ? "begun" : result.auditText)
-        if begun == nil {
-            _ = try await self.entered { () throws(AuditLogError) in
-                try await audit.append(event, by: actor, on: subject, phase, detail: detail)
-            }
-        } else {
-            await audit.mustAppend(event, by: actor, on: subject, phase, detail: detail)
-        }
+        try await self.enterDone(command.startsSomething ? "begun" : result.auditText, entries)
         return result
     }
 
-    /// A command that was refused; a store that did not answer may have done it all the same.
-    private func enter(
-        _ failure: AdminFailure,
-        of event: AuditEvent,
-        begun: UInt64?,
-        by actor: AuditActor,
-        on subject: AuditSubject,
-        detail: String?
-    ) async {
-        if let begun, failure.kind == .unavailable || failure.kind == .internal {
-            let phase = AuditPhase.unclear(of: begun, reason: failure.sentence)
-            await self.services.audit.tryAppend(event, by: actor, on: subject, phase)
+    private func begin(_ entries: inout CommandEntries) async throws(AdminFailure) {
+        let (audit, event, actor, detail) = (self.services.audit, entries.event, entries.actor, entries.detail)
+        for subject in entries.subjects {
+            do throws(AdminFailure) {
+                let number = try await self.entered { () throws(AuditLogError) in
+                    try await audit.append(event, by: actor, on: subject, .begun, detail: detail)
+                }
+                entries.begun.append(number)
+            } catch {
+                // Those before it were begun, and nothing was done.
+                if !entries.begun.isEmpty { await self.enter(error, entries, isUndone: true) }
+                throw error
+            }
+        }
+    }
+
+    private func enterDone(_ result: String, _ entries: CommandEntries) async throws(AdminFailure) {
+        let audit = self.services.audit
+        guard entries.begun.isEmpty else {
+            for (begun, subject) in zip(entries.begun, entries.subjects) {
+                let phase = AuditPhase.done(of: begun, result: result)
+                await audit.mustAppend(entries.event, by: entries.actor, on: subject, phase, detail: entries.detail)
+            }
             return
         }
-        do throws(AuditLogError) {
-            let phase = AuditPhase.failed(of: begun, reason: failure.sentence)
-            try await self.services.audit.append(event, by: actor, on: subject, phase, detail: detail)
-        } catch {
-            self.server.log.error("the audit log did not take a refusal", metadata: ["reason": "\(error)"])
+        for subject in entries.subjects {
+            _ = try await self.entered { () throws(AuditLogError) in
+                let phase = AuditPhase.done(of: nil, result: result)
+                return try await audit.append(
+                    entries.event,
+                    by: entries.actor,
+                    on: subject,
+                    phase,
+                    detail: entries.detail
+                )
+            }
+        }
+    }
+
+    /// A command that was refused; a store that did not answer may have done it all the same.
+    private func enter(_ failure: AdminFailure, _ entries: CommandEntries, isUndone: Bool = false) async {
+        let (audit, reason) = (self.services.audit, failure.sentence)
+        let begun: [UInt64?] = entries.begun.isEmpty ? [nil] : entries.begun
+        for (begun, subject) in zip(begun, entries.subjects) {
+            if let begun, !isUndone, failure.kind == .unavailable || failure.kind == .internal {
+                let phase = AuditPhase.unclear(of: begun, reason: reason)
+                await audit.tryAppend(entries.event, by: entries.actor, on: subject, phase)
+                continue
+            }
+            do throws(AuditLogError) {
+                let phase = AuditPhase.failed(of: begun, reason: reason)
+                try await audit.append(entries.event, by: entries.actor, on: subject, phase, detail: entries.detail)
+            } catch {
+                self.server.log.error("the audit log did not take a refusal", metadata: ["reason": "\(error)"])
+            }
         }
     }
 
@@ -102,6 +126,24 @@ extension AdminCommands {
         case .showDenied(let name), .removeDenied(let name): AuditSubject(recoveryCode: try await self.mac(of: name))
         default: AuditSubject()
         }
+    }
+}
+
+/// What is written of a command: one entry of each phase, or more of them where it is about more wallets than one names.
+private struct CommandEntries {
+    let event: AuditEvent
+    let actor: AuditActor
+    let detail: String?
+    /// One for each entry of a phase.
+    let subjects: [AuditSubject]
+    /// The numbers of those that were begun.
+    var begun: [UInt64] = []
+
+    init(_ event: AuditEvent, by actor: AuditActor, on subject: AuditSubject, detail: String?) {
+        self.event = event
+        self.actor = actor
+        self.detail = detail
+        self.subjects = subject.inParts
     }
 }
 

@@ -87,7 +87,7 @@ extension StartFailure {
             case .inUse: .unavailable
             case .damaged, .otherEpoch: .damaged
             case .vault: .configuration
-            case .file, .closed: .files
+            case .file, .closed, .tooLong: .files
             }
         self.init(kind, "`audit.file`: \(error)")
     }
