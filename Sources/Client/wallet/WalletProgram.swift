@@ -54,6 +54,7 @@ struct WalletProgram: AsyncParsableCommand {
     )
 
     static func main() async {
+        CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: ExitStatus.failed.rawValue)
         await self.main(nil)
     }

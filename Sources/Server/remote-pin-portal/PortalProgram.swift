@@ -11,6 +11,7 @@ internal import ServerSettings
 @main
 struct Program {
     static func main() async {
+        CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: 74)
         await PortalProgram.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
     }

@@ -6,6 +6,7 @@ internal import HostSystem
 @main
 struct Program {
     static func main() async {
+        CoreDumps.forbid()
         StandardStreams.prepare(statusOfLostOutput: StartFailure.Kind.files.rawValue)
         await ServerCommand.main(SettingFlags.rewritten(Array(CommandLine.arguments.dropFirst())))
     }

@@ -1,0 +1,28 @@
+import Glibc
+import HostSystem
+import Lab
+import TestSupport
+import Testing
+
+@Suite("What a crash leaves")
+struct CoreDumpTests {
+    @Test("a server's memory is kept by nobody when it crashes")
+    func server() async throws {
+        // What it inherits would allow as much as may be.
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        let lab = try await LabUnderTest()
+        let server = try await lab.start()
+        let text = String(
+            decoding: try DurableFile.read("/proc/\(server.processID)/limits", atMost: 1 << 16),
+            as: UTF8.self
+        )
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        // proc(5): soft, hard, unit.
+        let limits = line.split(separator: " ").suffix(3).prefix(2).compactMap { Int($0) }
+        #expect(limits.count == 2 && limits.allSatisfy { $0 <= 1 }, "\(line)")
+        #expect(await server.terminate() == 0)
+    }
+}
