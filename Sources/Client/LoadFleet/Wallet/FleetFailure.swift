@@ -51,6 +51,14 @@ public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether this wallet is of no use any more, whatever others are: it was revoked, or the server does not know it.
+    public var isTheWalletsOwn: Bool {
+        switch self {
+        case .revoked, .refused(.authenticationFailed): true
+        default: false
+        }
+    }
+
     /// Whether the same may succeed a little later.
     public var isTransient: Bool {
         switch self {

@@ -68,6 +68,9 @@ final class JudgedWallet: Sendable {
     /// Whether one more wrong PIN is within the plan's limit.
     func allowsWrong(atMost limit: Int) -> Bool { self.state.withLock { $0.wrongInRow < limit } }
 
+    /// Whether there were wrong PINs since the last right one, or may have been.
+    var hasCounts: Bool { self.state.withLock { $0.wrongInRow > 0 } }
+
     var timesForgotten: Int { self.state.withLock { $0.history.timesForgotten } }
 
     // MARK: Users

@@ -71,6 +71,9 @@ public struct LoadRun: Sendable {
         do throws(PlanProblem) { try Reach.prepare(for: self.plan) } catch { throw .plan(PlanError([error])) }
     }
 
+    /// Without an answer for so long at the plan's end the server is lost.
+    private static let silence: Duration = .seconds(2)
+
     private enum Part {
         case users
         case monitor([Interval])
@@ -126,11 +129,17 @@ public struct LoadRun: Sendable {
         }
         if let failure = self.events.failure { throw failure }
         context.noteUses()
+        let isLost = !self.events.isRestarting && intervals.endUnanswered(for: Self.silence)
+        if isLost, self.events.endReason == nil {
+            self.events.note(
+                "the server did not answer any more: nothing was answered from some time before the plan's end on"
+            )
+        }
         let told = self.events.told
         return MeasuredRun(
             start: clock.wall(at: .zero),
             intervals: intervals,
-            end: self.events.endReason ?? .completed,
+            end: self.events.endReason ?? (isLost ? .lost : .completed),
             markers: told.markers,
             sections: told.sections,
             notes: told.notes
@@ -165,5 +174,14 @@ extension RunContext {
         if self.plan.connectionUse == .resumed {
             self.events.note("\(self.gauges.resumed.load(ordering: .relaxed)) connections were resumed with a ticket")
         }
+    }
+}
+
+extension [Interval] {
+    /// Whether nothing was answered for at least so long up to the plan's end, nor after it, though something was tried.
+    func endUnanswered(for time: Duration) -> Bool {
+        let silent = self.reversed().prefix { $0.totals.answered == 0 }
+        let inPlan = silent.filter { !$0.isTail }.reduce(Duration.zero) { $0 + ($1.end - $1.start) }
+        return inPlan >= time && silent.contains { $0.totals.count + $0.unsent > 0 }
     }
 }

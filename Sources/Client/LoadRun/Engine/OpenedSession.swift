@@ -16,13 +16,15 @@ struct OpenedSession: Sendable {
     /// Chooses a wallet that nobody uses, connects, and opens a session for it.
     ///
     /// The wallet is free again where that fails; nil where all are in use.
+    /// - Parameter wanted: chosen where nobody uses it.
     static func open(
         _ number: Int,
+        wallet wanted: Int? = nil,
         in run: RunContext,
         clock: RunClock,
         using generator: inout PlanGenerator
     ) async throws(FleetFailure) -> OpenedSession? {
-        guard let index = run.desk.take(using: &generator) else { return nil }
+        guard let index = run.desk.take(wanted, using: &generator) else { return nil }
         let wallet: JudgedWallet
         do throws(FleetError) {
             wallet = try run.ledger.open(index)
@@ -39,7 +41,15 @@ struct OpenedSession: Sendable {
                 expires: .now + session.terms.limits.sessionLifetime * 0.9
             )
         } catch {
-            try self.giveBack(wallet, in: run, clock: clock)
+            guard error.isTheWalletsOwn, !run.sharesWallets else {
+                try self.giveBack(wallet, in: run, clock: clock)
+                throw error
+            }
+            // Not given back: nobody draws it again.
+            run.passesOver(wallet.wallet, for: error)
+            do throws(FleetError) { try run.ledger.close(wallet, at: clock.wall(at: clock.now)) } catch {
+                throw .fleet(error)
+            }
             throw error
         }
     }

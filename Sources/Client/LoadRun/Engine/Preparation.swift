@@ -1,5 +1,6 @@
 internal import LoadFleet
 internal import LoadPlan
+internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
@@ -97,6 +98,9 @@ struct Preparation {
         throw failure
     }
 
+    /// Wallets that may be of no use before the run is given up.
+    private static let mostPassedOver = 64
+
     private func openOne(_ number: Int) async -> Result<OpenedSession, RunError> {
         var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(number) &+ 0x5E55_1041)
         var backoff = Backoff()
@@ -113,6 +117,10 @@ struct Preparation {
                 else { return .failure(.plan(PlanError([Self.tooFewWallets(self.run.fleet.count)]))) }
                 return .success(session)
             } catch {
+                // Another wallet is drawn then; where it is the same with many, it is not the wallets'.
+                let isOne =
+                    error.isTheWalletsOwn && self.run.gauges.passedOver.load(ordering: .relaxed) < Self.mostPassedOver
+                if isOne, self.run.events.endReason == nil, !Task.isCancelled, !self.run.sharesWallets { continue }
                 guard error.isTransient, self.clock.now < end, self.run.events.endReason == nil, !Task.isCancelled
                 else {
                     let isOver = self.run.events.endReason != nil

@@ -1,5 +1,6 @@
 internal import LoadFleet
 internal import LoadReport
+internal import Synchronization
 internal import VerdictOracle
 internal import Vocabulary
 internal import Wire
@@ -12,6 +13,21 @@ extension RunContext {
             "\(violation.name): wallet \(wallet.index) (\(wallet.walletID)), \(milliseconds) ms after the start: \(violation)"
         )
     }
+
+    /// Notes that a wallet is not used any more.
+    func passesOver(_ wallet: FleetWallet, for failure: FleetFailure) {
+        let count = self.gauges.passedOver.add(1, ordering: .relaxed).newValue
+        guard count <= Self.mostNamed else {
+            return self.events.note("more than \(Self.mostNamed) wallets were of no use; the first ones are named")
+        }
+        var text = "wallet \(wallet.index) (\(wallet.walletID)) is of no use and was passed over: \(failure)"
+        if failure == .refused(.authenticationFailed) {
+            text += "; one of which no session was opened is removed after enrollment.unopened-lifetime"
+        }
+        self.events.note(text)
+    }
+
+    private static let mostNamed = 5
 
     /// Holds what a call failed with against the wallet's history.
     ///

@@ -14,6 +14,9 @@ public final class RunEvents: Sendable {
         var notes: [String] = []
         var serverPID: Int32?
         var serverDeath: Duration?
+        /// From a known end of the server's process to its next start.
+        var isRestarting = false
+        var mayHaveCrashed = false
         var end: RunEnd?
         var failure: RunError?
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -53,11 +56,21 @@ public final class RunEvents: Sendable {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now
             state.serverPID = nil
+            state.isRestarting = true
+            state.mayHaveCrashed = true
         }
     }
 
     /// There is a new process of the server, to be watched from now on.
-    public func serverStarted(pid: Int32) { self.state.withLock { $0.serverPID = pid } }
+    public func serverStarted(pid: Int32) {
+        self.state.withLock { state in
+            state.serverPID = pid
+            state.isRestarting = false
+        }
+    }
+
+    /// A connection was lost in the midst of a call, which a crash of the server does.
+    func connectionWasLost() { self.state.withLock { $0.mayHaveCrashed = true } }
 
     // MARK: What ends it
 
@@ -103,6 +116,12 @@ public final class RunEvents: Sendable {
     func begin(_ clock: RunClock) { self.state.withLock { $0.clock = clock } }
 
     var serverPID: Int32? { self.state.withLock { $0.serverPID } }
+
+    /// Whether whoever has ended the server's process is about to start it again.
+    var isRestarting: Bool { self.state.withLock { $0.isRestarting } }
+
+    /// Whether the server may have lost what was not durable.
+    var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }
 
     /// When the server's process ended, once for each end.
     func takeServerDeath() -> Duration? {

@@ -67,6 +67,9 @@ final class Users: Sendable {
             // In an open loop what has become due is still sent; the users end when there is no more.
             if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
         }
+        if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {
+            await ClosingLook(run: self.run, clock: self.clock).take()
+        }
     }
 
     /// Gives what waits as long as a call may take, then no longer.

@@ -12,6 +12,7 @@ extension VirtualUser {
             while true {
                 self.opened = try await OpenedSession.open(
                     self.number,
+                    wallet: self.lostWallet,
                     in: self.run,
                     clock: self.clock,
                     using: &self.generator
@@ -25,9 +26,11 @@ extension VirtualUser {
                     return
                 }
             }
+            self.lostWallet = nil
             self.checksDone = 0
             if self.opened?.session.isResumed == true { self.run.gauges.resumed.add(1, ordering: .relaxed) }
         } catch {
+            if !error.isTransient { self.lostWallet = nil }
             let operation: Operation = action == .changePIN ? .changePIN : .unlock
             self.record(operation, self.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
             await self.recover()

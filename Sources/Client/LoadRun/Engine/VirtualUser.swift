@@ -26,6 +26,8 @@ final class VirtualUser {
     /// the next run of the same seed as well.
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
+    /// The wallet whose connection was lost: the next session is its own, for whatever a crash had the server forget is seen there.
+    var lostWallet: Int?
     var backoff = Backoff()
 
     /// - Parameters:
@@ -110,8 +112,9 @@ final class VirtualUser {
         }
         let operation: Operation = action == .changePIN ? .changePIN : isNew ? .unlock : .check
         let (prepared, message) = self.prepare(action, opened.session)
+        let id = opened.wallet.sends(message, at: self.clock.wall(at: self.clock.now))
+        // The judge's own time is not the server's.
         let sent = self.clock.now
-        let id = opened.wallet.sends(message, at: self.clock.wall(at: sent))
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
         let result: Result<InstructResult, FleetFailure>
         do throws(FleetFailure) {
@@ -205,6 +208,7 @@ final class VirtualUser {
 
     func outcome(of failure: FleetFailure) -> Outcome {
         if case .fleet(let error) = failure { self.run.events.end(.aborted, failure: .fleet(error)) }
+        if failure == .call(.closed) { self.run.events.connectionWasLost() }
         if case .refused(.rateLimited) = failure { self.run.gauges.limited.add(1, ordering: .relaxed) }
         // Nothing else takes an answer away.
         return failure == .call(.cancelled) ? .interrupted : .failed(failure.reason)
@@ -225,6 +229,7 @@ final class VirtualUser {
     /// Stays with the session, moves on, or waits after a failure.
     private func goOn(after outcome: Outcome) async {
         guard !outcome.isFailure else {
+            self.lostWallet = self.opened?.wallet.wallet.index
             self.leave()
             return await self.recover()
         }

@@ -29,10 +29,16 @@ final class WalletDesk: Sendable {
     }
 
     /// The wallet's index in the file; nil where all are in use.
-    func take(using generator: inout PlanGenerator) -> Int? {
+    ///
+    /// - Parameter wanted: taken where nobody uses it.
+    func take(_ wanted: Int? = nil, using generator: inout PlanGenerator) -> Int? {
         if self.isShared { return self.picker.next(using: &generator) }
         return self.state.withLock { state in
             guard state.takenCount < self.count else { return nil }
+            if let wanted, !state.isTaken(wanted) {
+                state.take(wanted)
+                return wanted
+            }
             var index = self.picker.next(using: &generator)
             var draws = 1
             while state.isTaken(index), draws < Self.patience {

@@ -13,6 +13,29 @@ final class WalletLedger: Sendable {
     private let rules: OracleRules
     private let unknown: WalletHistoryBytes
     private let wallets = Mutex<[Int: JudgedWallet]>([:])
+    private let past = Mutex(Past())
+
+    /// What is remembered of wallets that nobody uses at present.
+    private struct Past {
+        var timesForgotten = 0
+        var uses = 0
+        /// Those of which the server must know wrong PINs, each with the number of its last use.
+        var withCounts: [Int: Int] = [:]
+
+        mutating func note(_ wallet: JudgedWallet, atMost most: Int) {
+            let index = wallet.wallet.index
+            self.timesForgotten += wallet.timesForgotten
+            self.uses += 1
+            if !wallet.hasCounts {
+                self.withCounts[index] = nil
+            } else if self.withCounts.count < most || self.withCounts[index] != nil {
+                self.withCounts[index] = self.uses
+            }
+        }
+    }
+
+    /// So many wallets are looked at once more at the most.
+    private static let mostLookedAt = 100_000
 
     init(_ fleet: Fleet, _ rules: OracleRules) {
         self.fleet = fleet
@@ -51,7 +74,16 @@ final class WalletLedger: Sendable {
             wallets[wallet.wallet.index] = nil
             return true
         }
-        if isDone { try self.keep(wallet, at: now) }
+        guard isDone else { return }
+        self.past.withLock { $0.note(wallet, atMost: Self.mostLookedAt) }
+        try self.keep(wallet, at: now)
+    }
+
+    /// The wallets of which the server must still know wrong PINs, those that were used last first.
+    var withCounts: [Int] {
+        let inUse = self.wallets.withLock { wallets in wallets.values.filter(\.hasCounts).map(\.wallet.index) }
+        let past = self.past.withLock(\.withCounts)
+        return inUse + past.sorted { $0.value > $1.value }.map(\.key).filter { !inUse.contains($0) }
     }
 
     /// Writes what is left, once no connection is open any more; returns how often more was on its way than could be followed.
@@ -61,7 +93,7 @@ final class WalletLedger: Sendable {
             return Array(wallets.values)
         }
         for wallet in rest { try self.keep(wallet, at: now) }
-        return rest.reduce(0) { $0 + $1.timesForgotten }
+        return rest.reduce(self.past.withLock(\.timesForgotten)) { $0 + $1.timesForgotten }
     }
 
     /// The server's process ended before this moment.
