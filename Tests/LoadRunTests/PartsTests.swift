@@ -24,6 +24,10 @@ struct PartsTests {
         desk.giveBack(37)
         #expect(desk.take(using: &generator) == 37)
         #expect(desk.take(using: &generator) == nil)
+        for index in [3, 70] { desk.giveBack(index) }
+        #expect(desk.take(70, using: &generator) == 70)
+        #expect(desk.take(70, using: &generator) == 3)
+        #expect(desk.usedCount == 100)
     }
 
     @Test("a single wallet under attack is handed out to everybody")

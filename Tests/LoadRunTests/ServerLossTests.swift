@@ -68,6 +68,9 @@ struct ServerLossTests {
         #expect(try await ServerProcess.run("remote-pin-server", arguments).exitCode == 0)
         let result = try await lab.run(try LoadLab.plan("1s:=4"))
         #expect(result.end == .completed && result.count(.valid) > 0 && result.errors.isEmpty, "\(result.errors)")
+        #expect(
+            result.notes.contains { $0.contains("each connection kept its wallet: ") && $0.contains(" of 5 were used") }
+        )
         let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=5")) }
         #expect(tooMany?.description.contains("fewer than connections") == true, "\(tooMany?.description ?? "")")
         await lab.server.terminate()

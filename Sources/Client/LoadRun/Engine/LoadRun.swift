@@ -171,6 +171,14 @@ extension RunContext {
                 """
             )
         }
+        if self.plan.connectionUse == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
+            self.events.note(
+                """
+                each connection kept its wallet: \(self.desk.usedCount) of \(self.fleet.count) were used \
+                (--checks-per-wallet N moves on to others)
+                """
+            )
+        }
         if self.plan.connectionUse == .resumed {
             self.events.note("\(self.gauges.resumed.load(ordering: .relaxed)) connections were resumed with a ticket")
         }

@@ -10,6 +10,9 @@ final class WalletDesk: Sendable {
         /// One bit for each wallet.
         var taken: [UInt64]
         var takenCount = 0
+        /// Those that were ever handed out, in the same form.
+        var used: [UInt64]
+        var usedCount = 0
     }
 
     private let picker: WalletPicker
@@ -25,8 +28,12 @@ final class WalletDesk: Sendable {
         self.picker = try WalletPicker(pick, among: count)
         self.count = count
         self.isShared = pick.sharesWallets
-        self.state = Mutex(State(taken: Array(repeating: 0, count: pick.sharesWallets ? 0 : (count + 63) / 64)))
+        let bits: [UInt64] = Array(repeating: 0, count: pick.sharesWallets ? 0 : (count + 63) / 64)
+        self.state = Mutex(State(taken: bits, used: bits))
     }
+
+    /// How many different wallets were handed out.
+    var usedCount: Int { self.isShared ? 1 : self.state.withLock(\.usedCount) }
 
     /// The wallet's index in the file; nil where all are in use.
     ///
@@ -62,8 +69,12 @@ extension WalletDesk.State {
     func isTaken(_ index: Int) -> Bool { self.taken[index / 64] & 1 << UInt64(index % 64) != 0 }
 
     mutating func take(_ index: Int) {
-        self.taken[index / 64] |= 1 << UInt64(index % 64)
+        let bit: UInt64 = 1 << UInt64(index % 64)
+        self.taken[index / 64] |= bit
         self.takenCount += 1
+        guard self.used[index / 64] & bit == 0 else { return }
+        self.used[index / 64] |= bit
+        self.usedCount += 1
     }
 
     mutating func giveBack(_ index: Int) {
