@@ -103,15 +103,6 @@ struct CopyTests {
         #expect(try await self.store.inspect().foreign.count == 1)
     }
 
-    @Test("a backup in a store's place is not served")
-    func backupNotServed() async throws {
-        await self.store.close()
-        try StoreFile.mark(self.folder.file("wallets.db"), as: .backup)
-        #expect(throws: StoreOpenError.backup) { try self.folder.store() }
-        try StoreFile.mark(self.folder.file("wallets.db"), as: .store)
-        await (try self.folder.store()).close()
-    }
-
     @Test("staging refuses a folder with any part of a store, and removes what a killed one left")
     func staging() async throws {
         #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HostSystem
 import TestSupport
 import Testing
 import Vocabulary
@@ -43,15 +44,49 @@ struct OpeningTests {
         #expect(try self.folder.contents() == before)
     }
 
-    @Test("what is no store is refused, also an emptied one and another program's database", arguments: 0..<3)
+    @Test("what is no store is refused as it is, also an emptied one and other programs' databases", arguments: 0..<4)
     func notAStore(kind: Int) async throws {
         let path = self.folder.path + "/wallets.db"
         switch kind {
         case 0: try Data("Dear diary, this is not a database.".utf8).write(to: URL(fileURLWithPath: path))
         case 1: try Data().write(to: URL(fileURLWithPath: path))
-        default: try self.change("CREATE TABLE diary (entry TEXT); PRAGMA user_version = 1")
+        case 2: try self.change("CREATE TABLE diary (entry TEXT); PRAGMA user_version = 1")
+        default: try self.change("CREATE TABLE diary (entry TEXT)")
         }
+        let before = try self.folder.contents()
         #expect(throws: StoreOpenError.notAStore) { try SQLiteWalletStore.open(folder: self.folder.path) }
+        #expect(try self.folder.contents() == before)
+    }
+
+    @Test("a backup in a store's place is not served, and not a byte of it is changed: it can be restored yet")
+    func backup() async throws {
+        await (try self.folder.store()).close()
+        try StoreFile.mark(self.folder.file("wallets.db"), as: .backup)
+        let before = try self.folder.contents()
+        for creating in [false, true] {
+            #expect(throws: StoreOpenError.backup) {
+                try SQLiteWalletStore.open(folder: self.folder.path, creating: creating)
+            }
+        }
+        #expect(try self.folder.contents() == before)
+        try StoreFile.mark(self.folder.file("wallets.db"), as: .store)
+        await (try self.folder.store()).close()
+    }
+
+    @Test("a store that was being made when the process was killed, all of it in its log yet, is opened")
+    func inLog() async throws {
+        let made = TemporaryFolder()
+        let database = try DatabaseQueue(path: made.file("wallets.db"), configuration: Schema.configuration())
+        try database.inDatabase { try Schema.migrate($0, creating: true) }
+        for name in ["wallets.db", "wallets.db-wal"] {
+            try DurableFile.write(DurableFile.read(made.file(name), atMost: 1 << 26), to: self.folder.file(name))
+        }
+        try database.close()
+        let head = try DurableFile.read(self.folder.file("wallets.db"), atMost: 1 << 26)
+        #expect(head[60..<72].allSatisfy { $0 == 0 })
+        let store = try SQLiteWalletStore.open(folder: self.folder.path)
+        #expect(try await store.walletCount() == 0)
+        await store.close()
     }
 
     @Test("only the owner can read the files")

@@ -41,6 +41,7 @@ public final class SQLiteWalletStore: WalletStore {
         let path = folder + "/wallets.db"
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
+        try StoreFile.refuseOthers(path, creating: creating)
         let (database, committed): (DatabaseQueue, CommittedFacts)
         do {
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())

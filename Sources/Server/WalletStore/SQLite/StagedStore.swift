@@ -1,5 +1,5 @@
 internal import Foundation
-public import HostSystem
+internal import HostSystem
 
 /// A place beside a store's where a backup is made a store again, before anybody can serve it.
 ///
@@ -64,35 +64,5 @@ public final class StagedStore: Sendable {
     /// Lets go of the folder and leaves what is there to the next restore.
     public func abandon() {
         self.lock.release()
-    }
-}
-
-/// What a file of SQLite's says of itself in its first page.
-public enum StoreFile {
-    /// What `PRAGMA application_id` tells: a store that can be served, or a backup, which must be restored.
-    ///
-    /// So a backup that is put in a store's place by hand is not served: it would hand out fresh guesses.
-    public enum Kind: Sendable {
-        case store, backup
-
-        var applicationID: Int64 {
-            switch self {
-            case .store: Schema.applicationID
-            case .backup: Schema.backupID
-            }
-        }
-    }
-
-    /// Where the file's head has the id, and where the two numbers that say whether it has a log (file format, 1.3).
-    private static let applicationIDOffset = 68
-    private static let formatOffset = 18
-
-    /// Marks a file that nobody has open; one that has no log beside it, and needs none.
-    public static func mark(_ path: String, as kind: Kind) throws(FileError) {
-        let file = try RecordFile(opening: path)
-        let id = UInt32(truncatingIfNeeded: kind.applicationID)
-        try file.write([1, 1], at: Self.formatOffset)
-        try file.write((0..<4).map { UInt8(truncatingIfNeeded: id >> (24 - 8 * $0)) }, at: Self.applicationIDOffset)
-        try file.synchronize()
     }
 }
