@@ -93,6 +93,22 @@ struct DurableFileTests {
         #expect(!DurableFile.exists(self.path))
     }
 
+    @Test("a file gets its final name unless another has it; where it has both names already, that is finished")
+    func placing() throws {
+        let temporary = self.folder.file("temporary")
+        try DurableFile.write([1], to: temporary)
+        try DurableFile.write([2], to: self.path)
+        #expect(throws: FileError.exists(self.path)) { try DurableFile.place(temporary, at: self.path) }
+        #expect(throws: FileError.exists(temporary)) { try DurableFile.place(temporary, at: temporary) }
+        #expect(try DurableFile.read(self.path, atMost: 1) == [2])
+        try DurableFile.remove(self.path)
+        // As who is killed between the two names leaves it.
+        try FileManager.default.linkItem(atPath: temporary, toPath: self.path)
+        try DurableFile.place(temporary, at: self.path)
+        #expect(!DurableFile.exists(temporary))
+        #expect(try DurableFile.read(self.path, atMost: 1) == [1])
+    }
+
     @Test("folders are made with those above them, closed to others, and stay as they are when they exist")
     func folders() throws {
         let deep = self.folder.file("a/b/c")

@@ -44,6 +44,26 @@ struct RestoreAgainTests {
         }
     }
 
+    @Test("a restore that was killed while it set a damaged log aside is made again by the same command")
+    func killedAside() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let backup = try await server.backup("one")
+            try await Self.revoke(wallet, on: server)
+            for _ in 0..<2 { _ = await server.commands.carryOut(.listFlags, by: InProcessServer.peer) }
+            await server.stop()
+            var bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)
+            bytes[bytes.count - 120] ^= 1
+            try DurableFile.write(bytes, to: server.auditPath)
+            let kept = "\(server.auditPath).before-epoch-2"
+            try FileManager.default.linkItem(atPath: server.auditPath, toPath: kept)
+            let report = try await server.restore(backup, into: "again")
+            #expect(report.epoch == 2 && report.replayed.ended == 1)
+            #expect(try DurableFile.read(kept, atMost: 1 << 20) == bytes)
+            #expect(try DurableFile.read(server.auditPath, atMost: 1 << 20) != bytes)
+        }
+    }
+
     @Test("a backup of after the damage needs nothing of the log that was set aside before")
     func laterBackup() async throws {
         try await InProcessServer.run { server in

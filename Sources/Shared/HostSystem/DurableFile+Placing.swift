@@ -14,12 +14,25 @@ extension DurableFile {
     }
 
     /// Gives a whole, synced file its final name in the same file system, durably; one that has the name stays as it is.
+    ///
+    /// Whoever is killed in between leaves the file with both names. The same call finishes that.
     public static func place(_ temporary: String, at path: String) throws(FileError) {
-        // link(2) refuses an existing name, which rename(2) would replace.
-        try SystemCall.retrying(path) { unsafe link(temporary, path) }
+        do throws(FileError) {
+            // link(2) refuses an existing name, which rename(2) would replace.
+            try SystemCall.retrying(path) { unsafe link(temporary, path) }
+        } catch .exists where self.areNamesOfOne(temporary, path) {
+            // What is left to do is what follows.
+        }
         try self.synchronizeEntries(of: self.parent(of: path))
         unsafe unlink(temporary)
         try self.synchronizeEntries(of: self.parent(of: temporary))
+    }
+
+    /// Whether two names are one file's, which has a name yet when either is gone.
+    private static func areNamesOfOne(_ first: String, _ second: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard unsafe lstat(first, &one) == 0, unsafe lstat(second, &other) == 0 else { return false }
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_nlink > 1
     }
 
     /// Removes a folder and the files in it, none of which is a folder.
