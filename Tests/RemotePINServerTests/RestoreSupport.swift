@@ -61,6 +61,15 @@ extension InProcessServer {
         )
     }
 
+    /// Flips a bit of a wallet's sealed identity, as a disk does; the first four bytes are the version of its key.
+    func damage(_ wallet: TestWallet, at place: Int = 40) async throws {
+        let all = try await self.store.sealedValues(after: nil, limit: 100)
+        let old = try (all.first { $0.walletID == wallet.walletID }).orThrow().values
+        var new = old
+        new.identity[place] ^= 8
+        try await self.store.replace([SealedReplacement(walletID: wallet.walletID, old: old, new: new)])
+    }
+
     /// Restores, whatever the log lacks.
     @discardableResult
     func restore(

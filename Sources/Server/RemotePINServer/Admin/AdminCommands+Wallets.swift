@@ -148,9 +148,7 @@ extension AdminCommands {
 extension AdminFailure {
     /// There are no wallets of these ids.
     fileprivate static func unknown(_ wallets: [WalletID]) -> AdminFailure {
-        let named = wallets.prefix(8).map(\.description).joined(separator: ", ")
-        let more = wallets.count > 8 ? " and \(wallets.count - 8) more" : ""
-        return AdminFailure(.unknownWallet, "There is no wallet \(named)\(more); nothing was done.")
+        AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
     }
 }
 

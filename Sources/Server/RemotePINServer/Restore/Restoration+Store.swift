@@ -87,18 +87,6 @@ extension Restoration {
     }
 }
 
-extension SealedValues {
-    /// Each value with the field as which it is sealed.
-    var byField: [(field: VaultField, sealed: Sealed)] {
-        var values: [(VaultField, Sealed)] = [(.identity, self.identity)]
-        if let shares {
-            values += [(.unlockShare, shares.unlock), (.presenceShare, shares.presence)]
-            if let code = shares.deletionCode { values.append((.deletionCode, code)) }
-        }
-        return values
-    }
-}
-
 /// A store's failure as a restore's.
 private func stepped<Result>(_ step: () async throws(StoreError) -> Result) async throws(RestoreFailure) -> Result {
     do throws(StoreError) { return try await step() } catch { throw .step(error) }

@@ -37,7 +37,7 @@ extension Upkeep {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
                 throw AdminFailure(
                     .notAllowed,
-                    "The last rotation is not finished; its progress is in `vault status`."
+                    "The last rotation is not finished; its progress is in `vault status`.\(self.damage)"
                 )
             }
             // The first version of a key file had none before it.
@@ -80,8 +80,9 @@ extension Upkeep {
             while true {
                 let pass = try await self.resealPass()
                 count += pass.replaced
-                // A wallet that does not open is the operator's to look at; the others do not wait for it.
-                if let damaged = pass.damaged { throw DamagedWallet(id: damaged) }
+                // A wallet that does not open is the operator's to end; the others do not wait for it.
+                self.state.withLock { $0.damaged = pass.damaged }
+                if let damaged = pass.damaged { throw damaged }
                 if pass.replaced == 0 { break }
             }
             // Another rotation in between has a pass of its own.
@@ -110,17 +111,13 @@ extension Upkeep {
         }
     }
 
-    /// What is sealed for it does not open.
-    private struct DamagedWallet: Error, CustomStringConvertible {
-        let id: WalletID
-        var description: String { "what is sealed for wallet \(self.id) does not open" }
-    }
-
-    /// Looks at every wallet once: how many had something old, and one that does not open.
-    private func resealPass() async throws -> (replaced: Int, damaged: WalletID?) {
+    /// Looks at every wallet once: how many had something old, and those in use that do not open.
+    ///
+    /// What is left of one that has ended says who it was, and nothing else: where that does not open, no rotation waits.
+    private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done, after): (Int, Int, UInt64?) = (0, 0, nil)
-        var damaged: WalletID?
+        var damaged: [WalletID] = []
         while true {
             let some = try await self.parts.store.sealedValues(after: after, limit: Self.resealedAtOnce)
             var replacements: [SealedReplacement] = []
@@ -129,7 +126,7 @@ extension Upkeep {
                     let new = try await self.sealedAnew(wallet.values, of: wallet.walletID)
                     replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
                 } catch VaultError.notOurs {
-                    damaged = wallet.walletID
+                    if !wallet.hasEnded { damaged.append(wallet.walletID) }
                 }
             }
             if !replacements.isEmpty { try await self.parts.store.replace(replacements) }
@@ -140,7 +137,9 @@ extension Upkeep {
                 state.reseal?.wallets = max(wallets, progress)
                 state.reseal?.walletsDone = progress
             }
-            guard some.count == Self.resealedAtOnce, let last = some.last else { return (replaced, damaged) }
+            guard some.count == Self.resealedAtOnce, let last = some.last else {
+                return (replaced, damaged.isEmpty ? nil : DamagedWallets(ids: damaged))
+            }
             after = last.place
             try await Task.sleep(for: Self.pause)
         }
@@ -181,8 +180,10 @@ extension Upkeep {
             let some = try await administered { () throws(StoreError) in
                 try await store.sealedValues(after: place, limit: Self.countedAtOnce)
             }
-            for (_, sealed) in some.flatMap(\.values.byField) {
-                counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
+            for wallet in some where try await self.needsItsKeys(wallet) {
+                for (_, sealed) in wallet.values.byField {
+                    counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
+                }
             }
             guard some.count == Self.countedAtOnce, let last = some.last else { break }
             after = last.place
@@ -201,6 +202,24 @@ extension Upkeep {
             )
         }
     }
+
+    /// Whether any key must be kept for a wallet: for one in use, and for one that has ended where that opens.
+    private func needsItsKeys(_ wallet: SealedWallet) async throws(AdminFailure) -> Bool {
+        let (vault, identity) = (self.parts.vault, wallet.values.identity)
+        guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
+        do throws(VaultError) {
+            _ = try await vault.unseal(identity, as: .identity, of: wallet.walletID)
+            return true
+        } catch {
+            switch error {
+            case .notOurs: return false
+            case .unreachable: throw AdminFailure(error)
+            }
+        }
+    }
+
+    /// What the last look at all wallets could not seal anew, as a further sentence; empty where it could.
+    private var damage: String { self.state.withLock { $0.damaged.map { " \($0)" } ?? "" } }
 
     /// Removes the versions that nothing needs any more; what is left then.
     ///
@@ -235,6 +254,7 @@ extension Upkeep {
         guard needed.isEmpty else {
             return
                 "Nothing was removed: \(needed.prefix(4).joined(separator: ", ")); what is found so is sealed anew now."
+                + self.damage
         }
         let now = self.parts.clock.now()
         let since = try await self.notedVersions(at: now).last?.activeSince ?? now

@@ -58,6 +58,8 @@ public final class Upkeep: Sendable {
     struct State {
         var backup: BackupReport?
         var reseal: ResealReport?
+        /// Whose values the last look at all wallets could not seal anew; nil where it could.
+        var damaged: DamagedWallets?
         var lastPurge: Timestamp?
     }
 
