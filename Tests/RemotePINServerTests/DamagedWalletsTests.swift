@@ -1,4 +1,5 @@
 import AuditLog
+import HostSystem
 import Logging
 import RemotePINServer
 import TestSupport
@@ -21,6 +22,53 @@ struct DamagedWalletsTests {
             return nil
         }
         return failure
+    }
+
+    @Test(
+        "a restore names them, ends them where it is told to, on record, and brings back all others",
+        arguments: [40, 3]
+    )
+    func restored(place: Int) async throws {
+        try await InProcessServer.run { server in
+            var wallets: [TestWallet] = []
+            for _ in 0..<3 { wallets.append(try await server.wallet()) }
+            try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())
+            let damaged = wallets[1].walletID
+            try await server.damage(wallets[1], at: place)
+            let backup = try await server.backup("one")
+            await server.stop()
+            let refused = await #expect(throws: RestoreFailure.damagedWallets([damaged])) {
+                try await server.restore(backup, into: "refused")
+            }
+            let told = "\(try refused.orThrow())"
+            #expect(told.contains("\(damaged)") && told.contains("--end-damaged"))
+            #expect(!DurableFile.exists("\(server.folder.path)/refused/wallets.db"))
+            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
+            #expect(report.damaged == [damaged] && report.wallets == 3 && report.replayed.ended == 0)
+            try await server.opened("one") { store in
+                var ends: [Revocation?] = []
+                for wallet in wallets { ends.append(try await store.report(of: wallet.walletID)?.revocation) }
+                #expect(ends == [nil, Revocation(reason: .wallet, mayRegisterAnew: true), nil])
+            }
+            let entries = try await server.record().filter { $0.subject.wallets == [damaged] }
+            #expect(entries.map(\.event) == [.revokeWallets, .revokeWallets])
+            // It is on record now, which every later restore goes by.
+            let again = try await server.restore(backup, into: "again")
+            #expect(again.damaged.isEmpty && again.replayed.ended == 1)
+        }
+    }
+
+    @Test("what has ended keeps nothing from being restored: it needs no value any more")
+    func ended() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            _ = try await server.wallet()
+            try await server.damage(wallet)
+            _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            let backup = try await server.backup("one")
+            await server.stop()
+            #expect(try await server.restore(backup, into: "one").damaged.isEmpty)
+        }
     }
 
     @Test(
@@ -69,11 +117,14 @@ struct DamagedWalletsTests {
             }
             #expect(left.map(\.version) == [2] && server.vault.versions == [2])
             #expect(try await other.openSession().check("135790") == other.unlockShare.asValid)
-            // Nothing of it is missed.
+            // Nothing of it is missed, not even by a restore with the key that is left.
             guard case .vaultKeys(let shown) = try await Self.give(.showVaultKeys, to: server) else {
                 throw UnexpectedAnswer()
             }
             #expect(shown.map(\.version) == [2])
+            let backup = try await server.backup("one")
+            await server.stop()
+            #expect(try await server.restore(backup, into: "one").wallets == 2)
         }
     }
 }

@@ -3,6 +3,7 @@ import HostSystem
 import PINPolicy
 import RemotePINServer
 import TestSupport
+import Vault
 import Vocabulary
 import WalletStore
 import Wire
@@ -42,23 +43,25 @@ extension InProcessServer {
         rule: EpochRule = .strict,
         auditLog: String? = nil,
         last: AuditMark? = nil,
+        vault: KeyFileVault? = nil,
+        endsDamaged: Bool = false,
         stage: @escaping @Sendable (Restoration.Stage) throws(RestoreFailure) -> Void = {
             (_: Restoration.Stage) throws(RestoreFailure) in
         }
     ) -> Restoration {
-        Restoration(
-            Restoration.Parts(
-                backup: backup,
-                dataFolder: "\(self.folder.path)/\(name)",
-                auditLog: auditLog ?? self.auditPath,
-                vault: self.vault,
-                clock: self.clock,
-                actor: AuditActor(rawValue: "test"),
-                rule: rule,
-                last: last,
-                stage: stage
-            )
+        var parts = Restoration.Parts(
+            backup: backup,
+            dataFolder: "\(self.folder.path)/\(name)",
+            auditLog: auditLog ?? self.auditPath,
+            vault: vault ?? self.vault,
+            clock: self.clock,
+            actor: AuditActor(rawValue: "test"),
+            rule: rule,
+            last: last,
+            stage: stage
         )
+        parts.endsDamaged = endsDamaged
+        return Restoration(parts)
     }
 
     /// Flips a bit of a wallet's sealed identity, as a disk does; the first four bytes are the version of its key.

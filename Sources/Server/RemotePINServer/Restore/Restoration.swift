@@ -19,13 +19,16 @@ public struct Restoration: Sendable {
         public var backup: String
         public var dataFolder: String
         public var auditLog: String
-        public var vault: any Vault
+        public var vault: any RotatingVault
         public var clock: any WallClock
         /// Who does it.
         public var actor: AuditActor
         public var rule: EpochRule
         /// What the log stream said of the audit log's newest entry; nil where nobody kept it.
         public var last: AuditMark?
+        /// Whether wallets are ended for which something is sealed that does not open; they keep all from being restored
+        /// otherwise.
+        public var endsDamaged = false
         /// Told of each stage as it begins; what it throws ends the restore there, as if the process had been killed.
         public var stage: @Sendable (Stage) throws(RestoreFailure) -> Void
         public var onNewest: @Sendable (AuditMark) -> Void
@@ -35,7 +38,7 @@ public struct Restoration: Sendable {
             backup: String,
             dataFolder: String,
             auditLog: String,
-            vault: any Vault,
+            vault: any RotatingVault,
             clock: any WallClock,
             actor: AuditActor,
             rule: EpochRule = .strict,
@@ -82,6 +85,8 @@ public struct Restoration: Sendable {
         public var epoch: Int
         public var wallets: Int
         public var replayed: ReplayReport
+        /// The wallets that were ended because something that is sealed for them does not open.
+        public var damaged: [WalletID]
         /// The moment whose state the backup held.
         public var takenAt: Timestamp
         /// Why the logs did not say all that happened since; nil where they did.
@@ -179,6 +184,7 @@ extension Restoration {
         _ report: inout Report
     ) async throws(RestoreFailure) {
         let detail = "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds)"
+        let ends = try await self.beginEnds(of: report.damaged, in: audit)
         let begun: UInt64
         do throws(AuditLogError) {
             begun = try await audit.append(.restore, by: self.parts.actor, .begun, detail: detail).number
@@ -189,15 +195,24 @@ extension Restoration {
         do throws(StoreOpenError) {
             try staged.place()
         } catch {
-            await audit.tryAppend(.restore, by: self.parts.actor, .failed(of: begun, reason: "\(error)"))
+            let failed = { (number: UInt64) in AuditPhase.failed(of: number, reason: "\(error)") }
+            for end in ends {
+                await audit.tryAppend(.revokeWallets, by: self.parts.actor, on: end.subject, failed(end.begun))
+            }
+            await audit.tryAppend(.restore, by: self.parts.actor, failed(begun))
             throw .store(error)
         }
         try self.parts.stage(.finishing)
         let replayed = report.replayed
         let result =
             "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.denied) codes denied again"
+            + (report.damaged.isEmpty ? "" : ", \(report.damaged.count) damaged ones ended")
             + (plan.problem == nil ? "" : "; without a whole audit log")
         do throws(AuditLogError) {
+            for end in ends {
+                let phase = AuditPhase.done(of: end.begun, result: "\(end.subject.wallets.count) revoked")
+                try await audit.append(.revokeWallets, by: self.parts.actor, on: end.subject, phase)
+            }
             try await audit.append(.restore, by: self.parts.actor, .done(of: begun, result: result), detail: detail)
         } catch {
             throw .placed(error)

@@ -1,5 +1,6 @@
 public import AuditLog
 public import HostSystem
+public import Vocabulary
 public import WalletStore
 
 /// Why a backup was not restored; the data folder holds no store then, unless ``placed(_:)`` says otherwise.
@@ -14,6 +15,9 @@ public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case unsound(String, [String])
     /// A sealed value does not open with this vault's key: find the key file with the versions of the backup's time.
     case sealed(wallet: String)
+    /// Values of these wallets do not open although their key is the right one: end the wallets with
+    /// ``Restoration/Parts/endsDamaged``, or take an older backup.
+    case damagedWallets([WalletID])
     /// A record of an epoch, or of a wallet's, that no restore made.
     case epochs(String)
     /// There is a store in the data folder, or something else is in the way.
@@ -38,6 +42,10 @@ public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .sealed(let wallet):
             "what is sealed for wallet \(wallet) does not open with this vault's key; the backup needs the key file of "
                 + "its time, with all its versions"
+        case .damagedWallets(let wallets):
+            "something that is sealed for \(wallets.named(atMost: 8)) does not open with the key that sealed it: it was "
+                + "damaged before the backup was made. With --end-damaged these wallets are ended, on record, and the others "
+                + "restored; an older backup may have them whole"
         case .epochs(let path): "the epochs in \(path) are not as restores record them"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased):

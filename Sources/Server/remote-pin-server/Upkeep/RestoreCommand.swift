@@ -26,6 +26,9 @@ struct RestoreCommand: AsyncParsableCommand {
               charge-one  one wrong PIN more than in the backup, never the last one: for a backup of minutes ago
               trust       nothing: only where the backup is the last state there was, as after a move
 
+            Where something that is sealed for a wallet does not open, though its key is the right one, nothing is restored \
+            and the wallet is named; with --end-damaged it is ended, on record, and the others are restored.
+
             Without the whole audit log it names what is lost and asks for a phrase; --yes does not ask.
 
               remote-pin-server restore /var/backups/remote-pin/2026-11-21.backup --config server.yaml
@@ -46,6 +49,9 @@ struct RestoreCommand: AsyncParsableCommand {
         help: ArgumentHelp("An entry that the audit log must have, as the server's log told it.", valueName: "mark")
     )
     var last: String?
+
+    @Flag(help: "End the wallets for which something is sealed that does not open, instead of refusing the backup.")
+    var endDamaged = false
 
     @Flag(help: "Do not ask; for scripts.")
     var yes = false
@@ -77,7 +83,7 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func parts(_ server: StoppedServer) -> Restoration.Parts {
-        Restoration.Parts(
+        var parts = Restoration.Parts(
             backup: ConfigurationOptions.absolute(self.backup),
             dataFolder: server.dataFolder,
             auditLog: server.auditPath,
@@ -92,6 +98,8 @@ struct RestoreCommand: AsyncParsableCommand {
             },
             onNewest: { StandardStreams.writeError("audit log newest=\($0)\n") }
         )
+        parts.endsDamaged = self.endDamaged
+        return parts
     }
 
     /// Asks where a promise is lost.
@@ -113,6 +121,7 @@ struct RestoreCommand: AsyncParsableCommand {
             wallets: report.wallets,
             endedAgain: report.replayed.ended,
             deniedAgain: report.replayed.denied,
+            damagedEnded: report.damaged.map(\.description),
             solutionRevoked: report.replayed.isSolutionRevoked,
             auditLogProblem: report.problem?.description
         )
@@ -124,6 +133,9 @@ struct RestoreCommand: AsyncParsableCommand {
                     + "\(report.replayed.denied) recovery code\(report.replayed.denied == 1 ? "" : "s") denied again"
                     + (report.replayed.isSolutionRevoked ? "; the solution is revoked" : "")
             )
+            for wallet in report.damaged {
+                page.line(page.bad("ended, since what is sealed for it does not open") + ": wallet \(wallet)")
+            }
             if let problem = report.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
         }
     }
@@ -135,6 +147,7 @@ struct RestoreCommand: AsyncParsableCommand {
         let wallets: Int
         let endedAgain: Int
         let deniedAgain: Int
+        let damagedEnded: [String]
         let solutionRevoked: Bool
         let auditLogProblem: String?
     }
@@ -161,7 +174,7 @@ extension StartFailure {
     init(_ failure: RestoreFailure) {
         let kind: Kind =
             switch failure {
-            case .notABackup, .foreign, .damaged, .unsound, .sealed, .epochs: .data
+            case .notABackup, .foreign, .damaged, .unsound, .sealed, .damagedWallets, .epochs: .data
             case .store(.inUse): .unavailable
             case .audit(let error): StartFailure(error).kind
             case .vault: .configuration
