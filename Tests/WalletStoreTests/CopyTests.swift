@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HostSystem
 import PINPolicy
+import PreparedSQL
 import TestSupport
 import Testing
 import Vocabulary
@@ -89,6 +90,18 @@ struct CopyTests {
         try? await self.store.endCopy()
         for wallet in wallets { _ = try await self.store.judge(wallet.attempt(right: false)) }
         try await self.store.beginCopy(to: self.target())
+    }
+
+    @Test("a store that cannot be read and a copy that cannot be written are told apart")
+    func failures() {
+        // As `sqlite3.h` numbers them: read, short read, damaged page; write, truncate, no such file.
+        for code in [266, 522, 11, 267] {
+            #expect(StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .unreadable(code: code))
+        }
+        for code in [778, 1546, 14, 10] {
+            #expect(StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .failed(code: code))
+        }
+        #expect(StoreCopyError(DatabaseCopy.Failure(code: 13)) == .diskFull)
     }
 
     @Test("what is no part of a store is named by a look at it")

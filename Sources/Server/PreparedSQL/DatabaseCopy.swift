@@ -15,6 +15,17 @@ internal import GRDBSQLite
 
         /// The destination's disk is full.
         public var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
+
+        /// The source cannot be read; nothing is read of the destination.
+        public var isOfSource: Bool {
+            // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ: macros with casts, which Swift does not see (sqlite3.h).
+            [SQLITE_CORRUPT, SQLITE_NOTADB].contains(self.code & 0xFF)
+                || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
+        }
+
+        public init(code: Int32) {
+            self.code = code
+        }
     }
 
     private let source: Database

@@ -39,7 +39,9 @@ public enum StoreCopyError: Error, Hashable, Sendable {
     case closing
     /// The copy's disk is full.
     case diskFull
-    /// The copy's file cannot be written, or the store not be read; SQLite's code.
+    /// The store cannot be read: its file or its disk is damaged; SQLite's code. Keep the backups there are.
+    case unreadable(code: Int)
+    /// The copy's file cannot be written, or another failure of SQLite's; its code.
     case failed(code: Int)
 }
 

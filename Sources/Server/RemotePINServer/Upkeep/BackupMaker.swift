@@ -158,6 +158,8 @@ public enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .copy(.busy): "another backup is being made"
         case .copy(.closing): "the store is closing"
         case .copy(.diskFull): "no space left on the backup's device"
+        case .copy(.unreadable(let code)):
+            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the backups there are"
         case .copy(.failed(let code)): "the backup's file cannot be written (SQLite's code \(code))"
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"

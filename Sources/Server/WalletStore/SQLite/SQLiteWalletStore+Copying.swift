@@ -53,7 +53,8 @@ extension SQLiteWalletStore {
 }
 
 extension StoreCopyError {
-    fileprivate init(_ failure: DatabaseCopy.Failure) {
-        self = failure.isDiskFull ? .diskFull : .failed(code: Int(failure.code))
+    init(_ failure: DatabaseCopy.Failure) {
+        let code = Int(failure.code)
+        self = failure.isDiskFull ? .diskFull : failure.isOfSource ? .unreadable(code: code) : .failed(code: code)
     }
 }
