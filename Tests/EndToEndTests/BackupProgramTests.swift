@@ -113,6 +113,20 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("a backup of a stopped server is on record as begun and as made, or as failed")
+    func onRecord() async throws {
+        let log = "\(self.lab.lab.serverFolder)/audit.log"
+        func phases() throws -> [JSONValue?] {
+            let text = String(decoding: try DurableFile.read(log, atMost: 1 << 20), as: UTF8.self)
+            return try text.split(separator: "\n").map { try JSONValue(String($0)) }
+                .filter { $0["event"] == .string("backup") }.map { $0["phase"] }
+        }
+        _ = try await self.done("backup", self.file("one.backup"))
+        #expect(try phases() == [.string("begun"), .string("done")])
+        #expect(try await self.run("backup", self.file("one.backup")).exitCode == 74)
+        #expect(try phases().suffix(2) == [.string("begun"), .string("failed")])
+    }
+
     private var keyFile: String { "\(self.lab.lab.serverFolder)/vault.key" }
 
     @Test("as another user than the server's nothing is restored or copied, and the message names the way out")

@@ -114,14 +114,17 @@ struct BackupCommand: AsyncParsableCommand {
         audit: AuditLog
     ) async throws -> BackupReport {
         let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { audit.newest }
+        var begun: UInt64?
         do {
+            begun = try await audit.append(.backup, by: server.actor, .begun, detail: path).number
             let backup = try await maker.make(at: path) { _, _ in }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
-            try await audit.append(.backup, by: server.actor, .done(of: nil, result: result), detail: path)
+            try await audit.append(.backup, by: server.actor, .done(of: begun, result: result), detail: path)
             var report = BackupReport(path: path)
             (report.state, report.byteCount, report.takenAt) = (.done, backup.byteCount, backup.takenAt)
             return report
         } catch let error as BackupFailure {
+            await audit.tryAppend(.backup, by: server.actor, .failed(of: begun, reason: "\(error)"), detail: path)
             throw StartFailure(.files, "no backup was made: \(error)")
         } catch let error as AuditLogError {
             throw StartFailure(error)
