@@ -113,6 +113,44 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test("after a mistaken restore the store of before is copied and restored: nothing revoked since lives again")
+    func mistaken() async throws {
+        var server = try await self.lab.start(Self.log)
+        let (first, second) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
+        _ = try await self.done("backup", self.file("wrong.backup"))
+        let newest = try await self.lab.register(pin: "135790")
+        #expect(await server.terminate() == 0)
+        // As bad as it gets: a copy that lacks what its own epoch brought afterwards.
+        try FileManager.default.copyItem(atPath: self.data, toPath: self.file("kept"))
+        server = try await self.lab.start(Self.log)
+        #expect(try await self.run("admin", "revoke", "wallet", "\(first.walletID)").exitCode == 0)
+        #expect(await server.terminate() == 0)
+
+        try self.move(self.data, to: self.file("away"))
+        _ = try await self.done("restore", self.file("wrong.backup"))
+        server = try await self.lab.start(Self.log)
+        #expect(try await self.run("admin", "revoke", "wallet", "\(second.walletID)").exitCode == 0)
+        #expect(await server.terminate() == 0)
+        try self.move(self.data, to: self.file("mistaken"))
+
+        try self.move(self.file("kept"), to: self.data)
+        let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
+        #expect(refused?.output.contains("remote-pin-server backup FILE") == true, "\(refused?.output ?? "")")
+        _ = try await self.done("backup", self.file("kept.backup"))
+        try self.move(self.data, to: self.file("copied"))
+        let report = try await self.done("restore", self.file("kept.backup"))
+        #expect(report["epoch"] == .integer(3) && report["endedAgain"] == .integer(2))
+        server = try await self.lab.start(Self.log)
+        #expect(try await self.state(of: newest) == .open(attemptsLeft: 4, finalRound: true))
+        for wallet in [first, second] {
+            guard case .revoked = try await wallet.openSession().opening else {
+                Issue.record("what was revoked lives again")
+                return
+            }
+        }
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("a backup of a stopped server is on record as begun and as made, or as failed")
     func onRecord() async throws {
         let log = "\(self.lab.lab.serverFolder)/audit.log"

@@ -27,7 +27,9 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged(let path, let problem): "\(path) is not as it was written: \(problem); \(Self.nextStep)"
         case .otherEpoch(let path, let log, let store) where log > store:
             "\(path) tells of epoch \(log) and the store is of epoch \(store): an older store was put in its place; "
-                + "restore a backup with `remote-pin-server restore`"
+                + "restore a backup with `remote-pin-server restore`. Where this store is the one to keep, after a restore "
+                + "that was a mistake, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore "
+                + "FILE"
         case .otherEpoch(let path, let log, let store):
             "\(path) ends in epoch \(log) and the store is of epoch \(store): the log was cut or changed, or is an older "
                 + "copy; \(Self.nextStep)"

@@ -14,6 +14,9 @@ public struct AuditVerification: Hashable, Sendable {
     /// Whether the entry that the log stream told of is there, also where something behind it is not as it was written;
     /// true where none was named.
     public var hasMark = true
+    /// The entry behind which the epoch begins that was asked for: the last one of an earlier epoch, or the log's first
+    /// one; nil where the log begins later, or no epoch was asked for.
+    public var beginning: AuditMark?
     /// Where the entries that are as they were written end in the file.
     var intactByteCount = 0
 
@@ -75,12 +78,15 @@ public struct AuditReader {
 
     /// Looks at every entry; `read` gets each one that is as it was written, in order, where it is given.
     ///
-    /// - Parameter last: what the log stream said of the newest entry, or of any: the log must still have it.
+    /// - Parameters:
+    ///   - last: what the log stream said of the newest entry, or of any: the log must still have it.
+    ///   - epoch: whose beginning is looked for.
     public func verify(
         last: AuditMark? = nil,
+        beginningOf epoch: Int? = nil,
         read: ((AuditEntry) -> Void)? = nil
     ) async throws -> AuditVerification {
-        var scan = AuditScan(vault: self.vault, last: last)
+        var scan = AuditScan(vault: self.vault, last: last, epoch: epoch)
         var pending: [UInt8] = []
         var offset = 0
         scanning: while true {
@@ -109,6 +115,9 @@ private struct AuditScan {
     let vault: any Vault
     /// The mark that must be met.
     let last: AuditMark?
+    /// The epoch whose beginning is looked for.
+    let epoch: Int?
+    var beginning: AuditMark?
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
@@ -120,9 +129,10 @@ private struct AuditScan {
     var metMark = false
     var problem: AuditProblem?
 
-    init(vault: any Vault, last: AuditMark?) {
+    init(vault: any Vault, last: AuditMark?, epoch: Int?) {
         self.vault = vault
         self.last = last
+        self.epoch = epoch
     }
 
     private var count: UInt64 { self.newest?.number ?? 0 }
@@ -163,6 +173,11 @@ private struct AuditScan {
             }
             self.metMark = true
         }
+        if let epoch, let found = AuditLine.entry(in: line)?.record.epoch,
+            found < epoch || (found == epoch && mark.number == 1)
+        {
+            self.beginning = mark
+        }
         if let read {
             guard let entry = AuditLine.entry(in: line) else {
                 self.problem = .changed(line: self.line, after: self.count - 1)
@@ -196,6 +211,7 @@ private struct AuditScan {
         found.newestEpoch = AuditLine.entry(in: self.newestLine)?.record.epoch
         found.tornBefore = self.tornBefore
         found.hasMark = self.last == nil || self.metMark
+        found.beginning = self.beginning
         found.problem = self.problem
         found.intactByteCount = self.intactByteCount
         return found

@@ -20,6 +20,9 @@ struct BackupCommand: AsyncParsableCommand {
             The vault's key is not in it. Without a copy of the key file a backup is worth nothing, and beside it both are \
             worth as much as the server: keep them apart. Keep the audit log of later days, too: a restore needs it.
 
+            Of a stopped server it also copies a store from before the last restore, which is not served: so what a mistaken \
+            restore replaced is restored in turn, in a new epoch.
+
               remote-pin-server backup /var/backups/remote-pin/2026-11-21.backup --config server.yaml
               remote-pin-server backup before-the-upgrade.backup --lab /tmp/lab
             """
@@ -90,16 +93,23 @@ struct BackupCommand: AsyncParsableCommand {
         let store = try explaining(.files) { try RunningServer.openStore(of: server) }
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
-            let audit = try await server.openAudit(epoch: epoch)
+            let later = try await server.laterEpoch(than: epoch)
+            let audit = try await server.openAudit(epoch: later?.epoch ?? epoch)
             let made: BackupReport
             do {
-                made = try await Self.make(path, store: store, server: server, audit: audit)
+                made = try await Self.make(path, store: store, server: server, audit: audit, since: later?.beginning)
             } catch {
                 await audit.close()
                 throw error
             }
             await audit.close()
             await store.close()
+            if let later {
+                StandardStreams.writeError(
+                    "the store is of epoch \(epoch) and the audit log of epoch \(later.epoch): a restore of this backup does "
+                        + "all revocations again since the store's epoch began\n"
+                )
+            }
             return made
         } catch {
             await store.close()
@@ -107,13 +117,18 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
+    /// - Parameter beginning: the entry behind which the store's epoch began, where another one followed it.
+    ///
+    /// Invariant (G7): what ended while another store was in its place is done again by a restore of the backup. What of the
+    /// store's own epoch a copy of it lacks nobody can tell, so that is done again as well.
     private static func make(
         _ path: String,
         store: SQLiteWalletStore,
         server: StoppedServer,
-        audit: AuditLog
+        audit: AuditLog,
+        since beginning: AuditMark?
     ) async throws -> BackupReport {
-        let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { audit.newest }
+        let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { beginning ?? audit.newest }
         var begun: UInt64?
         do {
             begun = try await audit.append(.backup, by: server.actor, .begun, detail: path).number

@@ -64,6 +64,26 @@ struct StoppedServer {
         AuditActor.user(Accounts.currentUser, name: Accounts.userName(of: Accounts.currentUser))
     }
 
+    /// Where the audit log tells of a later epoch than the store's: which, and the entry behind which the store's began.
+    ///
+    /// Nil where it does not. A log that does not go back to that entry is refused: what it ended would live again.
+    func laterEpoch(than epoch: Int) async throws -> (epoch: Int, beginning: AuditMark)? {
+        guard AuditLog.exists(at: self.auditPath) else { return nil }
+        let found: AuditVerification
+        do {
+            found = try await AuditReader(self.auditPath, vault: self.vault).verify(beginningOf: epoch)
+        } catch let error as FileError {
+            throw StartFailure(AuditLogError.file(error))
+        } catch {
+            throw StartFailure(AuditLogError.vault)
+        }
+        guard let later = found.newestEpoch, later > epoch else { return nil }
+        guard let beginning = found.beginning else {
+            throw StartFailure(AuditLogError.otherEpoch(self.auditPath, log: later, store: epoch))
+        }
+        return (later, beginning)
+    }
+
     /// Opens the audit log that goes on in this epoch.
     func openAudit(epoch: Int) async throws -> AuditLog {
         let parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
