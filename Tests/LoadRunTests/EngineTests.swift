@@ -146,14 +146,14 @@ struct EngineTests {
         let lab = try await LoadLab.start(wallets: 6)
         let events = RunEvents()
         let plan = try LoadLab.plan("10m:=6") { $0.timeout = .seconds(300) }
-        let seconds = Mutex(0)
+        let stop = Mutex<ContinuousClock.Instant?>(nil)
         let result = try await lab.run(plan, events: events) { moment in
-            let hanging = seconds.withLock { seconds in
-                if moment.totals.count > 0, seconds == 0 { lab.server.send(SIGSTOP) }
-                if moment.totals.count > 0 { seconds += 1 }
-                return seconds
+            stop.withLock { stop in
+                if let stop, stop + .milliseconds(2_500) < .now { events.interrupt() }
+                guard stop == nil, moment.totals.count > 0 else { return }
+                lab.server.send(SIGSTOP)
+                stop = .now
             }
-            if hanging == 3 { events.interrupt() }
         }
         lab.server.send(SIGCONT)
         #expect(result.count(.interrupted) == 6, "\(result.errors)")
