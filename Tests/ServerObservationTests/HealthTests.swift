@@ -7,9 +7,10 @@ import Testing
 
 @testable import ServerObservation
 
-/// How long a part may take where another one is alive: no machine is so busy that it would not answer, and a silent one is
-/// waited for once.
-private let patience: Duration = .seconds(3)
+/// How long a part may take that is alive: no machine is so busy that it would not answer.
+private let patience: Duration = .seconds(300)
+/// How long one may take that is not: it is waited for.
+private let impatience: Duration = .milliseconds(50)
 
 @Suite("Whether a server lives and is ready")
 struct HealthTests {
@@ -33,15 +34,20 @@ struct HealthTests {
         let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("live") { true }
         liveness.watch("dead") { false }
+        #expect(await liveness.failures() == ["dead"])
+        liveness.forget("dead")
+        #expect(await liveness.failures().isEmpty)
         let (isOver, over) = AsyncStream.makeStream(of: Void.self)
-        liveness.watch("silent") {
+        let impatient = Liveness(patience: impatience, freshness: .zero)
+        impatient.watch("dead") { false }
+        impatient.watch("silent") {
             for await _ in isOver { break }
             return true
         }
-        #expect(await liveness.failures() == ["dead", "silent"])
-        liveness.forget("dead")
+        #expect(await impatient.failures() == ["dead", "silent"])
+        impatient.forget("dead")
         // Not asked a second time while it has not answered the first one.
-        #expect(await liveness.failures() == ["silent"])
+        #expect(await impatient.failures() == ["silent"])
         over.finish()
     }
 
@@ -65,6 +71,8 @@ struct HealthTests {
         let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("event loops", group)
         #expect(await liveness.failures().isEmpty)
+        let impatient = Liveness(patience: impatience, freshness: .zero)
+        impatient.watch("event loops", group)
         let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
         let key = DispatchSemaphore(value: 0)
         group.next().execute {
@@ -72,7 +80,7 @@ struct HealthTests {
             key.wait()
         }
         for await _ in isHeld { break }
-        #expect(await liveness.failures() == ["event loops"])
+        #expect(await impatient.failures() == ["event loops"])
         key.signal()
         try await group.shutdownGracefully()
     }
@@ -86,9 +94,9 @@ struct WatchdogTests {
         case stuck([String])
     }
 
-    @Test("while a part does not answer nothing is called alive, the part is named once, and it goes on afterwards")
+    @Test("while a part is dead nothing is called alive, the part is named once, and it goes on afterwards")
     func stuck() async throws {
-        let (opened, opens) = AsyncStream<Void>.makeStream()
+        let isBack = Atomic<Bool>(false)
         let (words, says) = AsyncStream<Word>.makeStream()
         let (looks, looked) = AsyncStream<Void>.makeStream()
         let liveness = Liveness(patience: patience, freshness: .zero)
@@ -96,10 +104,7 @@ struct WatchdogTests {
             looked.yield()
             return true
         }
-        liveness.watch("slow") {
-            for await _ in opened {}
-            return true
-        }
+        liveness.watch("dead") { isBack.load(ordering: .relaxed) }
         await withTaskGroup { group in
             group.addTask {
                 await liveness.watch(every: .milliseconds(5)) {
@@ -109,27 +114,33 @@ struct WatchdogTests {
                 }
             }
             var heard = words.makeAsyncIterator()
-            #expect(await heard.next() == .stuck(["slow"]))
+            #expect(await heard.next() == .stuck(["dead"]))
             // Looked at again and again, and nothing more is said of it.
             var look = looks.makeAsyncIterator()
             for _ in 0..<5 { _ = await look.next() }
-            opens.finish()
+            isBack.store(true, ordering: .relaxed)
             #expect(await heard.next() == .alive)
             #expect(await heard.next() == .alive)
             group.cancelAll()
         }
     }
 
-    @Test("it ends when it is cancelled, also while a part is silent")
+    @Test("it ends when it is cancelled, also while a part is silent, and calls nothing alive meanwhile")
     func cancelled() async throws {
-        let liveness = Liveness(patience: .milliseconds(50), freshness: .zero)
+        let liveness = Liveness(patience: impatience, freshness: .zero)
         let (isOver, over) = AsyncStream<Void>.makeStream()
         liveness.watch("silent") {
             for await _ in isOver { break }
             return true
         }
         let (words, says) = AsyncStream<[String]>.makeStream()
-        let watch = Task { await liveness.watch(every: .seconds(3600), alive: {}, stuck: { says.yield($0) }) }
+        let watch = Task {
+            await liveness.watch(every: .seconds(3600)) {
+                Issue.record("a silent part was called alive")
+            } stuck: {
+                says.yield($0)
+            }
+        }
         for await silent in words {
             #expect(silent == ["silent"])
             break
