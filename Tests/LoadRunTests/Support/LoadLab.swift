@@ -60,13 +60,16 @@ final class LoadLab: Sendable {
     }
 
     /// Runs a plan in this process.
+    ///
+    /// - Parameter areOpen: called when all sessions are open, before the run's clock starts.
     func run(
         _ plan: LoadPlan,
         at target: Target? = nil,
         events: RunEvents = RunEvents(),
         thresholds: [String] = [],
         companions: [@Sendable (RunEvents) async -> Void] = [],
-        hear: @escaping @Sendable (RunMoment) -> Void = { _ in }
+        hear: @escaping @Sendable (RunMoment) -> Void = { _ in },
+        areOpen: @escaping @Sendable () -> Void = {}
     ) async throws -> RunResult {
         let target = try target ?? Target(lab: self.path)
         let fleet = try Fleet.open(self.walletsFile, for: target.fingerprint)
@@ -77,7 +80,10 @@ final class LoadLab: Sendable {
         let measured: MeasuredRun
         do {
             measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
-                if case .running(let moment) = $0 { hear(moment) }
+                switch $0 {
+                case .opening(let count, of: let all): if count == all { areOpen() }
+                case .running(let moment): hear(moment)
+                }
             }
         } catch {
             try? fleet.close()
@@ -87,29 +93,17 @@ final class LoadLab: Sendable {
         return measured.result(options.thresholds)
     }
 
-    /// Runs a plan while the server stands still between the ends of these intervals, counted from 1.
-    ///
-    /// It stands still for so many seconds at least, also where a slow machine tells of the first end late.
-    func run(_ plan: LoadPlan, stoppingServerFor stall: Range<Int>) async throws -> RunResult {
-        struct Stall {
-            var intervals = 0
-            var began: ContinuousClock.Instant?
-            var isOver = false
-        }
-        let state = Mutex(Stall())
+    /// Runs a plan whose server stands still from before the run's clock starts until it has told of so many intervals.
+    func run(_ plan: LoadPlan, stoppingServerFor count: Int) async throws -> RunResult {
+        let intervals = Mutex(0)
         return try await self.run(plan) { _ in
-            state.withLock { state in
-                state.intervals += 1
-                if let began = state.began {
-                    let isLongEnough = ContinuousClock.now >= began + .seconds(stall.count) - .milliseconds(50)
-                    guard !state.isOver, state.intervals >= stall.upperBound, isLongEnough else { return }
-                    state.isOver = true
-                    self.server.send(SIGCONT)
-                } else if state.intervals >= stall.lowerBound {
-                    state.began = .now
-                    self.server.send(SIGSTOP)
-                }
+            let told = intervals.withLock { told in
+                told += 1
+                return told
             }
+            if told == count { self.server.send(SIGCONT) }
+        } areOpen: {
+            self.server.send(SIGSTOP)
         }
     }
 
