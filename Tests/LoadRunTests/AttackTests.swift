@@ -34,12 +34,14 @@ struct AttackTests {
             #expect(result.totals.violations.count == 0, "\(text): \(result.totals.violations.examples)")
             #expect(result.errors.isEmpty, "\(result.errors)")
             let section = try #require(result.sections.first)
-            #expect(section.verdict == .passed)
+            // How often the right guess was in is chance, and so is the verdict.
+            let judged = try #require(section.rows.first { $0[0] == "guesses judged in a burst" }?[1])
+            let numbers = try #require(judged.firstMatch(of: /to (\d+),.*at most (\d+) are allowed/))
+            #expect(try #require(Int(numbers.1)) <= (try #require(Int(numbers.2))), "\(judged)")
             #expect(section.rows.contains(["bursts", "10"]), "\(section.rows)")
             #expect(result.notes.contains { $0.contains("clock was moved on") })
             let wayOut = "remote-pin-server admin clock advance 61s --lab \(lab.path)"
             #expect(result.notes.contains { $0.contains(wayOut) }, "\(result.notes)")
-            #expect(result.exitCode == 0)
         }
         // Where a burst is no more than a round nobody is blocked, and nothing is said of it.
         let small = try await self.attack("burst:4", repeating: 2, lab)
