@@ -19,7 +19,9 @@ final class LoadLab: Sendable {
     }
 
     /// Serves it, at the same address each time.
-    func start() async throws -> ServerProcess { try await ServerProcess.start(["lab", "up", self.path]) }
+    func start(_ environment: [String: String] = [:]) async throws -> ServerProcess {
+        try await ServerProcess.start(["lab", "up", self.path], environment: environment)
+    }
 
     /// A fleet of so many wallets, registered by the provisioning that `pin-load` has.
     func fleet(_ count: Int, share: String = "50%") async throws -> (fleet: Fleet, target: Target) {

@@ -36,22 +36,30 @@ struct ProvisionTests {
         }
     }
 
+    /// So few calls that no provisioning is done before a signal arrives, however late.
+    private static let slow = [
+        "REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "20", "REMOTE_PIN_LIMITS_FRAME_BURST_PER_SOURCE": "100",
+    ]
+
+    /// With one connection, which a limit does not keep from registering anything.
+    private func slowly(_ wallets: Int) -> [String] { self.arguments(wallets, "--connections", "1") }
+
     @Test("killed, interrupted and begun again it ends with every wallet, once")
     func killed() async throws {
-        let server = try await self.lab.start()
-        // One connection, so that a quick machine is not done before the signal arrives.
-        let slowly = self.arguments(1000, "--connections", "1")
-        let running = try await ServerProcess.start(slowly, of: "pin-load", until: " left")
+        let slow = try await self.lab.start(Self.slow)
+        let running = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
         await running.kill()
         let after = try DurableFile.read(self.lab.wallets, atMost: 1 << 20)
         #expect(after.count == FleetHeader.end + 1000 * FleetRecord.byteCount)
 
-        let second = try await ServerProcess.start(slowly, of: "pin-load", until: " left")
+        let second = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
         #expect(second.output.contains("are there already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
         #expect(second.output.contains("Interrupted; the same command goes on from here."))
 
+        await slow.terminate()
+        let server = try await self.lab.start()
         let third = try await ServerProcess.run("pin-load", self.arguments(1000))
         #expect(third.exitCode == 0, "\(third.output)")
         try await self.expectWallets(1000)
@@ -73,8 +81,8 @@ struct ProvisionTests {
 
     @Test("two processes never have the same wallets")
     func twoProcesses() async throws {
-        let server = try await self.lab.start()
-        let first = try await ServerProcess.start(self.arguments(2000), of: "pin-load", until: "registering")
+        let server = try await self.lab.start(Self.slow)
+        let first = try await ServerProcess.start(self.slowly(2000), of: "pin-load", until: "registering")
         let second = try await ServerProcess.run("pin-load", self.arguments(2000))
         #expect(second.exitCode == 75)
         #expect(second.output.contains("process \(first.processID) works with these wallets"), "\(second.output)")
