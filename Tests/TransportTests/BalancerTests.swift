@@ -88,15 +88,17 @@ struct BalancerTests {
 
     @Test("a balancer that begins with TLS, with version 1 or with nothing gets no connection")
     func demanded() async throws {
-        var limits = TransportLimits()
-        limits.handshake = .milliseconds(500)
         let failures = Failures()
-        try await self.behindBalancer(limits: limits, failures: failures) { port, tls in
+        try await self.behindBalancer(failures: failures) { port, tls in
             await #expect(throws: (any Error).self) { try await RawPeer.connect(port, tls: tls) }
             #expect(await failures.next() == .proxyHeader(.notAHeader))
             let text = Array("PROXY TCP4 192.0.2.7 198.51.100.1 8080 443\r\n".utf8)
             await #expect(throws: (any Error).self) { try await RawPeer.connect(port, prefix: text, tls: tls) }
             #expect(await failures.next() == .proxyHeader(.notAHeader))
+        }
+        var limits = TransportLimits()
+        limits.handshake = .milliseconds(500)
+        try await self.behindBalancer(limits: limits, failures: failures) { port, _ in
             let silent = try await RawPeer.connect(port, prefix: Array(header(from: 7).dropLast()))
             #expect(await failures.next() == .tls(.timedOut))
             #expect(try await silent.ended().isEmpty)
