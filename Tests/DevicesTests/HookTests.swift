@@ -66,8 +66,11 @@ struct HookTests {
     @Test("a program over its time is ended with all that it started")
     func overTime() async throws {
         let lines = #"sleep 600 & echo $! > "$FOLDER/child"; echo $$ > "$FOLDER/leader"; wait"#
-        #expect(try await self.prompt(lines, within: .seconds(2)) == .cancelled)
-        #expect(self.bench.told.first?.contains("longer than") ?? false)
+        // A slow machine needs longer for as much as this.
+        for limit in [1, 5, 30] where self.bench.text("leader") == nil {
+            #expect(try await self.prompt(lines, within: .seconds(limit)) == .cancelled)
+        }
+        #expect(self.bench.told.allSatisfy { $0.contains("longer than") } && !self.bench.told.isEmpty)
         for name in ["child", "leader"] {
             let text = try #require(self.bench.text(name))
             let id = try #require(Int32(text.filter(\.isNumber)))
