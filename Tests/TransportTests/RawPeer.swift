@@ -51,6 +51,9 @@ final class RawPeer: Sendable {
         return RawPeer(channel: opened.0, collector: collector)
     }
 
+    /// The port that it has of its own.
+    var port: Int? { self.channel.localAddress?.port }
+
     /// Sends bytes as they are; whether they arrive does not matter.
     func send(_ bytes: [UInt8]) async throws {
         try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
