@@ -1,5 +1,6 @@
 import Secrets
 import Synchronization
+import TestSupport
 import Testing
 import Vocabulary
 import WalletFlows
@@ -138,7 +139,9 @@ struct SetupTests {
         _ = try await phone.choose(TestPhone.oldPIN, in: wallet)
         let record = try #require(phone.server.onlyRecord)
         let all = phone.disk.contents.values.map { String(decoding: $0, as: UTF8.self) }.joined()
-        #expect(!all.contains(TestPhone.oldPIN))
+        var scanner = SecretScanner()
+        scanner.add("PIN", word: TestPhone.oldPIN)
+        #expect(scanner.findings(in: all).isEmpty)
         #expect(!all.contains(record.pinKey.bytes.hex))
         #expect(!all.contains(record.unlockShare.exposedBytes().hex))
         #expect(!all.contains(record.deletionCode.characters))
