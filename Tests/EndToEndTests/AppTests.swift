@@ -60,7 +60,7 @@ struct AppTests {
         var settings = LabUnderTest.sixteenAttempts
         settings["REMOTE_PIN_PIN_ROUNDS"] = "2"
         settings["REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND"] = "1"
-        settings["REMOTE_PIN_PIN_BLOCKS"] = "[3s]"
+        settings["REMOTE_PIN_PIN_BLOCKS"] = "[5s]"
         let server = try await self.lab.start(settings)
         try await self.phone.setUp(pin: "024791")
         let terminal = try PseudoTerminal(columns: 40, rows: 12)
@@ -68,9 +68,10 @@ struct AppTests {
         #expect(await app.shows("Open app with PIN"))
         app.type("111222")
         #expect(await app.shows("Temporarily Blocked"))
-        #expect(await app.shows("00:02"))
-        #expect(await app.shows("00:01"))
         #expect(await app.shows("Open app with PIN"))
+        // A busy machine may leave some out.
+        let seconds = app.text.matches(of: /00:0(\d)/).map(\.1)
+        #expect(Set(seconds).count > 1 && seconds == seconds.sorted(by: >), "\(seconds)")
         app.send(SIGTERM)
         _ = await app.ended()
         #expect(await server.terminate() == 0)
