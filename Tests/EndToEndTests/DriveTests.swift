@@ -120,8 +120,15 @@ struct DriveTests {
         try await driven.answer(to: #"{"do":"launch"}"#)
         #expect(try await driven.answer(to: #"{"do":"enter","pin":"111222"}"#)["outcome"] == .string("blocked"))
         #expect(try await driven.next { $0["step"] == .string("UC2.3/1.3") } != nil, "the block ended")
-        #expect(try await driven.answer(to: #"{"do":"enter","pin":"024791"}"#)["outcome"] == .string("done"))
-        let warning = try await driven.next { $0["type"] == .string("screen") && $0["step"] == .string("LOCK/1.4") }
+        var warning: JSONValue?
+        // A process that stood still comes to the lock without it.
+        for _ in 0..<10 where warning == nil {
+            #expect(try await driven.answer(to: #"{"do":"enter","pin":"024791"}"#)["outcome"] == .string("done"))
+            warning = try await driven.next {
+                $0["type"] == .string("screen") && $0["step"] == .string("LOCK/1.4") || $0["name"] == .string("locked")
+            }
+            if warning?["type"] != .string("screen") { warning = nil }
+        }
         #expect(warning?["kind"] == .string("prompt"))
         #expect(try await driven.next { $0["name"] == .string("locked") } != nil)
         try driven.endInput()
