@@ -102,6 +102,7 @@ struct AuditLogTests {
         let newest = try #require(log.marks.last)
         var missed: [Int] = []
         for index in bytes.indices {
+            await Task.yield()
             for mask in [0x01, 0x20, 0x80] as [UInt8] {
                 var changed = bytes
                 changed[index] ^= mask

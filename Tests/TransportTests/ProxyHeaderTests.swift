@@ -99,9 +99,10 @@ struct ProxyHeaderTests {
         "is read the same however much is there: more bytes never change a word that was given",
         arguments: [UInt64.random(in: .min ... .max)]
     )
-    func total(seed: UInt64) {
+    func total(seed: UInt64) async {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<20_000 {
+            await Task.yield()
             var bytes = Self.good.randomElement(using: &generator)?.bytes ?? []
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
                 bytes[Int.random(in: 0..<min(30, bytes.count), using: &generator)] = .random(

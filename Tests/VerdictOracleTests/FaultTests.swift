@@ -17,8 +17,7 @@ struct FaultTests {
         var (seen, wrong) = (0, 0)
         for seed in seeds {
             var journey = Journey(seed: seed, kind: kind, policy: Self.policy, fault: fault)
-            journey.live()
-            await Task.yield()
+            await journey.live()
             if journey.timesWrong > 0 { wrong += 1 }
             if !journey.violations.isEmpty { seen += 1 }
         }

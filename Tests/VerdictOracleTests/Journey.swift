@@ -75,8 +75,11 @@ struct Journey {
     }
 
     /// Lives it to its end, or until the first violation.
-    mutating func live() {
-        while self.nextID <= self.kind.messages || !self.onItsWay.isEmpty, self.violations.isEmpty { self.step() }
+    mutating func live() async {
+        while self.nextID <= self.kind.messages || !self.onItsWay.isEmpty, self.violations.isEmpty {
+            self.step()
+            await Task.yield()
+        }
     }
 
     private func chance(_ perThousand: Int, _ random: inout SeededGenerator) -> Bool {

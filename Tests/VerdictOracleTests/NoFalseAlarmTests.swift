@@ -25,8 +25,7 @@ struct NoFalseAlarmTests {
         var forgotten = 0
         for seed in seeds {
             var journey = Journey(seed: seed, kind: kind)
-            journey.live()
-            await Task.yield()
+            await journey.live()
             #expect(journey.violations.isEmpty, "\(name), seed \(seed)")
             forgotten += journey.history.timesForgotten
         }

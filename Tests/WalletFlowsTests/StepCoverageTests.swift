@@ -9,7 +9,7 @@ import Vocabulary
 @Suite("Every step of the flows")
 struct StepCoverageTests {
     @Test("a random walk reaches every step of docs/steps.txt and no other, and the lock holds on the way")
-    func walk() {
+    func walk() async {
         let seed: UInt64 = 0x5EED_2026
         print("seed: \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -19,6 +19,7 @@ struct StepCoverageTests {
             walker.walk(events: 80)
             for step in Set(walker.app.trace) { reached[step, default: 0] += 1 }
             generator = walker.generator
+            await Task.yield()
         }
         let missing = StepList.steps.filter { reached[$0] == nil }
         #expect(missing.isEmpty, "not reached: \(missing.joined(separator: " "))")
@@ -31,13 +32,14 @@ struct StepCoverageTests {
     }
 
     @Test("no event in any state crashes or shows what is behind the lock", arguments: [1, 2, 3, 4] as [UInt64])
-    func chaos(seed: UInt64) {
+    func chaos(seed: UInt64) async {
         print("seed: \(seed)")
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<800 {
             var walker = Walker(generator: generator)
             walker.chaos(events: 60)
             generator = walker.generator
+            await Task.yield()
         }
     }
 }
