@@ -42,6 +42,13 @@ struct ServerLossTests {
         #expect(result.totals.violations.count > 0, "\(result.notes)")
         #expect(result.notes.contains { $0.contains("were opened once more at the end") }, "\(result.notes)")
         #expect(result.exitCode == 99)
+        #expect(result.notes.contains { $0.contains("--forget-histories") })
+        // What is put back on purpose is no fault.
+        let fleet = try Fleet.open(lab.walletsFile, for: Target(lab: lab.path).fingerprint)
+        try fleet.forgetHistories()
+        try fleet.close()
+        let afterwards = try await lab.run(try LoadLab.plan("1s:=64") { $0.checksPerWallet = 1 })
+        #expect(afterwards.totals.violations.count == 0, "\(afterwards.totals.violations.examples)")
         await again.withLock { $0 }?.terminate()
     }
 

@@ -21,6 +21,9 @@ public struct KeptHistory: Hashable, Sendable {
     /// A wallet to which nothing was sent yet.
     public static let fresh = KeptHistory(first: 0, second: 0)
 
+    /// A wallet of which anything may be true.
+    public static let everything = KeptHistory(first: .max, second: .max)
+
     public init(first: UInt64, second: UInt64) {
         self.first = first
         self.second = second

@@ -8,6 +8,14 @@ internal import Wire
 extension RunContext {
     /// Notes an answer that no correct server gives.
     func violated(_ violation: Violation, _ wallet: FleetWallet, at time: Duration) {
+        if case .impossibleOpening = violation {
+            self.events.note(
+                """
+                a server whose store was restored from a backup since the last run counts other things, which is no fault: \
+                --forget-histories, once, has this tool begin anew
+                """
+            )
+        }
         let milliseconds = time.milliseconds
         self.recorder.recordViolation(
             "\(violation.name): wallet \(wallet.index) (\(wallet.walletID)), \(milliseconds) ms after the start: \(violation)"

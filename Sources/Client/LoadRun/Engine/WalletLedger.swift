@@ -1,7 +1,17 @@
-internal import LoadFleet
+public import LoadFleet
 internal import Synchronization
 internal import VerdictOracle
 internal import Vocabulary
+
+extension Fleet {
+    /// Forgets what earlier runs learned of all wallets; their next answers are believed, and judged from then on.
+    ///
+    /// For a server whose store was restored from a backup: it counts other things than it did, and accuses nobody.
+    public func forgetHistories() throws(FleetError) {
+        let all = WalletHistoryBytes(first: KeptHistory.everything.first, second: KeptHistory.everything.second)
+        for index in 0..<self.count { try self.record(all, of: index) }
+    }
+}
 
 /// The wallets that are known in this run beyond what their file says.
 ///

@@ -70,6 +70,12 @@ struct RunCommand: AsyncParsableCommand {
     )
     var wallets: String
 
+    @Flag(
+        help:
+            "Forget what earlier runs learned of all wallets: for a server whose store was restored from a backup since."
+    )
+    var forgetHistories = false
+
     @OptionGroup(title: "The load") var load: LoadOptions
 
     @OptionGroup(title: "An attack instead") var attack: AttackOptions
@@ -125,6 +131,7 @@ struct RunCommand: AsyncParsableCommand {
         let fleet: Fleet
         do throws(FleetError) {
             fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            if self.forgetHistories { try fleet.forgetHistories() }
         } catch {
             throw CommandFailure(error)
         }
