@@ -70,10 +70,14 @@ struct PortalCallsTests {
     func lines() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
+            let start = ContinuousClock.now
             for number in 1...60 {
                 #expect(await calls.carryOut(self.request("x", from: "2001:db8:0:\(number)::1")) == .notRecognised)
             }
-            #expect(server.log.lines.count { $0.contains("deletion code not recognized") } == 20)
+            // Twenty in ten seconds, of which a slow machine needs more.
+            let most = 20 * Int((ContinuousClock.now - start) / .seconds(10) + 1)
+            let lines = server.log.lines.count { $0.contains("deletion code not recognized") }
+            #expect(lines >= 20 && lines <= most, "\(lines)")
         }
     }
 
