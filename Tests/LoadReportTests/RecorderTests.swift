@@ -167,4 +167,16 @@ struct RecorderTests {
         #expect(Outcome(rawValue: outcome.rawValue) == outcome)
         #expect(Outcome(rawValue: "x" + outcome.rawValue) == nil)
     }
+
+    @Test("a tool that is busy while the server is not says that the rate is its own")
+    func toolBound() {
+        func totals(_ tool: Double?, _ server: Double?) -> Totals {
+            let gauges = Gauges(serverCPUSeconds: server, toolCPUSeconds: tool)
+            return Totals(of: [Interval(from: .zero, to: .seconds(2), gauges: gauges)])
+        }
+        #expect(totals(1.9, 0.1).toolsOwnLimit?.contains("this tool used 95 % of a core and the server 5 %") == true)
+        for (tool, server) in [(1.9, 1.0), (0.5, 0.01), (nil, 0.1), (1.9, nil)] as [(Double?, Double?)] {
+            #expect(totals(tool, server).toolsOwnLimit == nil)
+        }
+    }
 }

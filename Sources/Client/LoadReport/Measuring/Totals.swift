@@ -101,6 +101,18 @@ public struct Totals: Sendable, Equatable {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
+    /// A sentence where this tool was busy while the server was not, so that the rate is the tool's; nil otherwise.
+    public var toolsOwnLimit: String? {
+        let seconds = self.duration / .seconds(1)
+        guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,
+            tool > 0.75 * seconds, server < tool / 4
+        else { return nil }
+        func cores(_ time: Double) -> String { String(Int((time / seconds * 100).rounded())) + " %" }
+        return
+            "this tool used \(cores(tool)) of a core and the server \(cores(server)): rate and times are the tool's. Guesses right and "
+            + "wrong at once for one wallet may have been judged in many orders, all of which it follows; fewer connections cost less"
+    }
+
     /// How much of an operation's cost one P-256 verification is: the signature check that no PIN check can do without.
     public var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,

@@ -45,7 +45,7 @@ extension RunSetting {
 
 extension MeasuredRun {
     func result(_ setting: RunSetting, _ thresholds: [Threshold]) -> RunResult {
-        let shortage = self.shortage(of: setting.machine.cores)
+        let limits = [self.shortage(of: setting.machine.cores), Totals(of: self.intervals).toolsOwnLimit]
         return RunResult(
             setting: setting,
             intervals: self.intervals,
@@ -53,7 +53,7 @@ extension MeasuredRun {
             end: self.end,
             markers: self.markers,
             sections: self.sections,
-            notes: self.notes + (shortage.map { [$0] } ?? [])
+            notes: self.notes + limits.compactMap(\.self)
         )
     }
 
