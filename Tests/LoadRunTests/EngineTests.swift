@@ -59,7 +59,7 @@ struct EngineTests {
         let service = try #require(figures.serviceTime.percentile(90))
         #expect(latency > 500_000)
         #expect(service < latency / 2)
-        #expect(figures.serviceTime.max ?? 0 > 1_000_000)
+        #expect(figures.serviceTime.max ?? 0 > 2 * service)
         await lab.server.terminate()
     }
 
