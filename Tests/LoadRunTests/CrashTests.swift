@@ -29,6 +29,7 @@ struct CrashTests {
         #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         #expect(server.section.rows.count >= 3, "\(server.section)")
         #expect(result.markers.contains { $0.text == "server ready again" })
+        #expect(result.notes.contains { $0.contains("were sent again under their ids") }, "\(result.notes)")
         #expect(result.count(.valid) > 0 && result.count(.wrong) > 0, "\(result.errors)")
     }
 

@@ -24,10 +24,12 @@ final class JudgedWallet: Sendable {
     }
 
     /// Notes what is about to be sent; the number is the answer's.
-    func sends(_ message: Message, at now: Timestamp) -> Int {
+    ///
+    /// - Parameter first: the number of the first message with the same attempt id.
+    func sends(_ message: Message, repeating first: Int? = nil, at now: Timestamp) -> Int {
         self.state.withLock { state in
             state.lastID += 1
-            state.history.sent(state.lastID, message, at: now)
+            state.history.sent(state.lastID, message, repeating: first, at: now)
             return state.lastID
         }
     }

@@ -162,6 +162,10 @@ extension RunContext {
                 "\(spared) wrong PINs gave way to right ones, so that no wallet had more than \(self.wrongLimit) in a row"
             )
         }
+        let repeated = self.gauges.repeated.load(ordering: .relaxed)
+        if repeated > 0 {
+            self.events.note("\(repeated) checks that had no answer were sent again under their ids, to be judged once")
+        }
         let limited = self.gauges.limited.load(ordering: .relaxed)
         if limited > 0 {
             self.events.note(

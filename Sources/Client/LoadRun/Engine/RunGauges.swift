@@ -14,6 +14,8 @@ final class RunGauges: Sendable {
     let resumed = Atomic(0)
     /// Calls that the server put off, because their source had more than its share.
     let limited = Atomic(0)
+    /// Checks that were sent again because they had no answer.
+    let repeated = Atomic(0)
     /// Wallets that the server does not serve any more.
     let passedOver = Atomic(0)
     private let stopping = Atomic(false)

@@ -12,7 +12,7 @@ extension VirtualUser {
             while true {
                 self.opened = try await OpenedSession.open(
                     self.number,
-                    wallet: self.lostWallet,
+                    wallet: self.lost?.wallet.wallet.index,
                     in: self.run,
                     clock: self.clock,
                     using: &self.generator
@@ -26,11 +26,10 @@ extension VirtualUser {
                     return
                 }
             }
-            self.lostWallet = nil
             self.checksDone = 0
             if self.opened?.session.isResumed == true { self.run.gauges.resumed.add(1, ordering: .relaxed) }
         } catch {
-            if !error.isTransient { self.lostWallet = nil }
+            if !error.isTransient { self.lost = nil }
             let operation: Operation = action == .changePIN ? .changePIN : .unlock
             self.record(operation, self.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
             await self.recover()

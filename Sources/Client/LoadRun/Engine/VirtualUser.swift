@@ -26,8 +26,25 @@ final class VirtualUser {
     /// the next run of the same seed as well.
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
-    /// The wallet whose connection was lost: the next session is its own, for whatever a crash had the server forget is seen there.
-    var lostWallet: Int?
+    /// What a lost connection was about: the next session is the same wallet's, for what a crash had the server forget is seen
+    /// there.
+    var lost: Lost?
+
+    struct Lost {
+        let wallet: JudgedWallet
+        /// What had no answer, to be sent again as phones do: the server judges it once, whether it had before or not (G4).
+        let attempt: Attempt?
+    }
+
+    /// A check as it was sent.
+    struct Attempt {
+        let action: Action
+        let attemptID: AttemptID
+        let variant: UInt32
+        let generation: UInt32
+        /// Its number in the wallet's history.
+        var id = 0
+    }
     var backoff = Backoff()
 
     /// - Parameters:
@@ -106,13 +123,19 @@ final class VirtualUser {
         let isNew = self.opened == nil
         if isNew { await self.open(action, due: due, began: began) }
         guard let opened = self.opened else { return }
-        if action == .wrong, !opened.wallet.allowsWrong(atMost: self.run.wrongLimit) {
+        let again = isNew ? self.takeLost(for: opened) : nil
+        if let again {
+            action = again.action
+            self.run.gauges.repeated.add(1, ordering: .relaxed)
+        } else if action == .wrong, !opened.wallet.allowsWrong(atMost: self.run.wrongLimit) {
             action = .right
             self.run.gauges.spared.add(1, ordering: .relaxed)
         }
         let operation: Operation = action == .changePIN ? .changePIN : isNew ? .unlock : .check
-        let (prepared, message) = self.prepare(action, opened.session)
-        let id = opened.wallet.sends(message, at: self.clock.wall(at: self.clock.now))
+        var attempt = again ?? self.nextAttempt(action, opened.session)
+        let (prepared, message) = self.prepare(attempt, opened.session)
+        let id = opened.wallet.sends(message, repeating: again?.id, at: self.clock.wall(at: self.clock.now))
+        if again == nil { attempt.id = id }
         // The judge's own time is not the server's.
         let sent = self.clock.now
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
@@ -127,7 +150,16 @@ final class VirtualUser {
         let start = isNew ? began : sent
         let outcome = self.judge(result, action, opened, id, at: ended)
         self.record(operation, outcome, of: action, due: due, from: start, to: ended)
-        await self.goOn(after: outcome)
+        await self.goOn(after: outcome, of: attempt)
+    }
+
+    /// What the wallet's last connection was lost with, where its PIN is the same one still.
+    private func takeLost(for opened: OpenedSession) -> Attempt? {
+        defer { self.lost = nil }
+        guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
+            attempt.generation == opened.session.generation
+        else { return nil }
+        return attempt
     }
 
     /// Counts and times one operation, unless it began in the warm-up and ended after it: that is in no figure.
@@ -152,24 +184,35 @@ final class VirtualUser {
         )
     }
 
-    private func prepare(_ action: Action, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
-        let attempt = AttemptID.random(using: &self.attempts)
+    private func nextAttempt(_ action: Action, _ session: FleetSession) -> Attempt {
+        // In turn: a server that has decoded the last one's key decodes the next one's.
+        if action == .wrong { self.wrongVariant = (self.wrongVariant + 1) % 3 }
+        return Attempt(
+            action: action,
+            attemptID: .random(using: &self.attempts),
+            variant: self.wrongVariant,
+            generation: session.generation
+        )
+    }
+
+    private func prepare(_ attempt: Attempt, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
         let generation = Int(session.generation)
-        switch action {
+        switch attempt.action {
         case .wrong:
-            // In turn: a server that has decoded the last one's key decodes the next one's.
-            self.wrongVariant = (self.wrongVariant + 1) % 3
             return (
-                session.prepareCheck(.wrong(self.wrongVariant), attemptID: attempt),
+                session.prepareCheck(.wrong(attempt.variant), attemptID: attempt.attemptID),
                 .check(isRight: false, generation: generation)
             )
         case .changePIN:
             return (
-                session.prepareChange(attemptID: attempt),
+                session.prepareChange(attemptID: attempt.attemptID),
                 .change(isRight: true, generation: generation, to: generation + 1)
             )
         case .right, .register:
-            return (session.prepareCheck(.right, attemptID: attempt), .check(isRight: true, generation: generation))
+            return (
+                session.prepareCheck(.right, attemptID: attempt.attemptID),
+                .check(isRight: true, generation: generation)
+            )
         }
     }
 
@@ -227,9 +270,13 @@ final class VirtualUser {
     }
 
     /// Stays with the session, moves on, or waits after a failure.
-    private func goOn(after outcome: Outcome) async {
+    private func goOn(after outcome: Outcome, of attempt: Attempt) async {
         guard !outcome.isFailure else {
-            self.lostWallet = self.opened?.wallet.wallet.index
+            let isCheck = attempt.action == .right || attempt.action == .wrong
+            // Where others use the wallet as well, its server remembers their attempts by now.
+            let isUnanswered = outcome == .timeout || outcome == .failed(FleetFailure.call(.closed).reason)
+            let mayRepeat = isCheck && isUnanswered && !self.run.sharesWallets
+            self.lost = self.opened.map { Lost(wallet: $0.wallet, attempt: mayRepeat ? attempt : nil) }
             self.leave()
             return await self.recover()
         }
