@@ -24,4 +24,31 @@ struct ServerProgramTests {
             guard try openCount() < before + times else { exit(1) }
         }
     }
+
+    @Test("one that neither becomes ready nor ends is killed when its time is over")
+    func hangs() async {
+        let error = await #expect(throws: ServerProgram.NotReady.self) {
+            _ = try await ServerProgram.start(
+                "/bin/sh",
+                ["-c", "echo opening the store; exec cat"],
+                within: .milliseconds(200)
+            )
+        }
+        #expect(error?.patience == .milliseconds(200))
+        #expect(error?.description.contains("was not ready after 0.2 seconds and was killed") == true)
+    }
+
+    @Test("one that is waited for without limit is killed with the task that waits for it")
+    func cancelled() async throws {
+        let starting = Task { try await ServerProgram.start("/bin/sh", ["-c", "exec cat"]) }
+        starting.cancel()
+        await #expect(throws: ServerProgram.NotReady.self) { _ = try await starting.value }
+    }
+
+    @Test("one whose own programs hold its output is not waited for longer than asked for")
+    func others() async throws {
+        // The shell is killed; what it started lives until its input ends, which is also this process's to end.
+        let program = try await ServerProgram.start("/bin/sh", ["-c", "echo ready on nothing; cat; true"])
+        #expect(await !program.kill(within: .milliseconds(200)))
+    }
 }

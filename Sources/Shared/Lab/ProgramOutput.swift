@@ -7,7 +7,14 @@ public final class ProgramOutput: Sendable {
         /// Bytes, since a piece of what arrives may end within a character.
         var written = Data()
         var isClosed = false
-        var waiters: [(word: String?, continuation: CheckedContinuation<Bool, Never>)] = []
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
+    }
+
+    private struct Waiter {
+        /// Nil for who waits for the end.
+        let word: String?
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private let state = Mutex(State())
@@ -34,23 +41,33 @@ public final class ProgramOutput: Sendable {
     /// What it wrote until now.
     public var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
 
-    /// True once the output holds the word, false where it ended without.
+    /// True once the output holds the word, false where it ended without or the task is cancelled.
     public func waits(for word: String) async -> Bool { await self.wait(for: word) }
 
-    /// Returns when the process has closed its output, which it does by ending.
+    /// Returns when the process has closed its output, which it does by ending, or when the task is cancelled.
     public func isClosed() async { _ = await self.wait(for: nil) }
 
     private func wait(for word: String?) async -> Bool {
-        await withCheckedContinuation { continuation in
-            self.state.withLock { state in
-                if let word, String(decoding: state.written, as: UTF8.self).contains(word) {
-                    continuation.resume(returning: true)
-                } else if state.isClosed {
-                    continuation.resume(returning: word == nil)
-                } else {
-                    state.waiters.append((word, continuation))
+        let number = self.state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.state.withLock { state in
+                    if let word, String(decoding: state.written, as: UTF8.self).contains(word) {
+                        continuation.resume(returning: true)
+                    } else if state.isClosed {
+                        continuation.resume(returning: word == nil)
+                    } else if Task.isCancelled {
+                        continuation.resume(returning: false)
+                    } else {
+                        state.waiters[number] = Waiter(word: word, continuation: continuation)
+                    }
                 }
             }
+        } onCancel: {
+            self.state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: false)
         }
     }
 
@@ -59,18 +76,18 @@ public final class ProgramOutput: Sendable {
             state.written += data
             guard !state.waiters.isEmpty else { return }
             let whole = String(decoding: state.written, as: UTF8.self)
-            for waiter in state.waiters {
-                if let word = waiter.word, whole.contains(word) { waiter.continuation.resume(returning: true) }
+            for (number, waiter) in state.waiters where waiter.word.map(whole.contains) ?? false {
+                state.waiters[number] = nil
+                waiter.continuation.resume(returning: true)
             }
-            state.waiters.removeAll { $0.word.map(whole.contains) ?? false }
         }
     }
 
     private func close() {
         self.state.withLock { state in
             state.isClosed = true
-            for waiter in state.waiters { waiter.continuation.resume(returning: waiter.word == nil) }
-            state.waiters = []
+            for waiter in state.waiters.values { waiter.continuation.resume(returning: waiter.word == nil) }
+            state.waiters = [:]
         }
     }
 }

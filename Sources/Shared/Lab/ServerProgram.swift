@@ -10,13 +10,21 @@ public final class ServerProgram: Sendable {
     private let log: ProgramOutput
     private let exit: ProcessExit
 
-    /// The server ended before it was ready, or could not be started; what it wrote says why.
+    /// The server ended before it was ready, could not be started, or was ended because it took too long; what it wrote
+    /// says why.
     public struct NotReady: Error, CustomStringConvertible {
         public let output: String
-        public var description: String { "the server did not become ready:\n\(self.output)" }
+        /// How long it was waited for, where it neither became ready nor ended.
+        public let patience: Duration?
 
-        public init(output: String) {
+        public var description: String {
+            guard let patience else { return "the server did not become ready:\n\(self.output)" }
+            return "the server was not ready after \(patience) and was killed; it wrote:\n\(self.output)"
+        }
+
+        public init(output: String, patience: Duration? = nil) {
             self.output = output
+            self.patience = patience
         }
     }
 
@@ -33,15 +41,18 @@ public final class ServerProgram: Sendable {
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 
-    /// Starts the program and returns once it says that it is ready.
+    /// Starts the program and returns once it says that it is ready; one that is not, when the task is cancelled or its
+    /// time is over, is killed.
     ///
     /// - Parameters:
     ///   - word: what another program says when it is as far as its caller wants it.
+    ///   - patience: how long it may take; for ever where it is nil.
     ///   - environment: added to this process's own.
     public static func start(
         _ binary: String,
         _ arguments: [String],
         until word: String = ServerProgram.readyWord,
+        within patience: Duration? = nil,
         environment: [String: String] = [:]
     ) async throws(NotReady) -> ServerProgram {
         let process = Process()
@@ -61,12 +72,19 @@ public final class ServerProgram: Sendable {
             throw NotReady(output: "\(binary) cannot be started: \(error)")
         }
         let program = ServerProgram(process: process, input: input, log: log, exit: exit)
-        guard await log.waits(for: word) else {
+        switch await finished(within: patience, { await log.waits(for: word) }) {
+        case true?: return program
+        case false?:
             _ = await exit.status()
             throw NotReady(output: log.text)
+        case nil:
+            await program.kill(within: self.killingTime)
+            throw NotReady(output: log.text, patience: Task.isCancelled ? nil : patience)
         }
-        return program
     }
+
+    /// How long the kernel may take to let go of a program that never became ready.
+    private static let killingTime: Duration = .seconds(5)
 
     private init(process: Process, input: Pipe, log: ProgramOutput, exit: ProcessExit) {
         self.process = process
@@ -94,9 +112,11 @@ public final class ServerProgram: Sendable {
     /// Returns true once it wrote `word`, false when it ended without.
     public func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
 
-    /// Returns its exit status once it has ended, whoever ended it; asked once.
+    /// Returns its exit status once it has ended, whoever ended it, also in a task that is cancelled; asked once.
     @discardableResult
-    public func ended() async -> Int32 {
+    public func ended() async -> Int32 { await Task { await self.endOrCancellation() }.value }
+
+    private func endOrCancellation() async -> Int32 {
         await self.log.isClosed()
         self.closeInput()
         return await self.exit.status()
@@ -109,6 +129,25 @@ public final class ServerProgram: Sendable {
     public func kill() async {
         self.send(SIGKILL)
         await self.ended()
+    }
+
+    /// The same for one that may have started others, which hold its output and live on: they are not waited for.
+    ///
+    /// - Returns: Whether all of it has ended in that time.
+    @discardableResult
+    public func kill(within limit: Duration) async -> Bool {
+        self.send(SIGKILL)
+        return await self.ended(within: limit)
+    }
+
+    /// Asks it to stop, and kills it where it has not after that time.
+    public func terminate(within limit: Duration) async {
+        self.send(SIGTERM)
+        if await !self.ended(within: limit) { self.send(SIGKILL) }
+    }
+
+    private func ended(within limit: Duration) async -> Bool {
+        await finished(within: limit) { await self.endOrCancellation() } != nil
     }
 
     /// Asks it to stop, and returns its exit status.

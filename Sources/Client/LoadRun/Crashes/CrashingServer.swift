@@ -41,32 +41,52 @@ public final class CrashingServer: Sendable {
         let starting: Duration
     }
 
+    /// A crash that no return followed.
+    enum LastCrash: Sendable {
+        /// The server did not come back.
+        case notBack
+        /// The run was ended while it was coming back.
+        case cutOff
+    }
+
     private struct State {
         var program: ServerProgram
         var crashes: [Crash] = []
-        var failure: String?
+        var last: LastCrash?
     }
+
+    /// How long a start, and each return after a crash, may take.
+    public static let patience: Duration = .seconds(30)
 
     private let lab: LabFolder
     private let binary: String
+    private let patience: Duration
     private let state: Mutex<State>
 
-    private init(_ lab: LabFolder, _ binary: String, _ program: ServerProgram) {
+    private init(_ lab: LabFolder, _ binary: String, _ program: ServerProgram, patience: Duration) {
         self.lab = lab
         self.binary = binary
+        self.patience = patience
         self.state = Mutex(State(program: program))
     }
 
     /// Serves a lab that nobody serves.
     ///
-    /// - Parameter program: the server's; the one beside this program where it is nil.
-    public static func start(_ lab: LabFolder, program: String? = nil) async throws(Problem) -> CrashingServer {
+    /// - Parameters:
+    ///   - program: the server's; the one beside this program where it is nil.
+    ///   - patience: how long each return after a crash may take.
+    public static func start(
+        _ lab: LabFolder,
+        program: String? = nil,
+        returningWithin patience: Duration = CrashingServer.patience
+    ) async throws(Problem) -> CrashingServer {
         guard let binary = program ?? ServerProgram.besideThisProgram else { throw .noProgram }
         let file: LabFile
         do throws(LabError) { file = try LabFile(of: lab) } catch { throw .lab(error) }
         if file.port > 0, let pid = ListeningProcess.pid(onPort: file.port) { throw .alreadyServed(pid: pid) }
         do throws(ServerProgram.NotReady) {
-            return CrashingServer(lab, binary, try await Self.serve(lab, binary))
+            let program = try await Self.serve(lab, binary, within: Self.patience)
+            return CrashingServer(lab, binary, program, patience: patience)
         } catch {
             throw .notReady(error)
         }
@@ -74,9 +94,10 @@ public final class CrashingServer: Sendable {
 
     private static func serve(
         _ lab: LabFolder,
-        _ binary: String
+        _ binary: String,
+        within patience: Duration
     ) async throws(ServerProgram.NotReady) -> ServerProgram {
-        try await ServerProgram.start(binary, ["serve", lab.path, "--follow-input"])
+        try await ServerProgram.start(binary, ["serve", lab.path, "--follow-input"], within: patience)
     }
 
     public var processID: Int32 { self.state.withLock(\.program).processID }
@@ -99,7 +120,7 @@ public final class CrashingServer: Sendable {
     }
 
     /// How long a verdict is waited for.
-    private static let patience: Duration = .milliseconds(500)
+    private static let ambushTime: Duration = .milliseconds(500)
 
     /// Kills the program with the next wrong PIN's verdict; false where none came in time.
     private func lieInWait(for program: ServerProgram, telling events: RunEvents) async -> Bool {
@@ -109,7 +130,7 @@ public final class CrashingServer: Sendable {
             verdict.yield(true)
         }
         let timer = Task {
-            try? await Task.sleep(for: Self.patience)
+            try? await Task.sleep(for: Self.ambushTime)
             verdict.yield(false)
         }
         defer { timer.cancel() }
@@ -124,13 +145,26 @@ public final class CrashingServer: Sendable {
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
         let isAtVerdict = atVerdict ? await self.lieInWait(for: program, telling: events) : false
+        // The end of the plan does not cut it off: a server that hangs then hangs nonetheless. Who ends the run earlier does.
+        let crash = Task { await self.crash(program, isAtVerdict: isAtVerdict, telling: events) }
+        let ending = Task {
+            await events.ends()
+            crash.cancel()
+        }
+        defer { ending.cancel() }
+        return await crash.value
+    }
+
+    /// Kills the program and starts another, until the task is cancelled; false where that does not come back.
+    private func crash(_ program: ServerProgram, isAtVerdict: Bool, telling events: RunEvents) async -> Bool {
         let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
-        await program.kill()
+        let isGone = await program.kill(within: self.patience)
         let died = ContinuousClock.now
         events.serverEnded()
         events.mark("server killed")
+        guard isGone else { return self.isLost("the server's process was killed and did not end", telling: events) }
         do throws(ServerProgram.NotReady) {
-            let next = try await Self.serve(self.lab, self.binary)
+            let next = try await Self.serve(self.lab, self.binary, within: self.patience)
             let ready = ContinuousClock.now
             self.state.withLock { state in
                 state.program = next
@@ -142,26 +176,41 @@ public final class CrashingServer: Sendable {
             events.mark("server ready again")
             return true
         } catch {
-            self.state.withLock { $0.failure = error.description }
-            events.note("the server did not come back: \(error.output)")
-            events.end(.lost)
-            return false
+            let late = error.patience.map { " within \($0) and was killed" } ?? ""
+            let words = error.output.isEmpty ? "it wrote nothing" : error.output
+            return self.isLost("the server did not come back\(late): \(words)", telling: events)
         }
     }
 
-    /// Ends it in an orderly way.
-    public func stop() async { await self.state.withLock(\.program).terminate() }
+    /// The run ends without the server, unless it is being ended anyway.
+    private func isLost(_ sentence: String, telling events: RunEvents) -> Bool {
+        guard !Task.isCancelled else {
+            self.state.withLock { $0.last = .cutOff }
+            return false
+        }
+        self.state.withLock { $0.last = .notBack }
+        events.note(sentence)
+        events.end(.lost)
+        return false
+    }
+
+    /// Ends it in an orderly way, or at once where it does not end.
+    public func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
     /// What a report says of the crashes.
     public var section: ReportSection {
-        let (crashes, failure) = self.state.withLock { ($0.crashes, $0.failure) }
+        let (crashes, last) = self.state.withLock { ($0.crashes, $0.last) }
         let times = crashes.map(\.starting).sorted()
-        var summary = "killed \(crashes.count + (failure == nil ? 0 : 1)) times with SIGKILL"
+        var summary = "killed \(crashes.count + (last == nil ? 0 : 1)) times with SIGKILL"
         if let last = times.last {
             summary +=
                 "; ready again after \(Self.text(times[times.count / 2])) at the median, \(Self.text(last)) at most"
         }
-        if failure != nil { summary += "; it did not come back from the last" }
+        switch last {
+        case .notBack: summary += "; it did not come back from the last"
+        case .cutOff: summary += "; the run was ended while it was coming back from the last"
+        case nil: break
+        }
         return ReportSection(
             title: "Crashes",
             summary: summary,
@@ -172,7 +221,7 @@ public final class CrashingServer: Sendable {
                     Self.text(crash.dying), Self.text(crash.starting),
                 ]
             },
-            verdict: failure == nil ? .neutral : .failed
+            verdict: last == .notBack ? .failed : .neutral
         )
     }
 

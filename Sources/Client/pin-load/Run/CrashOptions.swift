@@ -8,7 +8,7 @@ struct CrashOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "With --lab: start the lab's server, kill it at once each time so much has passed, and start it again, while "
-                + "the load goes on and every answer is judged.",
+                + "the load goes on and every answer is judged. One that is not back within 30s ends the run, which fails.",
             valueName: "time"
         )
     )
