@@ -17,6 +17,8 @@ public struct BurstAttack: Sendable {
     private let target: Target
     private let options: LoadRun.Options
     private let events: RunEvents
+    /// Attempts to reach a server that refuses for a passing reason.
+    var patience = 50
 
     /// How far an attack is.
     public struct Progress: Sendable {
@@ -55,10 +57,19 @@ public struct BurstAttack: Sendable {
         let clock = RunClock(wall: self.target.clock.now())
         self.events.begin(clock)
         var log = IntervalKeeper(recorder: context.recorder, connections: self.plan.connections)
-        for number in 0..<self.plan.repetitions {
-            guard self.events.endReason == nil,
-                let result = try await self.burst(context, &wallets, &generator, clock)
-            else { break }
+        for number in 0..<self.plan.repetitions where self.events.endReason == nil {
+            let result: BurstResult?
+            do throws(RunError) {
+                result = try await self.burst(context, &wallets, &generator, clock)
+            } catch {
+                _ = log.take(at: clock.now, isLast: true)
+                // What was measured until then is told, and what was found above all.
+                guard statistics.hasBursts || log.violations > 0, error.isOfServer else { throw error }
+                self.events.note("the attack could not go on: \(error)")
+                self.events.end(.lost)
+                break
+            }
+            guard let result else { break }
             statistics.add(result)
             guard log.take(at: clock.now, isLast: number == self.plan.repetitions - 1) else { continue }
             hear(
@@ -114,8 +125,16 @@ public struct BurstAttack: Sendable {
                     return result
                 }
             } catch {
+                guard self.events.endReason == nil else { return nil }
+                switch error {
+                case .revoked:
+                    self.events.note("wallets that are revoked were left out")
+                    continue
+                case .fleet(let error): throw .fleet(error)
+                case .connect, .call, .refused, .falseShare, .strangePINKey, .unexpectedAnswer: break
+                }
                 failures += 1
-                guard error.isTransient, failures <= Self.patience, self.events.endReason == nil else {
+                guard error.isTransient, failures <= self.patience else {
                     throw .server(error, address: self.target.address)
                 }
                 wallets.isFree(index)
@@ -129,7 +148,7 @@ public struct BurstAttack: Sendable {
     private func next(_ wallets: inout AttackedWallets) async throws(RunError) -> Int? {
         if let index = wallets.take() { return index }
         guard let end = wallets.lastEnd else {
-            self.events.note("no wallet is left that can be attacked: all are blocked for good")
+            self.events.note("no wallet is left that can be attacked: all are blocked for good, or revoked")
             return nil
         }
         guard let lab = self.target.lab else {
@@ -163,13 +182,13 @@ public struct BurstAttack: Sendable {
         if wallets.advanced > .zero {
             self.events.note("the lab's clock was moved on by \(wallets.advanced), past the blocks")
         }
-        if statistics.bursts + statistics.unknown > 0 { self.noteBlocks(under: context.policy) }
+        if statistics.hasBursts { self.noteBlocks(under: context.policy) }
         self.events.add(statistics.section(self.plan))
         let told = self.events.told
         return MeasuredRun(
             start: clock.wall(at: .zero),
             intervals: intervals,
-            end: self.events.endReason ?? (statistics.bursts + statistics.unknown == 0 ? .lost : .completed),
+            end: self.events.endReason ?? (statistics.hasBursts ? .completed : .lost),
             markers: told.markers,
             sections: told.sections,
             notes: told.notes
@@ -185,7 +204,14 @@ public struct BurstAttack: Sendable {
             ?? "wait for \(seconds) seconds"
         self.events.note("wallets attacked last are in a block: \(wayOut) before the next run, or take another file")
     }
+}
 
-    /// Attempts to reach a server that refuses for a passing reason.
-    private static let patience = 50
+extension RunError {
+    /// Whether it is the server that cannot be worked with any more, and nothing of this machine's.
+    fileprivate var isOfServer: Bool {
+        switch self {
+        case .server, .target: true
+        case .plan, .fleet, .interrupted: false
+        }
+    }
 }

@@ -27,6 +27,9 @@ public struct BurstStatistics: Hashable, Sendable {
         self.attempts = attempts
     }
 
+    /// Whether there was any burst, whatever is known of it.
+    public var hasBursts: Bool { self.bursts + self.unknown > 0 }
+
     /// The share of bursts in which an atomic limit lets a right guess in that stands at a random place.
     ///
     /// Before it only wrong ones are counted, so it is judged exactly where it is among the first of the round.
