@@ -98,7 +98,7 @@ struct ThresholdTests {
             ("check.mux<1s", "there is no figure 'check.mux'; did you mean 'check.max'?"),
             ("errors<0.001", "'0.001' is no limit for errors; write it like errors<10, or as a share 0.1%"),
             ("errors<101%", "'101%' is no limit for errors; write it like errors<10, or as a share 0.1%"),
-            ("violations<1%", "'1%' is no limit for violations; write it like violations<0"),
+            ("violations<1%", "'1%' is no limit for violations; write it like violations==0"),
             ("check.unsent==0", "'unsent' is a figure of the whole run; write it without the kind of operation"),
             ("server-memory<64", "'64' is no limit for server-memory; write it like server-memory<512MiB"),
             ("rate>5k", "'5k' is no limit for rate; write it like rate>5000"),

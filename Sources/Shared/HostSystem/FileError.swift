@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Why a file was not read or written.
 ///
 /// Holds the path and never the contents.
@@ -22,6 +24,8 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .diskFull(let path): "\(path): no space left on the device"
         case .tooLarge(let path, let limit): "\(path): longer than \(limit) bytes"
         case .exists(let path): "\(path): exists already"
+        case .other(let path, ELOOP):
+            "\(path): a symbolic link, which is not followed here; name the file that it leads to"
         case .other(let path, let errno): "\(path): \(SystemCall.text(of: errno))"
         }
     }

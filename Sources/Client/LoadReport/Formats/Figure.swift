@@ -14,7 +14,7 @@ public enum Figure {
 
     /// `12,345/s`, `87.5/s`.
     public static func rate(_ perSecond: Double) -> String {
-        (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(perSecond.rounded()))) + "/s"
+        (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
     /// A share of 1 in percent; what is not nothing never reads as nothing.

@@ -80,9 +80,14 @@ extension RunResult: Codable {
     /// The sums are made anew from the intervals: those in the file are for programs that only want to look.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
+        let setting = try fields.decode(RunSetting.self, forKey: .setting)
+        let intervals = try fields.decode([Interval].self, forKey: .intervals)
+        guard Interval.canBeSummed(intervals) else {
+            throw DecodingError.dataCorruptedError(forKey: .intervals, in: fields, debugDescription: "no run has these")
+        }
         self.init(
-            setting: try fields.decode(RunSetting.self, forKey: .setting),
-            intervals: try fields.decode([Interval].self, forKey: .intervals),
+            setting: setting,
+            intervals: intervals,
             end: try fields.decode(RunEnd.self, forKey: .end),
             markers: try fields.decode([Marker].self, forKey: .markers),
             sections: try fields.decode([ReportSection].self, forKey: .sections),

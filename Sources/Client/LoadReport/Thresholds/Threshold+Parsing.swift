@@ -11,7 +11,7 @@ extension Threshold {
         let limit = String(text[place...].dropFirst(relation.rawValue.count))
         let metric = try Metric(parsing: name)
         guard let (value, isShare) = metric.limit(limit) else {
-            throw .wrongLimit(limit, metric: name, example: name + relation.rawValue + metric.exampleLimit)
+            throw .wrongLimit(limit, metric: name, example: name + metric.example(behind: relation))
         }
         self.text = text
         self.metric = metric
@@ -113,13 +113,16 @@ extension Metric {
         ("GB", 1e9),
     ]
 
-    /// A limit that could stand behind this figure.
-    var exampleLimit: String {
+    /// A comparison and a limit that could stand behind this figure, and hold.
+    fileprivate func example(behind relation: Threshold.Relation) -> String {
         switch self.unit {
-        case .time: "20ms"
-        case .perSecond: "5000"
-        case .bytes: "512MiB"
-        case .count: self.canBeShare ? "10, or as a share 0.1%" : "0"
+        case .time: "\(relation.rawValue)20ms"
+        case .perSecond: "\(relation.rawValue)5000"
+        case .bytes: "\(relation.rawValue)512MiB"
+        case .count where self.canBeShare: "\(relation.rawValue)10, or as a share 0.1%"
+        // One is one too many.
+        case .count where self.kind == .violations: "==0"
+        case .count: "\(relation.rawValue)1000"
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Glibc
 internal import HostSystem
 internal import LoadFleet
 internal import LoadPlan
@@ -186,6 +187,8 @@ extension CommandFailure {
     init(_ error: FleetError) {
         switch error {
         case .inUse: self.init(.inUse, error.description)
+        // A symbolic link: nothing failed, another file has to be named.
+        case .file(.other(_, ELOOP)): self.init(.usage, error.description)
         case .file(.diskFull), .file(.other), .countersSpent, .recordDamaged: self.init(.failed, error.description)
         case .file, .foreign, .version, .damaged, .cut, .otherServer, .empty: self.init(.usage, error.description)
         }

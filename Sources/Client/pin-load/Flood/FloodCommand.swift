@@ -126,7 +126,9 @@ struct FloodCommand: AsyncParsableCommand {
 
 extension FloodCommand {
     private static func kinds(_ text: String) throws -> [FloodKind] {
-        try text.split(separator: ",").map { word in
+        let words = text.split(separator: ",")
+        guard !words.isEmpty else { throw ValidationError("name one kind at least, as in half-open,slow") }
+        return try words.map { word in
             guard let kind = FloodKind(rawValue: String(word)) else {
                 let names = FloodKind.allCases.map(\.rawValue)
                 let hint = NearestName.to(String(word), among: names).map { "; did you mean `\($0)`?" } ?? ""

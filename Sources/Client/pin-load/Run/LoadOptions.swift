@@ -165,24 +165,30 @@ extension LoadOptions {
         }
         guard given.isEmpty || given == ["--rate"] else {
             if self.duration != nil { reader.complain("--duration", "stages say how long they take") }
-            if self.connections != nil, self.stages?.contains("/s") == false {
+            let stages = self.course(&reader)
+            if self.connections != nil, stages?.unit == .connections {
                 reader.complain("--connections", "stages say how many there are")
             }
-            do throws(PlanError) {
-                guard let path = self.stagesFile else {
-                    do throws(PlanProblem) {
-                        return try Stages(parsing: self.stages ?? "")
-                    } catch {
-                        throw PlanError([error])
-                    }
-                }
-                return try Self.stages(file: path)
-            } catch {
-                reader.problems += error.problems
-                return nil
-            }
+            return stages
         }
         return self.constant(&reader)
+    }
+
+    /// The stages of the option or of its file.
+    private func course(_ reader: inout OptionReader) -> Stages? {
+        do throws(PlanError) {
+            guard let path = self.stagesFile else {
+                do throws(PlanProblem) {
+                    return try Stages(parsing: self.stages ?? "")
+                } catch {
+                    throw PlanError([error])
+                }
+            }
+            return try Self.stages(file: path)
+        } catch {
+            reader.problems += error.problems
+            return nil
+        }
     }
 
     /// One load from the beginning to the end.

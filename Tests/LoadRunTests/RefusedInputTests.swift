@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What pin-load is given and cannot use")
+struct RefusedInputTests {
+    @Test(
+        "is refused with a sentence, and 1",
+        arguments: [
+            (["flood", "--lab", "/nowhere", "--kinds", ","], "name one kind at least"),
+            (
+                ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages", "5s:5", "--connections", "20"],
+                "--connections: stages say how many there are"
+            ),
+            (
+                ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages-file", "FILE", "--connections", "20"],
+                "--connections: stages say how many there are"
+            ),
+        ] as [([String], String)]
+    )
+    func refused(arguments: [String], message: String) async throws {
+        let folder = TemporaryFolder()
+        let stages = try folder.write("stages:\n  - {for: 5s, at: 5}\n", to: "stages.yaml")
+        let run = try await ServerProcess.run("pin-load", arguments.map { $0 == "FILE" ? stages : $0 })
+        #expect(run.exitCode == 1)
+        #expect(run.output.contains(message), "\(run.output)")
+    }
+
+    @Test("a file of wallets that a symbolic link names is not followed, and the sentence says so")
+    func link() async throws {
+        let lab = try await LoadLab.start(wallets: 1)
+        let link = lab.folder.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: lab.walletsFile)
+        let run = try await ServerProcess.run(
+            "pin-load",
+            ["run", "--lab", lab.path, "--wallets", link, "--connections", "1", "--duration", "1s"]
+        )
+        #expect(run.exitCode == 1)
+        #expect(run.output.contains("\(link): a symbolic link, which is not followed"), "\(run.output)")
+        await lab.server.terminate()
+    }
+}
