@@ -5,7 +5,7 @@ extension Comparison {
     ///
     /// - Parameter limits: What was asked of it.
     public func text(limits: [ChangeLimit] = []) -> String {
-        var lines: [String] = []
+        var lines = self.concerns.map { "CAUTION  \($0)" }
         if self.differences.isEmpty {
             lines.append("the settings are the same")
         } else {
@@ -54,6 +54,7 @@ extension Comparison {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         let document = Document(
+            concerns: self.concerns,
             differences: self.differences,
             figures: self.rows.map(Document.Figure.init),
             limits: limits.map { Document.Limit(text: $0.text, exceeded: $0.isExceeded(in: self)) }
@@ -84,6 +85,7 @@ extension Comparison {
         }
 
         let v = 1
+        let concerns: [String]
         let differences: [Difference]
         let figures: [Figure]
         let limits: [Limit]

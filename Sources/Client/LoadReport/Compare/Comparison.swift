@@ -51,7 +51,9 @@ public struct Comparison: Sendable {
         public let after: String?
     }
 
-    /// Where the settings are not the same.
+    /// What speaks against a comparison: which of the runs did not come to its plan's end, or failed, and in what.
+    public let concerns: [String]
+    /// Where the settings, the ends or the measured times are not the same.
     public let differences: [Difference]
     public let rows: [Row]
     private let before: Side
@@ -70,7 +72,10 @@ public struct Comparison: Sendable {
 
     public init(_ before: RunResult, _ after: RunResult) {
         let sides = (before: Side(before), after: Side(after))
-        self.differences = Self.differences(before.setting, after.setting)
+        self.concerns = [("before", before), ("after", after)].compactMap { name, result in
+            result.concern.map { "\(name): \($0)" }
+        }
+        self.differences = Self.differences(before.choices, after.choices)
         self.rows = Self.metrics(of: before, after).map { name, metric, isShare in
             Self.row(name, metric, isShare, sides.before, sides.after)
         }
@@ -100,11 +105,14 @@ public struct Comparison: Sendable {
         )
     }
 
-    private static func differences(_ before: RunSetting, _ after: RunSetting) -> [Difference] {
-        let first = Dictionary(before.rows.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + ", " + $1 })
-        let second = Dictionary(after.rows.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + ", " + $1 })
+    private static func differences(
+        _ before: [(name: String, value: String)],
+        _ after: [(name: String, value: String)]
+    ) -> [Difference] {
+        let first = Dictionary(before.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + ", " + $1 })
+        let second = Dictionary(after.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + ", " + $1 })
         var names: [String] = []
-        for (name, _) in before.rows + after.rows where !names.contains(name) { names.append(name) }
+        for (name, _) in before + after where !names.contains(name) { names.append(name) }
         // The command names files; what it asks for is in the plan.
         return names.filter { $0 != "command" && first[$0] != second[$0] }.map {
             Difference(name: $0, before: first[$0], after: second[$0])
@@ -133,6 +141,24 @@ public struct Comparison: Sendable {
                 ("service.p99", .serviceTime(.percentile(99))), ("errors", .errors),
             ]
         return kinds.map { (prefix + $0, Metric(operation: operation, kind: $1), $1 == .errors) }
+    }
+}
+
+extension RunResult {
+    /// Why its figures may not be those of what was asked for; nil where it came to its end and passed.
+    fileprivate var concern: String? {
+        let failures = self.failures
+        let parts =
+            (self.end == .completed ? [] : [self.end.text])
+            + (failures.isEmpty ? [] : ["FAILED: " + failures.joined(separator: ", ")])
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+
+    /// What it was, how it ended and how much of it was measured.
+    fileprivate var choices: [(name: String, value: String)] {
+        self.setting.rows + [
+            ("end", self.end.text), ("measured", "\(Figure.fixed(self.totals.duration.inSeconds, 1)) s"),
+        ]
     }
 }
 

@@ -8,7 +8,7 @@ struct CompareCommand: AsyncParsableCommand {
         commandName: "compare",
         abstract: "Hold a run against an earlier one.",
         discussion: """
-            Tells in which choices and on which machines the runs differ, then each figure of both, their ratio, and whether \
+            Tells first which run did not come to its plan's end or failed, in which choices and on which machines they differ, then each figure of both, their ratio, and whether \
             the difference is more than what the figure moves within each run: the spread of up to ten stretches of a run, \
             three standard errors of it.
 
