@@ -19,7 +19,7 @@ struct AttackLossTests {
         var plan = try BurstPlan(parsing: "burst:8/1")
         plan.repetitions = repeating
         plan.seed = 7
-        var attack = BurstAttack(plan, of: fleet, at: target, options: LoadRun.Options(), events: RunEvents())
+        var attack = BurstAttack(plan, of: fleet, at: target, events: RunEvents())
         attack.patience = 1
         let measured: MeasuredRun
         do {

@@ -16,6 +16,14 @@ struct RefusedInputTests {
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages-file", "FILE", "--connections", "20"],
                 "--connections: stages say how many there are"
             ),
+            (
+                ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--attack", "burst:8", "--abort-on-fail"],
+                "--abort-on-fail: not together with --attack"
+            ),
+            (
+                ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--attack", "burst:8", "--server-pid", "1"],
+                "--server-pid: not together with --attack"
+            ),
         ] as [([String], String)]
     )
     func refused(arguments: [String], message: String) async throws {

@@ -15,7 +15,6 @@ public struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet
     private let target: Target
-    private let options: LoadRun.Options
     private let events: RunEvents
     /// Attempts to reach a server that refuses for a passing reason.
     var patience = 50
@@ -28,12 +27,11 @@ public struct BurstAttack: Sendable {
         public let violations: Int
     }
 
-    /// - Parameter options: its thresholds and the server's process are used.
-    public init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, options: LoadRun.Options, events: RunEvents) {
+    /// - Parameter events: where it is told of what happens to it, and where it is ended.
+    public init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
         self.target = target
-        self.options = options
         self.events = events
     }
 

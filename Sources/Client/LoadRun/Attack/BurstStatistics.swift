@@ -68,6 +68,37 @@ public struct BurstStatistics: Hashable, Sendable {
         self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
     }
 
+    /// What bursts have shown.
+    public enum Finding: Hashable, Sendable {
+        /// There was none.
+        case none
+        /// The server lets in more than the policy allows.
+        case excessive
+        /// Nobody knows whether a right guess got in. Such an attack has shown nothing, least of all that the server
+        /// withstood it.
+        case unanswered
+        /// A burst is no more than a round: no server can let in too many of it.
+        case noLimit
+        /// A server that lets in far too many could have been so lucky.
+        case tooFew
+        /// A server that lets in far too many would have been found out.
+        case withinBound
+    }
+
+    /// What these have.
+    public var finding: Finding {
+        if self.isExcessive { return .excessive }
+        if self.bursts == 0 { return self.unknown > 0 ? .unanswered : .none }
+        if self.bound == 1 { return .noLimit }
+        return self.interval.upperBound > self.farTooMany ? .tooFew : .withinBound
+    }
+
+    /// A share that bursts must rule out before they speak for a server: twice what the policy allows, or half of what it
+    /// forbids where that is less.
+    ///
+    /// It cannot be the bound itself: there an honest server's share is, and half of all intervals reach above it.
+    public var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
+
     mutating func add(_ result: BurstResult) {
         if result.isRightUnknown {
             self.unknown += 1
@@ -124,11 +155,12 @@ extension BurstStatistics {
         )
     }
 
-    /// An attack that nobody knows the end of has shown nothing, least of all that the server withstood it.
     private var verdict: ReportSection.Verdict {
-        if self.isExcessive { return .failed }
-        if self.bursts > 0 { return .passed }
-        return self.unknown > 0 ? .failed : .neutral
+        switch self.finding {
+        case .excessive, .unanswered: .failed
+        case .none, .noLimit, .tooFew: .neutral
+        case .withinBound: .passed
+        }
     }
 
     /// The verdict in a sentence.
@@ -136,9 +168,17 @@ extension BurstStatistics {
         let measured =
             "the right guess got in \(self.timesIn) times in \(self.bursts) bursts (\(Self.percent(self.share)))"
         let allowed = "the policy allows \(Self.percent(self.bound))"
-        if self.isExcessive { return "MORE THAN ALLOWED: \(measured); \(allowed)" }
-        if self.bursts == 0 { return "NOTHING SHOWN: the right guess was never answered" }
-        return "no more than allowed: \(measured); \(allowed)"
+        switch self.finding {
+        case .excessive: return "MORE THAN ALLOWED: \(measured); \(allowed)"
+        case .none, .unanswered: return "NOTHING SHOWN: the right guess was never answered"
+        case .noLimit:
+            return "NOTHING TO TELL: a round allows all \(self.size) guesses of a burst; send more than "
+                + "\(self.attempts) at once"
+        case .tooFew:
+            return "TOO FEW TO TELL: \(measured), so that it may be \(Self.percent(self.interval.upperBound)); "
+                + "\(allowed); repeat it more often"
+        case .withinBound: return "no more than allowed: \(measured); \(allowed)"
+        }
     }
 
     /// What was lost, where anything was.

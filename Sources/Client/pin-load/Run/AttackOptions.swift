@@ -11,8 +11,8 @@ struct AttackOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Instead of a load: burst:N sends N guesses for one wallet at once, over N connections, one of them right, again "
-                + "and again; burst:64/4 over four connections. Prints how often the right one got in, and how often it may. "
-                + "Its last wallets stay blocked: the report says how to go on with them.",
+                + "and again; burst:64/4 over four connections. Prints how often the right one got in, how often it may, and "
+                + "whether the bursts were enough to tell. Its last wallets stay blocked: the report says how to go on with them.",
             valueName: "burst:n"
         ),
         completion: .list(["burst:16"])
@@ -31,7 +31,7 @@ struct AttackOptions: ParsableArguments {
 
 extension AttackOptions {
     /// The attack that is asked for; nil where a load is.
-    func plan(_ load: LoadOptions) throws(PlanError) -> BurstPlan? {
+    func plan(_ load: LoadOptions, _ report: ReportOptions) throws(PlanError) -> BurstPlan? {
         var reader = OptionReader()
         var plan: BurstPlan?
         reader.read("--attack", self.attack, BurstPlan.init(parsing:place:)) { plan = $0 }
@@ -41,6 +41,12 @@ extension AttackOptions {
         if self.attack != nil {
             for (option, value) in load.shaping where value != nil {
                 reader.complain(option, "not together with --attack, which is a load of its own")
+            }
+            if report.abortOnFail {
+                reader.complain("--abort-on-fail", "not together with --attack, whose thresholds are judged at its end")
+            }
+            if report.serverPID != nil {
+                reader.complain("--server-pid", "not together with --attack, which measures no CPU time")
             }
             if plan?.repetitions ?? 1 < 1 { reader.complain("--repeat", "it takes a number from 1") }
         }

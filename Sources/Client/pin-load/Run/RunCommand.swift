@@ -111,7 +111,9 @@ struct RunCommand: AsyncParsableCommand {
     private func work() throws(CommandFailure) -> (Work, killing: Duration?) {
         do throws(PlanError) {
             let interval = try self.crashes.interval(self.target)
-            guard let attack = try self.attack.plan(self.load) else { return (.load(try self.load.plan()), interval) }
+            guard let attack = try self.attack.plan(self.load, self.report) else {
+                return (.load(try self.load.plan()), interval)
+            }
             if interval != nil {
                 throw PlanError([PlanProblem(place: "--kill-server-every", "not together with --attack")])
             }
@@ -174,7 +176,7 @@ struct RunCommand: AsyncParsableCommand {
             let measured: MeasuredRun
             switch work {
             case .load(let plan): measured = try await self.load(plan, fleet, target, options, events)
-            case .attack(let plan): measured = try await Self.attack(plan, fleet, target, options, events)
+            case .attack(let plan): measured = try await Self.attack(plan, fleet, target, events)
             }
             do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
             return measured
@@ -210,7 +212,6 @@ struct RunCommand: AsyncParsableCommand {
         _ plan: BurstPlan,
         _ fleet: Fleet,
         _ target: Target,
-        _ options: LoadRun.Options,
         _ events: RunEvents
     ) async throws(RunError) -> MeasuredRun {
         let display = AttackDisplay()
@@ -222,7 +223,7 @@ struct RunCommand: AsyncParsableCommand {
             display.end()
         }
         defer { watching.cancel() }
-        return try await BurstAttack(plan, of: fleet, at: target, options: options, events: events).run {
+        return try await BurstAttack(plan, of: fleet, at: target, events: events).run {
             display.hear($0)
         }
     }
