@@ -32,15 +32,16 @@ struct TextSummary {
 
     private var times: [String] {
         let columns = ["count", "rate"] + Distribution.columns
-        var due = TextTable(columns: ["from the due time"] + columns)
+        var latency = TextTable(columns: [self.result.latencyOrigin] + columns)
         var service = TextTable(columns: ["from sending"] + columns)
         for (operation, figures) in self.totals.sortedOperations {
             let rate = self.totals.rate(of: operation).map(Figure.rate) ?? "–"
             let head = [operation.rawValue, Figure.count(figures.count), rate]
-            due.add(head + Distribution.values(figures.latency))
+            latency.add(head + Distribution.values(figures.latency))
             service.add(head + Distribution.values(figures.serviceTime))
         }
-        return self.totals.operations.isEmpty ? [] : due.lines + [""] + service.lines
+        guard !self.totals.operations.isEmpty else { return [] }
+        return latency.lines + (self.result.hasDueTimes ? [""] + service.lines : [])
     }
 
     private var outcomes: [String] {
@@ -97,7 +98,7 @@ struct TextSummary {
     }
 
     private var notes: [String] {
-        self.result.notes.isEmpty ? [] : ["  notes"] + self.result.notes.map { "    \($0)" }
+        self.result.remarks.isEmpty ? [] : ["  notes"] + self.result.remarks.map { "    \($0)" }
     }
 
     private var setting: [String] {

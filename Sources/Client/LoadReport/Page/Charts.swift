@@ -92,7 +92,7 @@ struct Charts {
         return self.overTime(
             "latency",
             "Latency over time",
-            "From the due time: half within \(Figure.time(all.percentile(50))), 99% within \(Figure.time(all.percentile(99))), "
+            "\(self.result.hasDueTimes ? "From the due time" : "From sending"): half within \(Figure.time(all.percentile(50))), 99% within \(Figure.time(all.percentile(99))), "
                 + "the longest \(Figure.time(all.max)). Logarithmic axis.",
             Scale.logarithmic(from: values.min() ?? 1, to: values.max() ?? 10),
             { Figure.axisTime(microseconds: $0) },

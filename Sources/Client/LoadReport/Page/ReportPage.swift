@@ -64,7 +64,7 @@ struct ReportPage {
         let errors = all.count > 0 ? Figure.percent(Double(all.failures) / Double(all.count)) : "–"
         var tiles: [(name: String, value: String, detail: String, isBad: Bool)] = [
             ("verdicts", self.totals.rate.map(Figure.rate) ?? "–", "\(Figure.count(all.answered)) in all", false),
-            ("p50", Figure.time(times[0]), "latency from the due time", false),
+            ("p50", Figure.time(times[0]), "latency \(self.result.latencyOrigin)", false),
             ("p99", Figure.time(times[1]), "p99.9 \(Figure.time(times[2]))", false),
             (
                 "max", Figure.time(all.latency.max),
@@ -104,10 +104,10 @@ struct ReportPage {
                 "<section class=\"callout bad\"><h2>Impossible answers</h2><p>No correct server gives these.</p><ul>"
                 + items.map { Markup.element("li", $0) }.joined() + "</ul></section>\n"
         }
-        if !self.result.notes.isEmpty {
+        if !self.result.remarks.isEmpty {
             html +=
                 "<section class=\"callout\"><h2>Before believing these figures</h2><ul>"
-                + self.result.notes.map { Markup.element("li", $0) }.joined() + "</ul></section>\n"
+                + self.result.remarks.map { Markup.element("li", $0) }.joined() + "</ul></section>\n"
         }
         return html
     }
@@ -131,15 +131,21 @@ struct ReportPage {
     private var times: String {
         guard !self.totals.operations.isEmpty else { return "" }
         let columns = ["operation", "count", "rate"] + Distribution.columns
-        var due = PageTable("From the due time: what a person waits", columns: columns)
+        let hasDueTimes = self.result.hasDueTimes
+        var latency = PageTable(
+            hasDueTimes
+                ? "From the due time: what a person waits"
+                : "From sending: a closed loop sends when the last answer has come",
+            columns: columns
+        )
         var service = PageTable("From sending: what the server takes", columns: columns)
         for (operation, figures) in self.totals.sortedOperations {
             let rate = self.totals.rate(of: operation).map(Figure.rate) ?? "–"
             let head = [operation.rawValue, Figure.count(figures.count), rate]
-            due.add(head + Distribution.values(figures.latency))
+            latency.add(head + Distribution.values(figures.latency))
             service.add(head + Distribution.values(figures.serviceTime))
         }
-        return "<section><h2>Times</h2>\n\(due.html)\(service.html)</section>\n"
+        return "<section><h2>Times</h2>\n\(latency.html)\(hasDueTimes ? service.html : "")</section>\n"
     }
 
     private var outcomes: String {
