@@ -42,7 +42,7 @@ public struct IntervalLog: Sendable, Equatable {
         let start = Date(timeIntervalSince1970: Double(self.startMilliseconds) / 1000)
         var lines = [
             "#[Histogram log format version 1.3]",
-            "#[Values are in microseconds, from the due time; in Tag=NAME.service from sending]",
+            "#[Values are in microseconds, from the due time (in a closed loop from sending); in Tag=NAME.service from sending]",
             "#[StartTime: \(Figure.fixed(Double(self.startMilliseconds) / 1000, 3)) (seconds since epoch), "
                 + "\(start.formatted(.iso8601))]",
             "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"",
