@@ -6,7 +6,7 @@ import LoadRun
 import TestSupport
 import Testing
 
-@Suite("A server that hangs while it comes back from a crash")
+@Suite("A server that hangs while it is killed or comes back")
 struct CrashReturnTests {
     /// A program that serves the lab once, and from then on says that it starts and never does.
     private static func hangingProgram(in lab: LoadLab) throws -> (path: String, mark: String) {
@@ -70,5 +70,28 @@ struct CrashReturnTests {
         #expect(result.end == .interrupted && result.exitCode == 130)
         #expect(server.section.verdict == .neutral)
         #expect(server.section.summary.contains("ended while it was coming back"), "\(server.section)")
+    }
+
+    @Test(
+        "or that a script has started and does not leave with it, is not waited for either, and the sentence says why"
+    )
+    func script() async throws {
+        let lab = try await LoadLab.start(wallets: 2)
+        await lab.server.terminate()
+        let program = try lab.folder.write("#!/bin/sh\n\(Programs.path(ServerProgram.name)) \"$@\"\n", to: "server")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        let server = try await CrashingServer.start(
+            LabFolder(lab.path),
+            program: program,
+            returningWithin: .milliseconds(100)
+        )
+        let result = try await lab.run(
+            try Self.plan(),
+            companions: [{ await server.crash(every: .milliseconds(500), telling: $0) }]
+        )
+        await server.stop()
+        #expect(result.end == .lost)
+        #expect(result.notes.contains { $0.contains("has to `exec` it") }, "\(result.notes)")
+        #expect(result.totals.violations.count == 0)
     }
 }

@@ -160,9 +160,13 @@ public final class CrashingServer: Sendable {
         let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
         let isGone = await program.kill(within: self.patience)
         let died = ContinuousClock.now
+        guard isGone else {
+            let sentence =
+                "the server was killed and something of it lives on: a script that starts it has to `exec` it"
+            return self.isLost(sentence, telling: events)
+        }
         events.serverEnded()
         events.mark("server killed")
-        guard isGone else { return self.isLost("the server's process was killed and did not end", telling: events) }
         do throws(ServerProgram.NotReady) {
             let next = try await Self.serve(self.lab, self.binary, within: self.patience)
             let ready = ContinuousClock.now
