@@ -56,8 +56,8 @@ struct RunCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 99 a threshold does not hold, or a violation · 130 interrupted, with a report · 1 usage, or a file \
-              that is named cannot be used · 69 the server cannot be reached · 70 the disk failed or is full, or a wallet's record is damaged · \
+              0 done · 99 a threshold does not hold, a violation, or the server was lost · 130 interrupted, with a report · 1 usage, or a file \
+              that is named cannot be used · 69 the server cannot be reached at all · 70 the disk failed or is full, or a wallet's record is damaged · \
               75 the wallets are in use by another process
             """
     )
