@@ -32,8 +32,14 @@ final class KeyVersion: Sendable {
 
     /// Opens what stands behind the key id.
     func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
-        let value = sealed.dropFirst(SealedValue.prefixByteCount)
-        return try self.key(of: field, wallet).open(value, associatedData: Self.associatedData(field, wallet))
+        let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
+        guard !Self.isCounted(field) else { return try self.sealing.open(value, associatedData: data) }
+        do throws(SealBroken) {
+            return try self.key(of: field, wallet).open(value, associatedData: data)
+        } catch {
+            // Sealed before identities had keys of their own.
+            return try self.sealing.open(value, associatedData: data)
+        }
     }
 
     /// Whether all wallets' values of a field are sealed by one key, whose use is counted (``SealCount``).

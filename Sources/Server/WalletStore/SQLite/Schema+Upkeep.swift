@@ -26,4 +26,9 @@ extension Schema {
 
     /// Version 6: what each version's key is recognized by, four bytes that are derived from it.
     static let vaultChecks = "ALTER TABLE vault_versions ADD COLUMN key_check BLOB"
+
+    /// Version 7: each wallet's identity is sealed by a key of its own; the tables are the same.
+    ///
+    /// An older server does not have these keys and must not serve the store.
+    static let identityKeys = "SELECT 7"
 }

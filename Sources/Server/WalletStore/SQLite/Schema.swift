@@ -46,6 +46,7 @@ enum Schema {
         Schema.purgeTable,
         Schema.vaultTable,
         Schema.vaultChecks,
+        Schema.identityKeys,
     ]
 
     static var version: Int { Self.migrations.count }
