@@ -1,5 +1,6 @@
 public import HostSystem
 public import Vault
+public import Vocabulary
 
 /// What a look at a whole log found.
 public struct AuditVerification: Hashable, Sendable {
@@ -17,6 +18,8 @@ public struct AuditVerification: Hashable, Sendable {
     /// The entry behind which the epoch begins that was asked for: the last one of an earlier epoch, or the log's first
     /// one; nil where the log begins later, or no epoch was asked for.
     public var beginning: AuditMark?
+    /// When the first later one began than the epoch that was asked for; nil where none did.
+    public var supersededAt: Timestamp?
     /// Where the entries that are as they were written end in the file.
     var intactByteCount = 0
 
@@ -118,6 +121,7 @@ private struct AuditScan {
     /// The epoch whose beginning is looked for.
     let epoch: Int?
     var beginning: AuditMark?
+    var supersededAt: Timestamp?
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
@@ -173,10 +177,9 @@ private struct AuditScan {
             }
             self.metMark = true
         }
-        if let epoch, let found = AuditLine.entry(in: line)?.record.epoch,
-            found < epoch || (found == epoch && mark.number == 1)
-        {
-            self.beginning = mark
+        if let epoch, let record = AuditLine.entry(in: line)?.record {
+            if record.epoch < epoch || (record.epoch == epoch && mark.number == 1) { self.beginning = mark }
+            if record.epoch > epoch, self.supersededAt == nil { self.supersededAt = record.at }
         }
         if let read {
             guard let entry = AuditLine.entry(in: line) else {
@@ -212,6 +215,7 @@ private struct AuditScan {
         found.tornBefore = self.tornBefore
         found.hasMark = self.last == nil || self.metMark
         found.beginning = self.beginning
+        found.supersededAt = self.supersededAt
         found.problem = self.problem
         found.intactByteCount = self.intactByteCount
         return found

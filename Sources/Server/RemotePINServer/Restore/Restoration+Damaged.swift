@@ -51,9 +51,11 @@ extension Restoration {
     /// Whether a key of which no value opens is none the less the one that the store knows under its version.
     ///
     /// Also where no key ever sealed under it in this store: then the value's own number is what is damaged. Of versions
-    /// before the first that it knows a store cannot say.
+    /// before the first that it knows, or behind the last, a store cannot say.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
-        guard let first = noted.first?.version, version >= first else { return false }
+        guard let first = noted.first?.version, let last = noted.last?.version, (first...last).contains(version) else {
+            return false
+        }
         guard let known = noted.first(where: { $0.version == version }) else { return true }
         guard let check = known.check else { return false }
         return check == self.parts.vault.check(of: version)
@@ -118,8 +120,17 @@ extension Restoration {
                 ends.append((subject, begun.number))
             }
         } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
             throw .audit(error)
         }
         return ends
+    }
+
+    /// Puts on record that ends which were begun did not happen: a later restore must not do them again.
+    func undo(_ ends: [(subject: AuditSubject, begun: UInt64)], in audit: AuditLog, for reason: String) async {
+        for end in ends {
+            let phase = AuditPhase.failed(of: end.begun, reason: reason)
+            await audit.tryAppend(.revokeWallets, by: self.parts.actor, on: end.subject, phase)
+        }
     }
 }

@@ -189,17 +189,15 @@ extension Restoration {
         do throws(AuditLogError) {
             begun = try await audit.append(.restore, by: self.parts.actor, .begun, detail: detail).number
         } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
             throw .audit(error)
         }
         try self.parts.stage(.placing)
         do throws(StoreOpenError) {
             try staged.place()
         } catch {
-            let failed = { (number: UInt64) in AuditPhase.failed(of: number, reason: "\(error)") }
-            for end in ends {
-                await audit.tryAppend(.revokeWallets, by: self.parts.actor, on: end.subject, failed(end.begun))
-            }
-            await audit.tryAppend(.restore, by: self.parts.actor, failed(begun))
+            await self.undo(ends, in: audit, for: "\(error)")
+            await audit.tryAppend(.restore, by: self.parts.actor, .failed(of: begun, reason: "\(error)"))
             throw .store(error)
         }
         try self.parts.stage(.finishing)

@@ -20,18 +20,23 @@ public struct BackupMaker: Sendable {
     private let store: any UpkeepStore
     private let vault: any Vault
     private let clock: any WallClock
+    private let stateOf: Timestamp?
     private let newestEntry: @Sendable () -> AuditMark
 
-    /// - Parameter newestEntry: the audit log's.
+    /// - Parameters:
+    ///   - stateOf: the moment whose state the store holds, where that is past.
+    ///   - newestEntry: the audit log's.
     public init(
         store: any UpkeepStore,
         vault: any Vault,
         clock: any WallClock,
+        stateOf: Timestamp? = nil,
         newestEntry: @escaping @Sendable () -> AuditMark
     ) {
         self.store = store
         self.vault = vault
         self.clock = clock
+        self.stateOf = stateOf
         self.newestEntry = newestEntry
     }
 
@@ -93,7 +98,7 @@ public struct BackupMaker: Sendable {
     }
 
     private func finish(_ temporary: String, as path: String, mark: AuditMark) async throws(BackupFailure) -> Backup {
-        let takenAt = self.clock.now()
+        let takenAt = self.stateOf ?? self.clock.now()
         let epoch: Int
         do throws(StoreError) {
             epoch = try await self.store.epochs().count + 1

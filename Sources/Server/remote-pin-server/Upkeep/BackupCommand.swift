@@ -93,20 +93,20 @@ struct BackupCommand: AsyncParsableCommand {
         let store = try explaining(.files) { try RunningServer.openStore(of: server) }
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
-            let later = try await server.laterEpoch(than: epoch)
-            let audit = try await server.openAudit(epoch: later?.epoch ?? epoch)
+            let earlier = try await server.earlierEpoch(epoch)
+            let audit = try await server.openAudit(epoch: earlier?.latest ?? epoch)
             let made: BackupReport
             do {
-                made = try await Self.make(path, store: store, server: server, audit: audit, since: later?.beginning)
+                made = try await Self.make(path, store: store, server: server, audit: audit, of: earlier)
             } catch {
                 await audit.close()
                 throw error
             }
             await audit.close()
             await store.close()
-            if let later {
+            if let earlier {
                 StandardStreams.writeError(
-                    "the store is of epoch \(epoch) and the audit log of epoch \(later.epoch): a restore of this backup does "
+                    "the store is of epoch \(epoch) and the audit log of epoch \(earlier.latest): a restore of this backup does "
                         + "all revocations again since the store's epoch began\n"
                 )
             }
@@ -117,7 +117,8 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter beginning: the entry behind which the store's epoch began, where another one followed it.
+    /// - Parameter earlier: the store's epoch, where another one followed it. The backup is of the moment when that did, however
+    ///   late it is made: guesses that were made since are not in it.
     ///
     /// Invariant (G7): what ended while another store was in its place is done again by a restore of the backup. What of the
     /// store's own epoch a copy of it lacks nobody can tell, so that is done again as well.
@@ -126,9 +127,11 @@ struct BackupCommand: AsyncParsableCommand {
         store: SQLiteWalletStore,
         server: StoppedServer,
         audit: AuditLog,
-        since beginning: AuditMark?
+        of earlier: StoppedServer.EarlierEpoch?
     ) async throws -> BackupReport {
-        let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock) { beginning ?? audit.newest }
+        let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock, stateOf: earlier?.end) {
+            earlier?.beginning ?? audit.newest
+        }
         var begun: UInt64?
         do {
             begun = try await audit.append(.backup, by: server.actor, .begun, detail: path).number

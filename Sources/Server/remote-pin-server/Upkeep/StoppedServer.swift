@@ -64,10 +64,20 @@ struct StoppedServer {
         AuditActor.user(Accounts.currentUser, name: Accounts.userName(of: Accounts.currentUser))
     }
 
-    /// Where the audit log tells of a later epoch than the store's: which, and the entry behind which the store's began.
+    /// The store's epoch, where another one followed it.
+    struct EarlierEpoch {
+        /// The latest one that the audit log tells of.
+        let latest: Int
+        /// The entry behind which the store's own began.
+        let beginning: AuditMark
+        /// When the next one began: nobody was served from this store any more.
+        let end: Timestamp
+    }
+
+    /// Where the audit log tells of a later epoch than the store's: what it says of the store's own.
     ///
     /// Nil where it does not. A log that does not go back to that entry is refused: what it ended would live again.
-    func laterEpoch(than epoch: Int) async throws -> (epoch: Int, beginning: AuditMark)? {
+    func earlierEpoch(_ epoch: Int) async throws -> EarlierEpoch? {
         guard AuditLog.exists(at: self.auditPath) else { return nil }
         let found: AuditVerification
         do {
@@ -78,10 +88,10 @@ struct StoppedServer {
             throw StartFailure(AuditLogError.vault)
         }
         guard let later = found.newestEpoch, later > epoch else { return nil }
-        guard let beginning = found.beginning else {
+        guard let beginning = found.beginning, let end = found.supersededAt else {
             throw StartFailure(AuditLogError.otherEpoch(self.auditPath, log: later, store: epoch))
         }
-        return (later, beginning)
+        return EarlierEpoch(latest: later, beginning: beginning, end: end)
     }
 
     /// Opens the audit log that goes on in this epoch.
