@@ -104,6 +104,8 @@ struct ServerLossTests {
         #expect(
             ![good, interval(1, refused), interval(2, refused), interval(3, [.valid: 1])].endUnanswered(for: limit)
         )
+        let refusals: [Outcome: Int] = [.failed("refused:rate-limited"): 3]
+        #expect(![good, interval(1, refusals), interval(2, refusals)].endUnanswered(for: limit))
         let late = interval(3, [.valid: 9], isTail: true)
         #expect(![good, interval(1, [:], unsent: 1), interval(2, [:]), late].endUnanswered(for: limit))
     }

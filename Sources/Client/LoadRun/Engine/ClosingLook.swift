@@ -1,6 +1,8 @@
 internal import LoadFleet
 internal import LoadPlan
+internal import LoadReport
 internal import Synchronization
+internal import Wire
 
 /// Opens wallets once more at a run's end, where a crash may have had the server forget what it had counted.
 ///
@@ -20,48 +22,61 @@ struct ClosingLook {
     func take() async {
         let wallets = self.run.ledger.withCounts
         guard !wallets.isEmpty else { return }
-        let start = self.clock.now
-        let progress = Progress(wallets, at: start)
+        let end = self.clock.now + Self.limit
+        let progress = Progress(wallets, at: self.clock.now)
+        await withTaskGroup { group in
+            group.addTask { await self.look(at: min(Self.lanes, wallets.count), progress) }
+            // A server that hangs does not keep the run.
+            group.addTask { await self.clock.sleep(until: end) }
+            await group.next()
+            group.cancelAll()
+        }
+        let opened = progress.opened
+        if opened > 0 { self.run.events.serverIsThere() }
+        self.run.events.note(
+            """
+            after connections were lost \(opened) of \(wallets.count) wallets with wrong PINs were opened once more at the \
+            end
+            """
+        )
+    }
+
+    private func look(at lanes: Int, _ progress: Progress) async {
         await withDiscardingTaskGroup { group in
-            for lane in 0..<min(Self.lanes, wallets.count) {
+            for lane in 0..<lanes {
                 group.addTask {
                     var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(lane))
                     while let wallet = progress.takeNext() {
-                        let goesOn = await self.look(at: wallet, lane, until: start + Self.limit, progress, &generator)
-                        guard goesOn else { break }
+                        guard await self.look(at: wallet, lane, progress, &generator) else { break }
                     }
                 }
             }
         }
-        let opened = progress.opened
-        self.run.events.note(
-            "after the server was gone \(opened) of \(wallets.count) wallets with wrong PINs were opened once more at the end"
-        )
     }
 
     /// False where there is no time for others.
     private func look(
         at wallet: Int,
         _ lane: Int,
-        until end: Duration,
         _ progress: Progress,
         _ generator: inout PlanGenerator
     ) async -> Bool {
         var backoff = Backoff()
-        while self.clock.now < end, !Task.isCancelled {
+        while !Task.isCancelled {
+            // One of no use, or one of an idle session, is nobody's to look at.
+            guard self.run.desk.take(exactly: wallet) else { return true }
             do throws(FleetFailure) {
-                let session = try await OpenedSession.open(
-                    lane,
-                    wallet: wallet,
-                    in: self.run,
-                    clock: self.clock,
-                    using: &generator
-                )
-                try session?.close(in: self.run, clock: self.clock)
+                let session = try await OpenedSession.open(taken: wallet, lane, in: self.run, clock: self.clock)
                 progress.succeeds(at: self.clock.now)
+                try session.close(in: self.run, clock: self.clock)
                 return true
             } catch {
-                guard error.isTransient else { return true }
+                if error == .refused(.authenticationFailed) {
+                    self.run.recorder.recordViolation(
+                        "forgotten-wallet: wallet \(wallet) had sessions, and is not known any more"
+                    )
+                }
+                guard error.isTransient else { return !Task.isCancelled }
                 guard self.clock.now < progress.lastSuccess + Self.patience else { return false }
                 await self.clock.sleep(until: self.clock.now + backoff.grow(using: &generator))
             }

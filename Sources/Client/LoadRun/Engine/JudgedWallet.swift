@@ -10,6 +10,8 @@ final class JudgedWallet: Sendable {
     private struct State {
         var history: WalletHistory
         var lastID = 0
+        /// Of what was sent with a PIN.
+        var lastEntryID = 0
         /// Wrong PINs since the last right one, lost ones included, as far as this run knows.
         var wrongInRow = 0
         var users = 0
@@ -29,6 +31,7 @@ final class JudgedWallet: Sendable {
     func sends(_ message: Message, repeating first: Int? = nil, at now: Timestamp) -> Int {
         self.state.withLock { state in
             state.lastID += 1
+            if message != .opening { state.lastEntryID = state.lastID }
             state.history.sent(state.lastID, message, repeating: first, at: now)
             return state.lastID
         }
@@ -66,6 +69,9 @@ final class JudgedWallet: Sendable {
     func serverEnded(by now: Timestamp) {
         self.state.withLock { $0.history.serverEnded(by: now) }
     }
+
+    /// Whether no PIN was sent since this one.
+    func isLastEntry(_ id: Int) -> Bool { self.state.withLock { $0.lastEntryID == id } }
 
     /// Whether one more wrong PIN is within the plan's limit.
     func allowsWrong(atMost limit: Int) -> Bool { self.state.withLock { $0.wrongInRow < limit } }

@@ -129,7 +129,8 @@ public struct LoadRun: Sendable {
         }
         if let failure = self.events.failure { throw failure }
         context.noteUses()
-        let isLost = !self.events.isRestarting && intervals.endUnanswered(for: Self.silence)
+        // Whoever ends the server's process, or has opened a session since, knows better.
+        let isLost = !self.events.isAttended && intervals.endUnanswered(for: Self.silence)
         if isLost, self.events.endReason == nil {
             self.events.note(
                 "the server did not answer any more: nothing was answered from some time before the plan's end on"
@@ -191,9 +192,21 @@ extension RunContext {
 
 extension [Interval] {
     /// Whether nothing was answered for at least so long up to the plan's end, nor after it, though something was tried.
+    ///
+    /// A refusal is an answer here.
     func endUnanswered(for time: Duration) -> Bool {
-        let silent = self.reversed().prefix { $0.totals.answered == 0 }
+        let silent = self.reversed().prefix { interval in
+            !interval.operations.values.contains { $0.outcomes.contains { $0.value > 0 && $0.key.isOfServer } }
+        }
         let inPlan = silent.filter { !$0.isTail }.reduce(Duration.zero) { $0 + ($1.end - $1.start) }
         return inPlan >= time && silent.contains { $0.totals.count + $0.unsent > 0 }
+    }
+}
+
+extension Outcome {
+    /// Whether the server said something.
+    fileprivate var isOfServer: Bool {
+        guard case .failed(let reason) = self else { return true }
+        return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")
     }
 }

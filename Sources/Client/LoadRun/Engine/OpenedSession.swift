@@ -25,6 +25,16 @@ struct OpenedSession: Sendable {
         using generator: inout PlanGenerator
     ) async throws(FleetFailure) -> OpenedSession? {
         guard let index = run.desk.take(wanted, using: &generator) else { return nil }
+        return try await self.open(taken: index, number, in: run, clock: clock)
+    }
+
+    /// The same for a wallet that was taken from the desk.
+    static func open(
+        taken index: Int,
+        _ number: Int,
+        in run: RunContext,
+        clock: RunClock
+    ) async throws(FleetFailure) -> OpenedSession {
         let wallet: JudgedWallet
         do throws(FleetError) {
             wallet = try run.ledger.open(index)

@@ -14,8 +14,8 @@ public final class RunEvents: Sendable {
         var notes: [String] = []
         var serverPID: Int32?
         var serverDeath: Duration?
-        /// From a known end of the server's process to its next start.
-        var isRestarting = false
+        /// Whether somebody ends the server's process and starts it again, or it was there after the plan's end.
+        var isAttended = false
         var mayHaveCrashed = false
         var end: RunEnd?
         var failure: RunError?
@@ -56,18 +56,18 @@ public final class RunEvents: Sendable {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now
             state.serverPID = nil
-            state.isRestarting = true
+            state.isAttended = true
             state.mayHaveCrashed = true
         }
     }
 
     /// There is a new process of the server, to be watched from now on.
     public func serverStarted(pid: Int32) {
-        self.state.withLock { state in
-            state.serverPID = pid
-            state.isRestarting = false
-        }
+        self.state.withLock { $0.serverPID = pid }
     }
+
+    /// The server opened a session after the plan's end.
+    func serverIsThere() { self.state.withLock { $0.isAttended = true } }
 
     /// A connection was lost in the midst of a call, which a crash of the server does.
     func connectionWasLost() { self.state.withLock { $0.mayHaveCrashed = true } }
@@ -117,8 +117,8 @@ public final class RunEvents: Sendable {
 
     var serverPID: Int32? { self.state.withLock { $0.serverPID } }
 
-    /// Whether whoever has ended the server's process is about to start it again.
-    var isRestarting: Bool { self.state.withLock { $0.isRestarting } }
+    /// Whether it is known without the load's answers whether the server is there.
+    var isAttended: Bool { self.state.withLock { $0.isAttended } }
 
     /// Whether the server may have lost what was not durable.
     var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }

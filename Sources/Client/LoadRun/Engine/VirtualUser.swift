@@ -42,8 +42,9 @@ final class VirtualUser {
         let attemptID: AttemptID
         let variant: UInt32
         let generation: UInt32
-        /// Its number in the wallet's history.
+        /// Its number in the wallet's history, and that of the last time that it was sent.
         var id = 0
+        var lastID = 0
     }
     var backoff = Backoff()
 
@@ -136,6 +137,7 @@ final class VirtualUser {
         let (prepared, message) = self.prepare(attempt, opened.session)
         let id = opened.wallet.sends(message, repeating: again?.id, at: self.clock.wall(at: self.clock.now))
         if again == nil { attempt.id = id }
+        attempt.lastID = id
         // The judge's own time is not the server's.
         let sent = self.clock.now
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
@@ -153,11 +155,12 @@ final class VirtualUser {
         await self.goOn(after: outcome, of: attempt)
     }
 
-    /// What the wallet's last connection was lost with, where its PIN is the same one still.
+    /// What the wallet's last connection was lost with, where its PIN is the same one still and none was entered since: a server
+    /// knows the last attempt alone.
     private func takeLost(for opened: OpenedSession) -> Attempt? {
         defer { self.lost = nil }
         guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
-            attempt.generation == opened.session.generation
+            attempt.generation == opened.session.generation, opened.wallet.isLastEntry(attempt.lastID)
         else { return nil }
         return attempt
     }

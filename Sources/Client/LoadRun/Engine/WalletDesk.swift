@@ -58,6 +58,16 @@ final class WalletDesk: Sendable {
         }
     }
 
+    /// Takes this wallet and no other; false where it is in use.
+    func take(exactly index: Int) -> Bool {
+        self.isShared
+            || self.state.withLock { state in
+                guard !state.isTaken(index) else { return false }
+                state.take(index)
+                return true
+            }
+    }
+
     /// The wallet may be handed out again.
     func giveBack(_ index: Int) {
         guard !self.isShared else { return }
