@@ -117,7 +117,7 @@ struct BackupProgramTests {
     func mistaken() async throws {
         var server = try await self.lab.start(Self.log)
         let (first, second) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
-        _ = try await self.done("backup", self.file("wrong.backup"))
+        let wrong = try await self.done("backup", self.file("wrong.backup"))
         let newest = try await self.lab.register(pin: "135790")
         #expect(await server.terminate() == 0)
         // As bad as it gets: a copy that lacks what its own epoch brought afterwards.
@@ -130,13 +130,17 @@ struct BackupProgramTests {
         _ = try await self.done("restore", self.file("wrong.backup"))
         server = try await self.lab.start(Self.log)
         #expect(try await self.run("admin", "revoke", "wallet", "\(second.walletID)").exitCode == 0)
+        #expect(try await self.run("admin", "clock", "advance", "2h").exitCode == 0)
         #expect(await server.terminate() == 0)
         try self.move(self.data, to: self.file("mistaken"))
 
         try self.move(self.file("kept"), to: self.data)
         let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
         #expect(refused?.output.contains("remote-pin-server backup FILE") == true, "\(refused?.output ?? "")")
-        _ = try await self.done("backup", self.file("kept.backup"))
+        let kept = try await self.done("backup", self.file("kept.backup"))
+        // Of when the mistaken restore was begun: what was guessed in these two hours is not in it.
+        let moments = try [wrong, kept].map { try Date((($0["takenAt"]?.string).orThrow()), strategy: .iso8601) }
+        #expect(moments[1].timeIntervalSince(moments[0]) < 3600, "\(kept)")
         try self.move(self.data, to: self.file("copied"))
         let report = try await self.done("restore", self.file("kept.backup"))
         #expect(report["epoch"] == .integer(3) && report["endedAgain"] == .integer(2))
