@@ -51,11 +51,12 @@ extension Restoration {
     /// Whether a key of which no value opens is none the less the one that the store knows under its version.
     ///
     /// Also where no key ever sealed under it in this store: then the value's own number is what is damaged. Of versions
-    /// before the first that it knows, or behind the last, a store cannot say.
+    /// before the first that it knows, and of the one behind its last, which a rotation may have begun and not noted yet, a
+    /// store cannot say.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
-        guard let first = noted.first?.version, let last = noted.last?.version, (first...last).contains(version) else {
-            return false
-        }
+        guard let first = noted.first?.version, let last = noted.last?.version, version >= first,
+            UInt64(version) != UInt64(last) + 1
+        else { return false }
         guard let known = noted.first(where: { $0.version == version }) else { return true }
         guard let check = known.check else { return false }
         return check == self.parts.vault.check(of: version)
