@@ -45,7 +45,8 @@ extension RunSetting {
 
 extension MeasuredRun {
     func result(_ setting: RunSetting, _ thresholds: [Threshold]) -> RunResult {
-        let limits = [self.shortage(of: setting.machine.cores), Totals(of: self.intervals).toolsOwnLimit]
+        let totals = Totals(of: self.intervals)
+        let limits = [Self.shortage(of: setting.machine.cores, in: totals), totals.toolsOwnLimit]
         return RunResult(
             setting: setting,
             intervals: self.intervals,
@@ -58,8 +59,7 @@ extension MeasuredRun {
     }
 
     /// A sentence where tool and server used nearly all of the machine, so that the times are those of their waiting too.
-    private func shortage(of cores: Int) -> String? {
-        let totals = Totals(of: self.intervals)
+    private static func shortage(of cores: Int, in totals: Totals) -> String? {
         let seconds = totals.duration / .seconds(1)
         guard let tool = totals.toolCPUSeconds, let server = totals.serverCPUSeconds, seconds > 0,
             tool + server > 0.9 * seconds * Double(cores)
