@@ -21,6 +21,20 @@ public protocol Vault: Sendable {
     func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool
 }
 
+extension Vault {
+    /// Whether a value opens; its secret is kept nowhere.
+    ///
+    /// - Throws: ``VaultError/unreachable`` where nobody can say.
+    public func opens(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> Bool {
+        do throws(VaultError) {
+            _ = try await self.unseal(sealed, as: field, of: wallet)
+            return true
+        } catch .notOurs {
+            return false
+        }
+    }
+}
+
 /// What is sealed; its name is part of the associated data and must never change.
 public enum VaultField: String, Sendable, CaseIterable {
     case identity

@@ -9,8 +9,6 @@ internal import WalletStore
 extension Restoration {
     /// Wallets whose values are opened at a time.
     private static let openedAtOnce = 500
-    /// Wallets of one entry of the audit log.
-    private static let endedInOneEntry = 500
 
     /// Opens all that the vault sealed, so that a key file of another time is found now and not wallet by wallet.
     ///
@@ -68,13 +66,9 @@ extension Restoration {
         of wallet: WalletID
     ) async throws(RestoreFailure) -> Bool {
         do throws(VaultError) {
-            _ = try await self.parts.vault.unseal(sealed, as: field, of: wallet)
-            return true
+            return try await self.parts.vault.opens(sealed, as: field, of: wallet)
         } catch {
-            switch error {
-            case .notOurs: return false
-            case .unreachable: throw .vault
-            }
+            throw .vault
         }
     }
 
@@ -104,12 +98,10 @@ extension Restoration {
         of wallets: [WalletID],
         in audit: AuditLog
     ) async throws(RestoreFailure) -> [(subject: AuditSubject, begun: UInt64)] {
+        guard !wallets.isEmpty else { return [] }
         var ends: [(AuditSubject, UInt64)] = []
-        var rest = wallets[...]
         do throws(AuditLogError) {
-            while !rest.isEmpty {
-                let subject = AuditSubject(wallets: Array(rest.prefix(Self.endedInOneEntry)))
-                rest = rest.dropFirst(subject.wallets.count)
+            for subject in AuditSubject(wallets: wallets).inParts {
                 let detail = "damaged: what is sealed for them does not open"
                 let begun = try await audit.append(
                     .revokeWallets,

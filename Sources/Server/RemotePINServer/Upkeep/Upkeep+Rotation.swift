@@ -208,13 +208,9 @@ extension Upkeep {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
         do throws(VaultError) {
-            _ = try await vault.unseal(identity, as: .identity, of: wallet.walletID)
-            return true
+            return try await vault.opens(identity, as: .identity, of: wallet.walletID)
         } catch {
-            switch error {
-            case .notOurs: return false
-            case .unreachable: throw AdminFailure(error)
-            }
+            throw AdminFailure(error)
         }
     }
 
