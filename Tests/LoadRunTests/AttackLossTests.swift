@@ -50,15 +50,7 @@ struct AttackLossTests {
     @Test("leaves out a wallet that is revoked, and says so")
     func revoked() async throws {
         let lab = try await LoadLab.start(wallets: 3)
-        let target = try Target(lab: lab.path)
-        let fleet = try Fleet.open(lab.walletsFile, for: target.fingerprint)
-        let id = try fleet[1].walletID
-        try fleet.close()
-        let revoking = try await ServerProcess.run(
-            "remote-pin-server",
-            ["admin", "revoke", "wallet", "\(id)", "--lab", lab.path]
-        )
-        try #require(revoking.exitCode == 0, "\(revoking.output)")
+        try await lab.revoke(wallet: 1)
         let result = try await Self.attack(lab, repeating: 4)
         #expect(result.end == .completed)
         #expect(result.notes.contains("wallets that are revoked were left out"), "\(result.notes)")

@@ -22,6 +22,25 @@ struct CrashReturnTests {
         return (path, mark)
     }
 
+    /// A lab that nobody serves.
+    private static func lab() async throws -> LoadLab {
+        let lab = try await LoadLab.start(wallets: 2)
+        await lab.server.terminate()
+        return lab
+    }
+
+    private static func serve(
+        _ lab: LoadLab,
+        by program: String,
+        returningWithin patience: Duration
+    ) async throws -> CrashingServer {
+        try await CrashingServer.start(LabFolder(lab.path), program: program, returningWithin: patience)
+    }
+
+    private static func crashes(of server: CrashingServer) -> @Sendable (RunEvents) async -> Void {
+        { await server.crash(every: .milliseconds(500), telling: $0) }
+    }
+
     private static func plan() throws -> LoadPlan {
         // It ends by what happens, however slow the machine is.
         try LoadLab.plan("5m:=2") { $0.timeout = .seconds(1) }
@@ -29,17 +48,12 @@ struct CrashReturnTests {
 
     @Test("is killed when its time is over, and the run ends with its report and fails")
     func lost() async throws {
-        let lab = try await LoadLab.start(wallets: 2)
-        await lab.server.terminate()
+        let lab = try await Self.lab()
         let program = try Self.hangingProgram(in: lab).path
-        let server = try await CrashingServer.start(
-            LabFolder(lab.path),
-            program: program,
-            returningWithin: .milliseconds(100)
-        )
+        let server = try await Self.serve(lab, by: program, returningWithin: .milliseconds(100))
         let result = try await lab.run(
             try Self.plan(),
-            companions: [{ await server.crash(every: .milliseconds(500), telling: $0) }]
+            companions: [Self.crashes(of: server)]
         )
         await server.stop()
         #expect(result.end == .lost && result.exitCode == 99)
@@ -50,19 +64,14 @@ struct CrashReturnTests {
 
     @Test("is not waited for where a person ends the run, and is not said to be lost")
     func interrupted() async throws {
-        let lab = try await LoadLab.start(wallets: 2)
-        await lab.server.terminate()
+        let lab = try await Self.lab()
         let (program, mark) = try Self.hangingProgram(in: lab)
-        let server = try await CrashingServer.start(
-            LabFolder(lab.path),
-            program: program,
-            returningWithin: .seconds(3600)
-        )
+        let server = try await Self.serve(lab, by: program, returningWithin: .seconds(3600))
         let events = RunEvents()
         let result = try await lab.run(
             try Self.plan(),
             events: events,
-            companions: [{ await server.crash(every: .milliseconds(500), telling: $0) }]
+            companions: [Self.crashes(of: server)]
         ) { _ in
             if FileManager.default.fileExists(atPath: mark) { events.interrupt() }
         }
@@ -76,18 +85,13 @@ struct CrashReturnTests {
         "or that a script has started and does not leave with it, is not waited for either, and the sentence says why"
     )
     func script() async throws {
-        let lab = try await LoadLab.start(wallets: 2)
-        await lab.server.terminate()
+        let lab = try await Self.lab()
         let program = try lab.folder.write("#!/bin/sh\n\(Programs.path(ServerProgram.name)) \"$@\"\n", to: "server")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
-        let server = try await CrashingServer.start(
-            LabFolder(lab.path),
-            program: program,
-            returningWithin: .milliseconds(100)
-        )
+        let server = try await Self.serve(lab, by: program, returningWithin: .milliseconds(100))
         let result = try await lab.run(
             try Self.plan(),
-            companions: [{ await server.crash(every: .milliseconds(500), telling: $0) }]
+            companions: [Self.crashes(of: server)]
         )
         await server.stop()
         #expect(result.end == .lost)

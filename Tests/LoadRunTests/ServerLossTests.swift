@@ -67,12 +67,7 @@ struct ServerLossTests {
     @Test("one wallet that was revoked is passed over and named, and the run goes on with the others")
     func revoked() async throws {
         let lab = try await LoadLab.start(wallets: 5)
-        let target = try Target(lab: lab.path)
-        let fleet = try Fleet.open(lab.walletsFile, for: target.fingerprint)
-        let id = try fleet[2].walletID
-        try fleet.close()
-        let arguments = ["admin", "revoke", "wallet", "\(id)", "--lab", lab.path]
-        #expect(try await ServerProcess.run("remote-pin-server", arguments).exitCode == 0)
+        try await lab.revoke(wallet: 2)
         let result = try await lab.run(try LoadLab.plan("1s:=4"))
         #expect(result.end == .completed && result.count(.valid) > 0 && result.errors.isEmpty, "\(result.errors)")
         #expect(

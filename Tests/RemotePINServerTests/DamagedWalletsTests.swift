@@ -1,6 +1,5 @@
 import AuditLog
 import HostSystem
-import Logging
 import RemotePINServer
 import TestSupport
 import Testing
@@ -93,18 +92,7 @@ struct DamagedWalletsTests {
             #expect(kept?.sentence.contains("seals 4 values") == true && server.vault.versions == [1, 2])
 
             _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
-            let log = server.log.handler
-            let next = Upkeep(
-                Upkeep.Parts(
-                    store: server.store,
-                    vault: server.vault,
-                    clock: server.clock,
-                    audit: server.audit,
-                    epoch: 1,
-                    tokenLifetime: .seconds(300),
-                    log: Logger(label: "test") { _ in log }
-                )
-            )
+            let next = server.makeUpkeep()
             async let _: Void = next.run()
             var isFinished = false
             for _ in 0..<10_000 where !isFinished {

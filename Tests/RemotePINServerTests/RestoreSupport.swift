@@ -1,5 +1,6 @@
 import AuditLog
 import HostSystem
+import Logging
 import PINPolicy
 import RemotePINServer
 import TestSupport
@@ -29,6 +30,22 @@ extension InProcessServer {
             await Task.yield()
         }
         throw UnexpectedAnswer()
+    }
+
+    /// The upkeep of the server's next life.
+    func makeUpkeep() -> Upkeep {
+        let log = self.log.handler
+        return Upkeep(
+            Upkeep.Parts(
+                store: self.store,
+                vault: self.vault,
+                clock: self.clock,
+                audit: self.audit,
+                epoch: 1,
+                tokenLifetime: .seconds(300),
+                log: Logger(label: "test") { _ in log }
+            )
+        )
     }
 
     /// Stops writing: a restore needs the audit log for itself.

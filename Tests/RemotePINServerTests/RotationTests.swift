@@ -1,7 +1,6 @@
 import AuditLog
 import Devices
 import HostSystem
-import Logging
 import RemotePINServer
 import Secrets
 import TestSupport
@@ -175,18 +174,7 @@ struct RotationTests {
             let present = try await server.store.sealedValues(after: nil, limit: 50)
             try await server.store.replace([stale])
             #expect(try await server.store.sealedValues(after: nil, limit: 50) == present)
-            let log = server.log.handler
-            let next = Upkeep(
-                Upkeep.Parts(
-                    store: server.store,
-                    vault: server.vault,
-                    clock: server.clock,
-                    audit: server.audit,
-                    epoch: 1,
-                    tokenLifetime: .seconds(300),
-                    log: Logger(label: "test") { _ in log }
-                )
-            )
+            let next = server.makeUpkeep()
             async let _: Void = next.run()
             for _ in 0..<3000 {
                 let keys = try await Self.versions(server)

@@ -109,15 +109,24 @@ final class LoadLab: Sendable {
 
     /// What the server says of a wallet.
     func report(ofWallet index: Int) async throws -> String {
-        let target = try Target(lab: self.path)
-        let fleet = try Fleet.open(self.walletsFile, for: target.fingerprint)
+        try await self.admin("wallet", "show", "\(try self.walletID(of: index))", "--json").output
+    }
+
+    /// Has an operator end a wallet.
+    func revoke(wallet index: Int) async throws {
+        let run = try await self.admin("revoke", "wallet", "\(try self.walletID(of: index))")
+        guard run.exitCode == 0 else { throw NotMade(output: run.output) }
+    }
+
+    private func walletID(of index: Int) throws -> WalletID {
+        let fleet = try Fleet.open(self.walletsFile, for: try Target(lab: self.path).fingerprint)
         let id = try fleet[index].walletID
         try fleet.close()
-        let run = try await ServerProcess.run(
-            "remote-pin-server",
-            ["admin", "wallet", "show", "\(id)", "--lab", self.path, "--json"]
-        )
-        return run.output
+        return id
+    }
+
+    private func admin(_ arguments: String...) async throws -> ProgramRun {
+        try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.path])
     }
 }
 
