@@ -78,8 +78,13 @@ let shared: [Target] = [
     ),
     .target(name: "Secrets", dependencies: ["COpenSSL", crypto], path: "Sources/Shared/Secrets"),
     .target(
+        name: "JointVerification",
+        dependencies: ["COpenSSL", "Secrets", "Vocabulary"],
+        path: "Sources/Shared/JointVerification"
+    ),
+    .target(
         name: "Statements",
-        dependencies: ["COpenSSL", "Secrets", "Vocabulary", crypto],
+        dependencies: ["JointVerification", "Secrets", "Vocabulary", crypto],
         path: "Sources/Shared/Statements"
     ),
     .target(
@@ -138,7 +143,8 @@ let server: [Target] = [
     .target(
         name: "RemotePINServer",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Evidence", "LogLines", "PINPolicy", "Secrets", "Statements",
+            "AttestationVerifier", "AuditLog", "Evidence", "JointVerification", "LogLines", "PINPolicy", "Secrets",
+            "Statements",
             "HostSystem", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging,
             metrics, nioCore,
             nioPosix,
@@ -292,7 +298,11 @@ let tests: [Target] = [
     .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
     .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
     .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
-    .testTarget(name: "StatementsTests", dependencies: ["Secrets", "Statements", "Vocabulary"]),
+    .testTarget(
+        name: "JointVerificationTests",
+        dependencies: ["COpenSSL", "JointVerification", "Secrets", "Vocabulary", crypto]
+    ),
+    .testTarget(name: "StatementsTests", dependencies: ["JointVerification", "Secrets", "Statements", "Vocabulary"]),
     .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
     .testTarget(
         name: "TransportTests",
@@ -342,9 +352,10 @@ let tests: [Target] = [
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "PINPolicy", "RemotePINServer", "Secrets",
-            "ServerObservation",
-            "Statements", "HostSystem", "TestSupport", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire",
+            "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "JointVerification", "PINPolicy",
+            "RemotePINServer",
+            "Secrets", "ServerObservation", "Statements", "HostSystem", "TestSupport", "Transport", "Vault",
+            "Vocabulary", "WalletStore", "Wire",
             crypto,
             logging,
         ]

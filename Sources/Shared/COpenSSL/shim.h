@@ -2,8 +2,11 @@
 #include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/obj_mac.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -47,6 +50,17 @@ static inline uint64_t COpenSSL_SSL_OP_NO_RENEGOTIATION(void) { return SSL_OP_NO
 static inline uint64_t COpenSSL_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_COMPRESSION; }
 
 static inline uint64_t COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE(void) { return SSL_OP_CIPHER_SERVER_PREFERENCE; }
+
+// Deprecated since 3.0 in favor of a function for one point, which cannot share the doublings of many.
+static inline int COpenSSL_EC_POINTs_mul(
+    const EC_GROUP *group, EC_POINT *result, const BIGNUM *ofGenerator, size_t count, const EC_POINT **points,
+    const BIGNUM **scalars, BN_CTX *scratch
+) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return EC_POINTs_mul(group, result, ofGenerator, count, points, scalars, scratch);
+#pragma GCC diagnostic pop
+}
 
 static inline int COpenSSL_ERR_GET_REASON(unsigned long code) { return ERR_GET_REASON(code); }
 

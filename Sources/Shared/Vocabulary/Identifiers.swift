@@ -10,6 +10,8 @@ public typealias ChannelBinding = FixedBytes<ChannelBindingKind>
 public typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
 /// An ECDSA signature on P-256, r‖s.
 public typealias P256Signature = FixedBytes<P256SignatureKind>
+/// The y coordinate of the point R of a P-256 ECDSA signature, whose x coordinate is its r; as public as the signature.
+public typealias P256NonceY = FixedBytes<P256NonceYKind>
 /// The SHA-256 of something.
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
 
@@ -18,6 +20,7 @@ public enum PINKeyIDKind: FixedBytesKind { public static let byteCount = 16 }
 public enum AttemptIDKind: FixedBytesKind { public static let byteCount = 16 }
 public enum ChannelBindingKind: FixedBytesKind { public static let byteCount = 32 }
 public enum P256SignatureKind: FixedBytesKind { public static let byteCount = 64 }
+public enum P256NonceYKind: FixedBytesKind { public static let byteCount = 32 }
 public enum SHA256DigestKind: FixedBytesKind { public static let byteCount = 32 }
 
 public enum P256PublicKeyKind: FixedBytesKind {

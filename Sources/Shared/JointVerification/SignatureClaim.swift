@@ -1,0 +1,61 @@
+public import Secrets
+public import Vocabulary
+
+/// A signature with all that it takes to verify it, the point R of its nonce among it.
+///
+/// ECDSA's verifier computes R and looks whether its x coordinate is r. Where the signer says which of the two points
+/// with that x it is, what remains to be shown is that e·G + r·Q = s·R, where e is the digest and Q the key (Antipa and
+/// others: Accelerated Verification of ECDSA Signatures, SAC 2005). Many such equations are shown at once by a sum with
+/// random factors (Bellare, Garay and Rabin: Fast Batch Verification for Modular Exponentiation and Digital Signatures,
+/// EUROCRYPT '98, the small exponents test), which costs little more than half of verifying each.
+public struct SignatureClaim: Sendable {
+    public let key: P256PublicKey
+    public let signature: P256Signature
+    public let nonceY: P256NonceY
+    /// SHA-256 of what is signed, hashed once.
+    public let digest: SHA256Digest
+
+    /// The claim that the signature is this key's over what has this digest, and that R has this y coordinate.
+    public init(_ signature: P256Signature, nonceY: P256NonceY, by key: P256PublicKey, for digest: SHA256Digest) {
+        self.key = key
+        self.signature = signature
+        self.nonceY = nonceY
+        self.digest = digest
+    }
+
+    /// Which of the claims are true, in their order.
+    ///
+    /// A false one is found by verifying those it came with one by one, up to ``SignatureEquations/most``, which then cost
+    /// three times as much. It changes no verdict but its own.
+    public static func areTrue(_ claims: [SignatureClaim]) -> [Bool] {
+        SignatureEquations.withIdle { equations in
+            var verdicts: [Bool] = []
+            verdicts.reserveCapacity(claims.count)
+            for start in stride(from: 0, to: claims.count, by: SignatureEquations.most) {
+                verdicts += equations.verdicts(on: claims[start..<min(start + SignatureEquations.most, claims.count)])
+            }
+            return verdicts
+        }
+    }
+}
+
+extension P256NonceY {
+    /// The y coordinate that goes with a signature; nil where that is not this key's over what has this digest.
+    ///
+    /// It also is nil where R's x coordinate is not r but r + q, which is so once in 2¹³⁰ signatures. Leaves
+    /// nothing of the key or the signature behind but what libcrypto frees.
+    public init?(of signature: P256Signature, by key: P256PublicKey, for digest: SHA256Digest) {
+        let y = SignatureEquations.withNew { $0.nonceY(of: signature, by: key, for: digest) }
+        guard let y else { return nil }
+        self = y
+    }
+
+    /// The same from the private key, in half of the time.
+    ///
+    /// libcrypto does not compute with it as carefully as with a key that signs: for keys that protect nothing.
+    public init?(of signature: P256Signature, byPrivate key: borrowing SecretBytes, for digest: SHA256Digest) {
+        let y = SignatureEquations.withIdle { $0.nonceY(of: signature, for: digest, scalar: key) }
+        guard let y else { return nil }
+        self = y
+    }
+}
