@@ -41,13 +41,13 @@ struct InstructTests {
         }
     }
 
-    @Test("a signature that is not the candidate's ends the connection and counts nothing")
-    func signature() async throws {
+    @Test("a signature that is not the candidate's ends the connection and counts nothing", arguments: [true, false])
+    func signature(tellsNonce: Bool) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             for tamper in 0..<4 {
                 let session = try await wallet.openSession()
-                var call = try session.instructCall(pin: wrong)
+                var call = try session.instructCall(pin: wrong, tellsNonce: tellsNonce)
                 switch tamper {
                 case 0: call.pinSignature = try #require(P256Signature(Array(repeating: 0, count: 64)))
                 case 1: call.pinSignature = try #require(P256Signature(Array(repeating: 0xFF, count: 64)))
@@ -58,6 +58,54 @@ struct InstructTests {
                 #expect(await happens { await session.connection.closed() })
             }
             #expect(try await server.pinState(wallet) == untouched)
+        }
+    }
+
+    @Test(
+        "a client may keep its signatures' R to itself; one that tells another ends the connection and counts nothing"
+    )
+    func nonce() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            let calls = try [wrong, right].map { try session.instructCall(pin: $0, tellsNonce: false) }
+            #expect(await session.connection.answer(.instruct(calls[0])).isWrong)
+            #expect(await session.connection.answer(.instruct(calls[1])) == wallet.unlockShare.asValid)
+            var call = try session.instructCall(pin: wrong)
+            call.pinNonceY = try session.instructCall(pin: wrong, counter: 1).pinNonceY
+            #expect(await session.connection.answer(.instruct(call)) == .refused(.authenticationFailed))
+            #expect(await happens { await session.connection.closed() })
+            #expect(try await server.pinState(wallet) == untouched)
+        }
+    }
+
+    /// Signatures that come together are verified together: what one connection sends must not reach another's verdict.
+    @Test("one connection's false signature changes no verdict of those that come with it")
+    func company() async throws {
+        try await InProcessServer.run { server in
+            var honest: [(session: TestSession, calls: [Instruct])] = []
+            for _ in 0..<4 {
+                let session = try await server.wallet().openSession()
+                honest.append((session, try (0..<6).map { try session.instructCall(pin: $0 == 0 ? wrong : right) }))
+            }
+            for round in 0..<6 {
+                let forger = try await server.wallet()
+                let session = try await forger.openSession()
+                var forged = try session.instructCall(pin: right)
+                forged.body[5] ^= 1
+                async let refused = session.connection.answer(.instruct(forged))
+                await withTaskGroup { group in
+                    for (session, calls) in honest {
+                        group.addTask {
+                            let answer = await session.connection.answer(.instruct(calls[round]))
+                            return round == 0 ? answer.isWrong : answer == session.wallet.unlockShare.asValid
+                        }
+                    }
+                    for await isRight in group { #expect(isRight) }
+                }
+                #expect(await refused == .refused(.authenticationFailed))
+                #expect(try await server.pinState(forger) == untouched)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Secrets
+import JointVerification
 import Statements
 import Testing
 import Vocabulary
@@ -13,7 +14,7 @@ struct ProtocolVectors: Decodable {
         let name, wide, private_key: String
     }
     struct Signed: Decodable {
-        let purpose, channel_binding, wallet_id, counter, body, bytes, sha256, public_key, signature: String
+        let purpose, channel_binding, wallet_id, counter, body, bytes, sha256, public_key, signature, nonce_y: String
     }
     struct Slot: Decodable {
         let pin, salt, wallet_id, part, unlock_share, pin_slot_key: String
@@ -84,6 +85,10 @@ struct ProtocolVectorsTests {
             let key = try #require(VerifyingKey(publicKey))
             let signature = try #require(P256Signature(hex: vector.signature))
             #expect(key.isValid(signature, for: statement))
+            let nonceY = try #require(P256NonceY(of: signature, by: publicKey, for: statement))
+            #expect(nonceY.description == vector.nonce_y)
+            let claim = SignatureClaim(signature, nonceY: nonceY, by: publicKey, for: statement)
+            #expect(SignatureClaim.areTrue([claim]) == [true])
         }
     }
 

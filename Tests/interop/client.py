@@ -129,6 +129,20 @@ def gets_wrong_pins(lab, wallet, policy):
         expect(state.open.attempts_left == policy.attempts_per_round, "and every count starts anew")
 
 
+def tells_nonce(lab, wallet):
+    print("It tells the R of its signatures")
+    with lab.greeted() as connection:
+        wallet.open_session(connection)
+        kind, _ = wallet.instruct(connection, 1, WRONG_PIN, nonce=True)
+        expect(kind == "wrong", "a wrong PIN is wrong")
+        kind, _ = wallet.instruct(connection, 2, PIN, nonce=True)
+        expect(kind == "check_pin", "the right PIN is right")
+        other = wallet.instruct_call(connection, 3, PIN, nonce=True)
+        other.pin_nonce_y = (rp.P - int.from_bytes(other.pin_nonce_y, "big")).to_bytes(32, "big")
+        expect_refused("AUTHENTICATION_FAILED", "another R", lambda: connection.call(instruct=other))
+        expect(connection.is_closed_by_server(), "which ends the connection")
+
+
 def changes_pin(lab, wallet):
     print("It changes its PIN")
     old, new = wallet.pair, Pair()
@@ -198,6 +212,7 @@ def main():
     policy, token = registers(lab, wallet)
     unlocks(lab, wallet)
     gets_wrong_pins(lab, wallet, policy)
+    tells_nonce(lab, wallet)
     changes_pin(lab, wallet)
     is_refused(lab, wallet, token)
     is_revoked(lab, wallet)

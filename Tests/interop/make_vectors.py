@@ -60,6 +60,7 @@ def statements():
         (rp.NEW_PIN, 2, fixed("body change", 24)),
     ]:
         message = rp.statement(purpose, binding, wallet, counter, body)
+        signature = rp.sign(key, message, deterministic=True)
         yield {
             "purpose": purpose,
             "channel_binding": binding.hex(),
@@ -69,7 +70,8 @@ def statements():
             "bytes": message.hex(),
             "sha256": rp.sha256(message).hex(),
             "public_key": rp.public_bytes(key).hex(),
-            "signature": rp.sign(key, message, deterministic=True).hex(),
+            "signature": signature.hex(),
+            "nonce_y": rp.nonce_y(rp.public_bytes(key), message, signature).hex(),
         }
 
 
@@ -148,6 +150,15 @@ def requests():
                 check_pin={},
             ).SerializeToString(deterministic=True),
             "pin_signature": fixed("pin signature", 64),
+        },
+    )
+    yield messages.Request(
+        id=5,
+        instruct={
+            "counter": 2,
+            "body": fixed("body instruct", 24),
+            "pin_signature": fixed("pin signature", 64),
+            "pin_nonce_y": fixed("pin nonce y", 32),
         },
     )
     yield messages.Request(id=6, revoke_with_code={"deletion_code": "OIL0-1111-0000-ABCD-EF"})

@@ -81,8 +81,8 @@ class Wallet:
     def open_session(self, connection):
         return connection.call(open_session=self.session_call(connection))
 
-    def instruct_call(self, connection, counter, pin, attempt=None, new=None, **instruction):
-        """An Instruct; `new` is (PIN, pair) for a change of the PIN."""
+    def instruct_call(self, connection, counter, pin, attempt=None, new=None, nonce=False, **instruction):
+        """An Instruct; `new` is (PIN, pair) for a change of the PIN, with `nonce` the signature's R is told."""
         key = rp.pin_key(pin, self.pair.salt)
         new_key = rp.pin_key(new[0], new[1].salt) if new else None
         if new:
@@ -99,10 +99,12 @@ class Wallet:
         def statement(purpose):
             return rp.statement(purpose, connection.binding, self.id, counter, body)
 
+        signature = rp.sign(key, statement(rp.INSTRUCT_PIN))
         return messages.InstructRequest(
             counter=counter,
             body=body,
-            pin_signature=rp.sign(key, statement(rp.INSTRUCT_PIN)),
+            pin_signature=signature,
+            pin_nonce_y=rp.nonce_y(rp.public_bytes(key), statement(rp.INSTRUCT_PIN), signature) if nonce else b"",
             new_pin_signature=rp.sign(new_key, statement(rp.NEW_PIN)) if new else b"",
         )
 

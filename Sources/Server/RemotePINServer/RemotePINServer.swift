@@ -110,6 +110,7 @@ public final class RemotePINServer: Sendable {
             ),
             turn: turn,
             channelBinding: connection.channelBinding,
+            signatures: self.services.signatureLines.line(of: connection.eventLoopID),
             account: account,
             calledAt: self.services.clock.now(),
             log: CallLog(log)

@@ -39,6 +39,7 @@ final class Services: Sendable {
     let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
     /// For commands whose order on record has to be that of their commits.
     let commandTurns = Turns<AdminCommand.Lane>()
+    let signatureLines = SignatureLines()
     let pinOutcomes = PINOutcomes()
     let meters: CallMeters
     /// Since when the process serves, whatever its clock is.

@@ -2,9 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 public import Vocabulary
 
-/// A public key that was found to lie on the curve, ready to verify with.
-///
-/// Decoding a point costs a good part of a verification, so a session keeps one of these rather than the bytes.
+/// A public key that was found to lie on the curve, ready to verify with; decoding a point is a part of a verification.
 public struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
     /// The key's bytes, as they came.

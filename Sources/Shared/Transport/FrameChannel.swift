@@ -156,6 +156,9 @@ final class FrameChannel: FrameReceiver {
     /// Where tasks of this connection run best.
     var executor: EventLoopTaskExecutor { .of(self.eventLoop) }
 
+    /// Which event loop it lives on.
+    var eventLoopID: ObjectIdentifier { ObjectIdentifier(self.eventLoop) }
+
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
         if self.eventLoop.inEventLoop {
             act(self.handler.value)

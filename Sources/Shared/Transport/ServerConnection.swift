@@ -39,6 +39,9 @@ public final class ServerConnection: Sendable {
     /// What limits for each source count the client under.
     public var source: PeerSource { self.frames.source }
 
+    /// Which event loop it lives on: tasks of connections with the same one run on the same thread.
+    public var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
+
     let frames: FrameChannel
     private let limits: TransportLimits
 

@@ -101,7 +101,8 @@ extension Instruct {
             body: try unsafe message.body.copied(.message, in: 0...(.max)),
             pinSignature: try unsafe message.pin_signature.fixed(.pinSignature),
             newPINSignature: unsafe message.new_pin_signature.isEmpty
-                ? nil : try unsafe message.new_pin_signature.fixed(.newPINSignature)
+                ? nil : try unsafe message.new_pin_signature.fixed(.newPINSignature),
+            pinNonceY: unsafe message.pin_nonce_y.isEmpty ? nil : try unsafe message.pin_nonce_y.fixed(.pinNonceY)
         )
     }
 }

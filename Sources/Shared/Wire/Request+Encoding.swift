@@ -95,6 +95,7 @@ extension Instruct {
         if let signature = self.newPINSignature {
             unsafe message.pointee.new_pin_signature = arena.bytes(signature)
         }
+        if let nonceY = self.pinNonceY { unsafe message.pointee.pin_nonce_y = arena.bytes(nonceY) }
         return unsafe message
     }
 }

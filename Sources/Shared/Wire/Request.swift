@@ -90,11 +90,20 @@ public struct Instruct: Hashable, Sendable {
     public var pinSignature: P256Signature
     /// With ChangePIN only.
     public var newPINSignature: P256Signature?
+    /// Lets the server verify `pinSignature` together with others, which is faster; nothing else hangs on it.
+    public var pinNonceY: P256NonceY?
 
-    public init(counter: UInt64, body: [UInt8], pinSignature: P256Signature, newPINSignature: P256Signature? = nil) {
+    public init(
+        counter: UInt64,
+        body: [UInt8],
+        pinSignature: P256Signature,
+        newPINSignature: P256Signature? = nil,
+        pinNonceY: P256NonceY? = nil
+    ) {
         self.counter = counter
         self.body = body
         self.pinSignature = pinSignature
         self.newPINSignature = newPINSignature
+        self.pinNonceY = pinNonceY
     }
 }

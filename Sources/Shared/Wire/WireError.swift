@@ -37,7 +37,8 @@ public enum WireField: String, Hashable, Sendable {
     case counter, deletionCode, deniedAt, deniedEntry, deviceFacts, deviceProof, environment, error, expiresAt
     case failures, features, fetchedAt, flag, instruction, keyID, keyVersions, limit, limits, logLevel, mac
     case epoch, maxInFlight, message, model, newPINKeyID, pinCounts, session, source, startedAt, version, walletCounts
-    case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinPublicKey, pinSignature, pinState
+    case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinNonceY, pinPublicKey, pinSignature,
+        pinState
     case path, platform, platforms, problem, policy, presenceShare, reason, recoveryCode, registeredAt, remaining,
         result
     case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, status

@@ -1,3 +1,4 @@
+internal import JointVerification
 internal import LogLines
 internal import Logging
 internal import Secrets
@@ -25,16 +26,16 @@ extension Conversation {
         } catch {
             throw .malformed(error)
         }
-        try self.checkSignatures(of: call, body: body, for: session.walletID)
+        try await self.checkSignatures(of: call, body: body, for: session.walletID)
         return .instruct(try await self.carryOut(body, in: session))
     }
 
     /// The candidate's signature, and with a change of the PIN the new key's, over the bytes as they came.
-    private mutating func checkSignatures(
+    private func checkSignatures(
         of call: Instruct,
         body: InstructBody,
         for walletID: WalletID
-    ) throws(CallFailure) {
+    ) async throws(CallFailure) {
         func statement(_ purpose: Purpose) -> Statement {
             Statement(
                 purpose,
@@ -53,12 +54,15 @@ extension Conversation {
         case (_, _?): throw .inconsistent(.newSignatureUnasked)
         case (_, nil): break
         }
-        // Decoding a point is a good part of a verification; a client that repeats itself saves it. What is remembered
-        // is what this client said last, so its time tells nothing of the PIN on file.
-        let known = self.lastCandidate.flatMap { $0.publicKey == body.candidate ? $0 : nil }
-        self.lastCandidate = known ?? VerifyingKey(body.candidate)
-        guard let candidate = self.lastCandidate, candidate.isValid(call.pinSignature, for: statement(.instructPIN))
-        else { throw .authentication(.pinSignature) }
+        let isValid =
+            if let nonceY = call.pinNonceY {
+                await self.signatures.isTrue(
+                    SignatureClaim(call.pinSignature, nonceY: nonceY, by: body.candidate, for: statement(.instructPIN))
+                )
+            } else {
+                VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true
+            }
+        guard isValid else { throw .authentication(.pinSignature) }
         if let newKey {
             guard VerifyingKey(newKey.key)?.isValid(newKey.signature, for: statement(.newPIN)) == true else {
                 throw .authentication(.newPINSignature)

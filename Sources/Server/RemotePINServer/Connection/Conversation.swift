@@ -23,14 +23,14 @@ struct Conversation {
     let live: LiveConnection
     let turn: Turn
     let channelBinding: ChannelBinding
+    /// Where signatures are verified with those of other connections.
+    let signatures: SignatureLine
     /// What the peer's source has had of all that is limited.
     let account: SourceAccount
     var source: PeerSource { self.account.source }
     /// When the present call came.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// The key that the last instruction was signed with, decoded.
-    var lastCandidate: VerifyingKey?
     /// What the wallet's instructions take turns in; nil before a session.
     var lane: InstructionLane?
     /// Nil before Hello.
