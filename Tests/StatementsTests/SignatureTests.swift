@@ -11,20 +11,16 @@ struct SignatureTests {
             + "7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299"
     )
 
+    static let signatures = [
+        "sample": "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716"
+            + "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+        "test": "f1abb023518351cd71d881567b1ea663ed3efcf6c5132b354f28d3b0b7d38367"
+            + "019f4113742a2b14bd25926b49c649155f267e60d3814b4c0cc84250e46f0083",
+    ]
+
     @Test(
         "verifies the signatures of RFC 6979, whose messages are hashed once",
-        arguments: [
-            (
-                "sample",
-                "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716"
-                    + "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8"
-            ),
-            (
-                "test",
-                "f1abb023518351cd71d881567b1ea663ed3efcf6c5132b354f28d3b0b7d38367"
-                    + "019f4113742a2b14bd25926b49c649155f267e60d3814b4c0cc84250e46f0083"
-            ),
-        ]
+        arguments: signatures.sorted { $0.key < $1.key }
     )
     func published(message: String, hex: String) throws {
         let publicKey = try #require(Self.publicKey)
@@ -82,6 +78,17 @@ struct SignatureTests {
                 #expect(!verifying.isValid(forged, for: statement))
             }
         }
+    }
+
+    @Test("a key finds the R of its own signatures as everybody does, and of no other")
+    func nonceY() throws {
+        let key = try Self.pinKey("024791")
+        let (statement, other) = (try Self.statement(), try Self.statement(counter: 2))
+        let signature = key.sign(statement)
+        let own = key.nonceY(of: signature, for: statement)
+        let ofOther = key.nonceY(of: signature, for: other)
+        #expect(own != nil && own == P256NonceY(of: signature, by: key.publicKey, for: statement))
+        #expect(ofOther == nil && P256NonceY(of: signature, by: key.publicKey, for: other) == nil)
     }
 
     @Test("another PIN or another salt gives another key, the same ones the same key")

@@ -88,9 +88,12 @@ extension FakeServer {
                 body: request.body
             )
         }
-        guard key.isValid(request.pinSignature, for: statement(.instructPIN)) else {
-            return .refused(Refusal(.authenticationFailed))
-        }
+        let signed = statement(.instructPIN)
+        // A wallet always tells its signature's R, so that the server can verify it with others'.
+        guard key.isValid(request.pinSignature, for: signed),
+            let nonceY = P256NonceY(of: request.pinSignature, by: body.candidate, for: signed),
+            request.pinNonceY == nonceY
+        else { return .refused(Refusal(.authenticationFailed)) }
         if case .changePIN(let newKey, _) = body.instruction {
             guard let signature = request.newPINSignature, let new = VerifyingKey(newKey),
                 new.isValid(signature, for: statement(.newPIN))

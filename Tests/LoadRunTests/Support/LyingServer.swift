@@ -93,7 +93,10 @@ final class LyingServer: Sendable {
                 wallet = known
                 result = .openSession(.active(self.opening(of: known)))
             case .instruct(let call):
-                guard let wallet, let body = try? InstructBody(decoding: call.body) else { return }
+                // What is measured is a server that verifies signatures together, for which their R is told.
+                guard let wallet, let body = try? InstructBody(decoding: call.body), call.pinNonceY != nil else {
+                    return
+                }
                 let isRight = body.candidate == wallet.pinKey(.right).publicKey
                 result = self.lie == .answersOtherwise ? .reportWipe : .instruct(self.judge(wallet, isRight: isRight))
             case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .unknown: return

@@ -284,11 +284,14 @@ public final class FleetSession: Sendable {
                 body: body
             )
         }
+        let signed = statement(.instructPIN)
+        let signature = turn.key.key.sign(signed)
         return Instruct(
             counter: turn.counter,
             body: body,
-            pinSignature: turn.key.key.sign(statement(.instructPIN)),
-            newPINSignature: newKey.map { $0.key.sign(statement(.newPIN)) }
+            pinSignature: signature,
+            newPINSignature: newKey.map { $0.key.sign(statement(.newPIN)) },
+            pinNonceY: turn.key.key.nonceY(of: signature, for: signed)
         )
     }
 }

@@ -207,11 +207,14 @@ extension Custody {
                 body: body
             )
         }
+        let signed = statement(.instructPIN)
+        let signature = key.sign(signed)
         return Instruct(
             counter: counter,
             body: body,
-            pinSignature: key.sign(statement(.instructPIN)),
-            newPINSignature: newPIN.map { $0.pair.key(for: $0.entry).sign(statement(.newPIN)) }
+            pinSignature: signature,
+            newPINSignature: newPIN.map { $0.pair.key(for: $0.entry).sign(statement(.newPIN)) },
+            pinNonceY: P256NonceY(of: signature, by: key.publicKey, for: signed)
         )
     }
 }
