@@ -5,14 +5,11 @@ public import Vocabulary
 /// A public key that was found to lie on the curve, ready to verify with; decoding a point is a part of a verification.
 public struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
-    /// The key's bytes, as they came.
-    public let publicKey: P256PublicKey
 
     /// Nil where the bytes are no point of the curve.
     public init?(_ publicKey: P256PublicKey) {
         guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey.bytes) else { return nil }
         self.key = key
-        self.publicKey = publicKey
     }
 
     /// Whether the signature is this key's, over the statement's bytes hashed once with SHA-256.
