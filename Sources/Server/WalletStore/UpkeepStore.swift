@@ -65,7 +65,8 @@ public protocol UpkeepStore: Sendable {
     /// Puts values that were sealed anew in the places of the old ones; wallets that have others by now are passed over.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
-    /// Those of `most` wallets, from the first one or from the one behind the place `after` on, that ended before `limit`.
+    /// Those that ended before `limit`, of `most` wallets that have ended, from the first one or from the one behind the
+    /// place `after` on.
     func purgeable(
         after: UInt64?,
         lookingAt most: Int,

@@ -32,6 +32,8 @@ public protocol WalletStore: OperatorStore {
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
     /// Removes registrations made before `limit` that no session was opened for, and attempt records that hold nothing.
+    /// Takes as long as there is to remove; some of it may be left to the next sweeps.
+    ///
     /// Returns how many registrations went.
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }

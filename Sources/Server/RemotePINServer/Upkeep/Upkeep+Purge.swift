@@ -10,10 +10,10 @@ internal import Wire
 // Until then a phone that was off is told that its wallet was revoked, and why. What stays of one that is gone: the digest of
 // its deletion code with the time of its end, so that the code goes on saying done, and the deny list, which is no wallet's.
 extension Upkeep {
-    /// Wallets that one step looks at, and that one step removes.
+    /// Wallets that have ended of which one step looks at so many, and removes at most all.
     private static let lookedAtAtOnce = 200
     private static let pause: Duration = .milliseconds(5)
-    /// How often all wallets are looked at, on the server's clock.
+    /// How often all wallets that have ended are looked at, on the server's clock.
     private static let interval: Duration = .seconds(3600)
 
     /// Removes what is due, unless that was done within the last hour.

@@ -16,6 +16,8 @@ public final class SQLiteWalletStore: WalletStore {
 
     /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
     private static let sweptAtOnce = 500
+    /// Behind which rows the next sweep goes on.
+    private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
 
     private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
         self.queue = queue
@@ -151,17 +153,31 @@ extension SQLiteWalletStore {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
+    /// A sweep looks at few rows, however many there are.
+    ///
+    /// What is due stands in front, since keys are given in the order of registration. A clock that was set back may have
+    /// left some behind others that are not due; those, and attempt records that hold nothing since before the last start,
+    /// are found by a walk over all rows, one step each sweep.
     public func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
+        var start = Int64.min
         while true {
-            let some = try await self.queue.perform { try $0.sweepUnopened(since: limit, most: Self.sweptAtOnce) }
-            removed += some
-            if some < Self.sweptAtOnce { break }
+            let from = start
+            let some = try await self.queue.perform {
+                try $0.sweepUnopened(since: limit, after: from, most: Self.sweptAtOnce)
+            }
+            removed += some.removed
+            guard some.due > 0, let next = some.next else { break }
+            start = next
         }
-        var start: Int64? = .min
-        while let from = start {
-            start = try await self.queue.perform { try $0.sweepAttempts(after: from, most: Self.sweptAtOnce) }
+        let places = self.sweptUntil.withLock { $0 }
+        let unopened = try await self.queue.perform {
+            try $0.sweepUnopened(since: limit, after: places.unopened, most: Self.sweptAtOnce)
         }
-        return removed
+        let attempts = try await self.queue.perform {
+            try $0.sweepAttempts(after: places.attempts, most: Self.sweptAtOnce)
+        }
+        self.sweptUntil.withLock { $0 = (unopened.next ?? .min, attempts ?? .min) }
+        return removed + unopened.removed
     }
 }

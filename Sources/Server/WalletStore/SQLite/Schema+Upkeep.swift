@@ -31,4 +31,11 @@ extension Schema {
     ///
     /// An older server does not have these keys and must not serve the store.
     static let identityKeys = "SELECT 7"
+
+    /// Version 8: the wallets that have ended, so that a purge need not look at all the others.
+    static let endedTable = """
+        -- When, or 0 where an older server ended it: then the wallet's row is asked, whose second byte of state is not 0.
+        CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
+        INSERT INTO ended (wallet, at) SELECT key, 0 FROM wallets WHERE substr(state, 2, 1) <> x'00';
+        """
 }

@@ -32,7 +32,7 @@ enum Schema {
             WHERE deletion_digest IS NOT NULL;
         -- What was attested at registration; apart, so that rows of wallets fit into a page.
         CREATE TABLE attestations (wallet INTEGER PRIMARY KEY, attested TEXT NOT NULL) STRICT;
-        -- Registrations that no session was opened for yet.
+        -- New registrations; whether a session was opened since is in the row of wallets.
         CREATE TABLE unopened (wallet INTEGER PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT;
         -- The attempt record of 36 bytes and the number of its writes, of 8.
         CREATE TABLE attempts (wallet INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
@@ -47,6 +47,7 @@ enum Schema {
         Schema.vaultTable,
         Schema.vaultChecks,
         Schema.identityKeys,
+        Schema.endedTable,
     ]
 
     static var version: Int { Self.migrations.count }

@@ -4,17 +4,23 @@ import Vocabulary
 /// Removing wallets that ended long ago.
 extension StoreConnection {
     /// Those among `most` wallets behind a place that ended before `limit`, and where to go on; nil at the end.
+    ///
+    /// Only wallets that have ended are looked at, and the rows only of those that may be due.
     func purgeable(after: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
-        let rows = try Row.fetchAll(
+        let ended = try Row.fetchAll(
             self.db,
-            sql: "SELECT key, id, state FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            sql: "SELECT wallet, at FROM ended WHERE wallet > ? ORDER BY wallet LIMIT ?",
             arguments: [after.map { Int64(bitPattern: $0) } ?? .min, most]
         )
-        let wallets = try rows.compactMap { row -> WalletID? in
-            let state = try row.walletState(2)
-            return state.revocation != nil && state.revokedAt < limit ? try row.identifier(1) : nil
+        let look = try self.db.makeStatement(sql: "SELECT id, state FROM wallets WHERE key = ?")
+        let wallets = try ended.compactMap { row -> WalletID? in
+            guard try row.number(1) < limit.milliseconds else { return nil }
+            return try look.first([try row.number(0)]) { wallet in
+                let state = try wallet.walletState(1)
+                return state.revocation != nil && state.revokedAt < limit ? try wallet.identifier(0) : nil
+            } ?? nil
         }
-        let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
+        let next = ended.count < most ? nil : try ended.last.map { UInt64(bitPattern: try $0.number(0)) }
         return Purgeable(wallets: wallets, next: next)
     }
 

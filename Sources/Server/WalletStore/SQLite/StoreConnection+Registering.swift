@@ -59,7 +59,6 @@ extension StoreConnection {
         }
         guard Self.follows(session.assertionCounter, row.state.assertionCounter) else { return .counterNotIncreased }
         if !row.state.sessionOpened || session.assertionCounter != nil {
-            if !row.state.sessionOpened { try self.markOpened(row.key) }
             row.state.sessionOpened = true
             row.state.assertionCounter = session.assertionCounter ?? row.state.assertionCounter
             try self.keep(row)
@@ -99,41 +98,10 @@ extension StoreConnection {
         )
     }
 
-    /// Removes some registrations that no session was opened for; says how many, fewer than `most` at the end.
-    func sweepUnopened(since limit: Timestamp, most: Int) throws -> Int {
-        let keys = try Int64.fetchAll(
-            self.db.makeStatement(sql: "SELECT wallet FROM unopened WHERE registered_at < ? LIMIT ?"),
-            arguments: [limit.milliseconds, most]
-        )
-        for key in keys { try self.remove(WalletKey(number: key)) }
-        return keys.count
-    }
-
-    /// Removes attempt records that hold nothing, among `most` of them after `start`; the next start, nil at the end.
-    func sweepAttempts(after start: Int64, most: Int) throws -> Int64? {
-        let empty = AttemptRecord().encoded()
-        let rows = try Row.fetchCursor(
-            self.db.makeStatement(
-                sql: "SELECT wallet, record FROM attempts WHERE wallet > ? ORDER BY wallet LIMIT ?"
-            ),
-            arguments: [start, most]
-        )
-        var last = start
-        var count = 0
-        var holdNothing: [Int64] = []
-        while let row = try rows.next() {
-            last = try row.number(0)
-            count += 1
-            if try row.bytes(1).starts(with: empty) { holdNothing.append(last) }
-        }
-        for wallet in holdNothing { try self.dropAttemptsIfEmpty(of: WalletKey(number: wallet)) }
-        return count < most ? nil : last
-    }
-
     func remove(_ key: WalletKey) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
-            ("last_sessions", "wallet"),
+            ("last_sessions", "wallet"), ("ended", "wallet"),
         ] {
             try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").run([key.number])
         }

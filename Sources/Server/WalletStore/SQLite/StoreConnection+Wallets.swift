@@ -116,14 +116,8 @@ extension StoreConnection {
         self.noteDestroyed()
         row.revoke(revocation, at: now)
         try self.keep(row)
-        // A wallet that ended before its first session is not swept: its code goes on saying done, and its token stays
-        // used.
-        try self.markOpened(row.key)
-    }
-
-    /// No sweep removes the wallet any more.
-    func markOpened(_ key: WalletKey) throws {
-        try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?").run([key.number])
+        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
+            .run([row.key.number, now.milliseconds])
     }
 
     /// Why nothing may be released to a wallet; its own revocation before that of the solution.

@@ -1,0 +1,144 @@
+import GRDB
+import PINPolicy
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import WalletStore
+
+/// That nothing which is due stays, although no look at the store takes longer the more there is in it.
+@Suite("Clearing away, some rows at a time")
+struct SweepingTests {
+    private let folder = TemporaryFolder()
+    private let later = TestWallet.start + .seconds(10)
+
+    @Test("a registration behind more than one step of others goes with a later sweep, in each walk anew")
+    func unopened() async throws {
+        let wallet = try await self.prepared { try await TestWallet(in: $0, opened: false) }
+        let evenLater = self.later + .seconds(10)
+        try self.change(
+            """
+            \(Self.numbers) INSERT INTO unopened (wallet, registered_at)
+            SELECT -i, iif(i = 1, \(self.later.milliseconds), \(Int64.max)) FROM numbers
+            """
+        )
+        let store = try self.folder.store()
+        var removed: [Int] = []
+        for limit in [self.later, self.later, evenLater, evenLater] {
+            removed.append(try await store.sweep(unopenedSince: limit))
+        }
+        #expect(removed == [0, 1, 0, 0])
+        try await #expect(store.identity(of: wallet) == nil)
+        await store.close()
+        #expect(try self.count("unopened") == 599)
+    }
+
+    @Test("wallets that had a session, or ended before one, outlive their marks; more of them than one step takes")
+    func marks() async throws {
+        var wallets: [TestWallet] = []
+        _ = try await self.prepared { store in
+            wallets = [try await TestWallet(in: store), try await TestWallet(in: store, opened: false)]
+            try await store.recordWipe(of: wallets[1].id, at: TestWallet.start)
+            return wallets[0]
+        }
+        // Behind them 600 marks of wallets that had a session.
+        try self.change(
+            """
+            UPDATE wallets SET key = 1000 WHERE key = 1; UPDATE unopened SET wallet = 1000 WHERE wallet = 1;
+            \(Self.numbers) INSERT INTO wallets SELECT key + i, state, pin_key_id, unlock_share, identity, presence_share,
+                deletion_code, recovery_mac, hardware_key, randomblob(16), NULL, registered_at
+            FROM numbers, wallets WHERE key = 1000;
+            INSERT INTO unopened SELECT key, registered_at FROM wallets WHERE key > 1000
+            """
+        )
+        let store = try self.folder.store()
+        try await #expect(store.sweep(unopenedSince: TestWallet.start) == 0)
+        let fresh = try await TestWallet(in: store, opened: false)
+        try await #expect(store.sweep(unopenedSince: self.later) == 1)
+        try await #expect(store.identity(of: fresh.id) == nil)
+        for wallet in wallets { try await #expect(store.identity(of: wallet.id) != nil) }
+        try await #expect(store.register(wallets[1].registration()) == .tokenUsed)
+        await store.close()
+        #expect(try self.count("unopened") == 0)
+        #expect(try self.count("wallets") == 602)
+    }
+
+    @Test("attempt records that hold nothing go wherever they stand, those that count stay")
+    func attempts() async throws {
+        _ = try await self.prepared { store in
+            let wallet = try await TestWallet(in: store)
+            _ = try await store.judge(wallet.attempt(right: false))
+            let other = try await TestWallet(in: store)
+            _ = try await store.judge(other.attempt(right: true))
+            return wallet
+        }
+        try self.change(
+            "\(Self.numbers) INSERT INTO attempts (wallet, record) SELECT -i, record FROM numbers, attempts WHERE wallet = 1"
+        )
+        #expect(try self.count("attempts") == 602)
+        let store = try self.folder.store()
+        for _ in 0..<2 { _ = try await store.sweep(unopenedSince: TestWallet.start) }
+        await store.close()
+        #expect(try self.count("attempts") == 601)
+        #expect(try self.count("attempts WHERE wallet = 2") == 0)
+    }
+
+    @Test("a purge looks at wallets that have ended, also those that an older server ended, and at no others")
+    func purgeable() async throws {
+        var ended: [WalletID] = []
+        _ = try await self.prepared { store in
+            for seconds in [0, 20, 0] {
+                let wallet = try await TestWallet(in: store)
+                try await store.recordWipe(of: wallet.id, at: TestWallet.start + .seconds(seconds))
+                // Ended already: the first end counts.
+                try await store.recordWipe(of: wallet.id, at: TestWallet.start + .seconds(40))
+                ended.append(wallet.id)
+                _ = try await TestWallet(in: store)
+            }
+            return try await TestWallet(in: store)
+        }
+        for isOld in [false, true] {
+            if isOld { try self.change("DROP TABLE ended; PRAGMA user_version = 7") }
+            let store = try self.folder.store()
+            var found: [WalletID] = []
+            var steps = 0
+            var place: UInt64?
+            repeat {
+                let some = try await store.purgeable(after: place, lookingAt: 1, endedBefore: self.later)
+                (found, steps, place) = (found + some.wallets, steps + 1, some.next)
+            } while place != nil && steps < 10
+            #expect(found == [ended[0], ended[2]] && steps == 4)
+            if isOld {
+                try await #expect(store.purge(ended, endedBefore: self.later) == 2)
+                let left = try await store.purgeable(after: nil, lookingAt: 10, endedBefore: self.later + .seconds(60))
+                #expect(left == Purgeable(wallets: [ended[1]], next: nil))
+            }
+            await store.close()
+        }
+    }
+
+    /// 600 of them: more than one step takes.
+    private static let numbers = """
+        WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 600)
+        """
+
+    /// Makes a store, has something done in it and closes it.
+    private func prepared(_ fill: (SQLiteWalletStore) async throws -> TestWallet) async throws -> WalletID {
+        let store = try self.folder.store()
+        let wallet = try await fill(store)
+        await store.close()
+        return wallet.id
+    }
+
+    private func change(_ sql: String) throws {
+        let database = try DatabaseQueue(path: self.folder.file("wallets.db"))
+        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try database.close()
+    }
+
+    private func count(_ table: String) throws -> Int? {
+        let database = try DatabaseQueue(path: self.folder.file("wallets.db"))
+        defer { try? database.close() }
+        return try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+    }
+}
