@@ -255,7 +255,7 @@ struct AdminCommandsTests {
             _ = try await wallet.openSession()
             let opened = server.clock.now()
             #expect(try await server.store.report(of: wallet.walletID)?.lastSession == nil)
-            _ = try await server.commands.done(.advanceClock(by: .seconds(5)))
+            _ = try await server.commands.done(.advanceClock(by: .seconds(60)))
             #expect(try await server.store.report(of: wallet.walletID)?.lastSession == opened)
             #expect(try await server.commands.report(wallet).lastSession == opened)
         }

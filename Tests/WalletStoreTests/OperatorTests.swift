@@ -163,6 +163,18 @@ struct OperatorTests {
         try await self.store.keepLastSessions([:])
     }
 
+    @Test("the last sessions of more wallets than one step takes are all kept")
+    func manyLastSessions() async throws {
+        var sessions: [WalletID: Timestamp] = [.random(): self.later]
+        for second in 0..<501 {
+            sessions[try await TestWallet(in: self.store, opened: false).id] = self.later + .seconds(second)
+        }
+        try await self.store.keepLastSessions(sessions)
+        let kept = try await self.store.listing(after: nil, limit: 1000)
+        #expect(kept.count == 501)
+        for wallet in kept { #expect(wallet.lastSession == sessions[wallet.walletID]) }
+    }
+
     @Test("a report holds what is on file, and an unknown wallet has none")
     func report() async throws {
         try await #expect(self.store.report(of: .random()) == nil)

@@ -17,7 +17,7 @@ extension RemotePINServer {
         let ended = self.services.registry.endSessions(dueAt: now)
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
         self.services.limitMetrics.note(sources: self.services.sources.count)
-        await self.keepLastSessions()
+        await self.keep(self.services.lastSessions.takeDue(at: now))
         await self.refreshControls()
         let limit = now + (.zero - self.services.rules.unopenedLifetime)
         do throws(StoreError) {
@@ -29,8 +29,7 @@ extension RemotePINServer {
     }
 
     /// Tells the store which wallets had sessions.
-    private func keepLastSessions() async {
-        let sessions = self.services.lastSessions.take()
+    private func keep(_ sessions: [WalletID: Timestamp]) async {
         do throws(StoreError) {
             try await self.services.store.keepLastSessions(sessions)
         } catch {
@@ -70,6 +69,6 @@ extension RemotePINServer {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
-        await self.keepLastSessions()
+        await self.keep(self.services.lastSessions.takeAll())
     }
 }

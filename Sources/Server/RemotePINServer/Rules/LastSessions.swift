@@ -3,29 +3,50 @@ internal import Vocabulary
 
 /// When wallets had their last sessions, until the store is told; for operators only.
 ///
-/// A write for each session would cost every unlock a commit. What a crash loses are the last seconds.
+/// A write for each session would cost every unlock a commit, and telling the store every few seconds a page for nearly
+/// each of them; the sessions of a minute share pages. What a crash loses is the last minute.
 final class LastSessions: Sendable {
     /// Wallets remembered; further ones are not, which only leaves an older time on file.
     private static let capacity = 100_000
+    /// So many are told at once, however soon they came.
+    private static let many = 50_000
+    /// How long the store is told nothing, on the server's clock.
+    private static let patience: Duration = .seconds(60)
 
-    private let waiting = Mutex<[WalletID: Timestamp]>([:])
+    private struct State {
+        var waiting: [WalletID: Timestamp] = [:]
+        var toldAt = Timestamp(milliseconds: 0)
+    }
+
+    private let state = Mutex(State())
 
     /// A session began.
     func note(_ wallet: WalletID, at now: Timestamp) {
-        self.waiting.withLock { waiting in
-            guard waiting.count < Self.capacity || waiting[wallet] != nil else { return }
-            waiting[wallet] = max(now, waiting[wallet] ?? now)
+        self.state.withLock { state in
+            guard state.waiting.count < Self.capacity || state.waiting[wallet] != nil else { return }
+            state.waiting[wallet] = max(now, state.waiting[wallet] ?? now)
         }
     }
 
     /// The last session that the store was not told of yet.
-    func last(of wallet: WalletID) -> Timestamp? { self.waiting.withLock { $0[wallet] } }
+    func last(of wallet: WalletID) -> Timestamp? { self.state.withLock { $0.waiting[wallet] } }
 
-    /// Takes what waits, to tell the store.
-    func take() -> [WalletID: Timestamp] {
-        self.waiting.withLock { waiting in
-            defer { waiting = [:] }
-            return waiting
+    /// Takes what the store is to be told now; nothing where that can wait.
+    func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
+        self.state.withLock { state in
+            // Also where the clock was set back.
+            let isDue = now < state.toldAt || now >= state.toldAt + Self.patience || state.waiting.count >= Self.many
+            guard isDue else { return [:] }
+            defer { state = State(toldAt: now) }
+            return state.waiting
+        }
+    }
+
+    /// Takes all that waits.
+    func takeAll() -> [WalletID: Timestamp] {
+        self.state.withLock { state in
+            defer { state.waiting = [:] }
+            return state.waiting
         }
     }
 

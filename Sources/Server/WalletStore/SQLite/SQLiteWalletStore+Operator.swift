@@ -93,11 +93,15 @@ extension SQLiteWalletStore {
     }
 
     public func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        var rest = sessions.map { (wallet: $0.key, at: $0.value) }[...]
-        while !rest.isEmpty {
-            let some = Array(rest.prefix(Self.keptAtOnce))
-            rest = rest.dropFirst(some.count)
-            try await self.queue.perform { try $0.keepLastSessions(some) }
+        var places: [(wallet: WalletID, key: WalletKey)] = []
+        for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
+            places += try await self.queue.perform { try $0.places(of: wallets) }
+        }
+        // In the order of their rows, so that those of one page are written together.
+        places.sort { $0.key.number < $1.key.number }
+        for some in places.pieces(of: Self.keptAtOnce) {
+            let known = some.compactMap { place in sessions[place.wallet].map { (wallet: place.wallet, at: $0) } }
+            try await self.queue.perform { try $0.keepLastSessions(known) }
         }
     }
 }

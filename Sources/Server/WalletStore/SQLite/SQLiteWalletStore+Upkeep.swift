@@ -22,10 +22,7 @@ extension SQLiteWalletStore: UpkeepStore {
         at now: Timestamp
     ) async throws(StoreError) -> WalletsEnding {
         var ending = WalletsEnding()
-        var rest = wallets[...]
-        while !rest.isEmpty {
-            let some = Array(rest.prefix(Self.endedAtOnce))
-            rest = rest.dropFirst(some.count)
+        for some in wallets.pieces(of: Self.endedAtOnce) {
             let done = try await self.queue.perform { try $0.end(some, as: revocation, at: now) }
             ending.ended += done.ended
             ending.before += done.before

@@ -181,3 +181,10 @@ extension SQLiteWalletStore {
         return removed + unopened.removed
     }
 }
+
+extension Array {
+    /// Its elements in their order, at most so many together: what is too much for one step.
+    func pieces(of most: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: most).map { [Element](self[$0..<Swift.min($0 + most, self.count)]) }
+    }
+}

@@ -98,6 +98,15 @@ extension StoreConnection {
         return try self.operatorValues()
     }
 
+    /// Where some wallets have their rows; those nobody knows are left out.
+    func places(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
+        let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
+        return try wallets.compactMap { wallet in
+            try statement.first([wallet.blob]) { (wallet, WalletKey(number: try $0.number(0))) }
+        }
+    }
+
+    /// Looks each up by its id again: meanwhile its place may have become another wallet's.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
         let statement = try self.db.makeStatement(
             sql: """
