@@ -56,6 +56,8 @@ struct GatedStore: WalletStore {
     var watch: @Sendable (Moment) async throws(StoreError) -> Void = { (_: Moment) throws(StoreError) in }
     /// Told when a wallet's attempt is given to the store, and when its outcome is there.
     var judging: @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in }
+    /// Looks on before last sessions are kept, and may have it fail.
+    var keeping: @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
 
     /// When a step that ends wallets is looked at.
     enum Moment {
@@ -169,6 +171,7 @@ extension GatedStore {
     }
 
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        try self.keeping()
         try await self.store.keepLastSessions(sessions)
     }
 

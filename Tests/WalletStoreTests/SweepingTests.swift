@@ -98,8 +98,11 @@ struct SweepingTests {
             return try await TestWallet(in: store)
         }
         for isOld in [false, true] {
-            if isOld { try self.change("DROP TABLE ended; PRAGMA user_version = 7") }
+            if isOld { try self.change("DROP TABLE ended; DROP TABLE ended_search; PRAGMA user_version = 7") }
             let store = try self.folder.store()
+            var looks = 0
+            repeat { looks += 1 } while try await store.findEarlierEnds(lookingAt: 3) && looks < 10
+            #expect(looks == (isOld ? 3 : 1))
             var found: [WalletID] = []
             var steps = 0
             var place: UInt64?
@@ -115,6 +118,7 @@ struct SweepingTests {
             }
             await store.close()
         }
+        #expect(try self.count("ended") == 1 && self.count("ended_search") == 0)
     }
 
     /// 600 of them: more than one step takes.

@@ -32,6 +32,7 @@ extension RemotePINServer {
     private func keep(_ sessions: [WalletID: Timestamp]) async {
         do throws(StoreError) {
             try await self.services.store.keepLastSessions(sessions)
+            self.services.lastSessions.told(sessions)
         } catch {
             self.services.lastSessions.putBack(sessions)
             self.log.debug("the last sessions were not kept", metadata: ["reason": "\(error)"])

@@ -65,6 +65,10 @@ public protocol UpkeepStore: Sendable {
     /// Puts values that were sealed anew in the places of the old ones; wallets that have others by now are passed over.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
+    /// Looks at most at so many wallets of a store that an older server kept for those that have ended, from where the last
+    /// look ended; returns whether there may be more. Only those that were found, or ended since, are purgeable.
+    func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
+
     /// Those that ended before `limit`, of `most` wallets that have ended, from the first one or from the one behind the
     /// place `after` on.
     func purgeable(

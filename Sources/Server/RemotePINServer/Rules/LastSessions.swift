@@ -15,7 +15,15 @@ final class LastSessions: Sendable {
 
     private struct State {
         var waiting: [WalletID: Timestamp] = [:]
+        /// What the store is being told.
+        var leaving: [WalletID: Timestamp] = [:]
         var toldAt = Timestamp(milliseconds: 0)
+
+        mutating func takeAll() -> [WalletID: Timestamp] {
+            defer { self.waiting = [:] }
+            self.leaving.merge(self.waiting) { max($0, $1) }
+            return self.waiting
+        }
     }
 
     private let state = Mutex(State())
@@ -28,30 +36,35 @@ final class LastSessions: Sendable {
         }
     }
 
-    /// The last session that the store was not told of yet.
-    func last(of wallet: WalletID) -> Timestamp? { self.state.withLock { $0.waiting[wallet] } }
+    /// The last session that the store does not know yet.
+    func last(of wallet: WalletID) -> Timestamp? {
+        self.state.withLock { $0.waiting[wallet] ?? $0.leaving[wallet] }
+    }
 
-    /// Takes what the store is to be told now; nothing where that can wait.
+    /// Takes what the store is to be told now, nothing where that can wait; ``told(_:)`` or ``putBack(_:)`` must follow.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
             // Also where the clock was set back.
             let isDue = now < state.toldAt || now >= state.toldAt + Self.patience || state.waiting.count >= Self.many
             guard isDue else { return [:] }
-            defer { state = State(toldAt: now) }
-            return state.waiting
+            state.toldAt = now
+            return state.takeAll()
         }
     }
 
-    /// Takes all that waits.
-    func takeAll() -> [WalletID: Timestamp] {
+    /// Takes all that waits, in the same way.
+    func takeAll() -> [WalletID: Timestamp] { self.state.withLock { $0.takeAll() } }
+
+    /// The store knows these.
+    func told(_ sessions: [WalletID: Timestamp]) {
         self.state.withLock { state in
-            defer { state.waiting = [:] }
-            return state.waiting
+            for (wallet, time) in sessions where state.leaving[wallet] == time { state.leaving[wallet] = nil }
         }
     }
 
     /// Puts back what the store did not take.
     func putBack(_ sessions: [WalletID: Timestamp]) {
         for (wallet, time) in sessions { self.note(wallet, at: time) }
+        self.told(sessions)
     }
 }

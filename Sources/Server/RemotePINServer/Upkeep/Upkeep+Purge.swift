@@ -10,7 +10,7 @@ internal import Wire
 // Until then a phone that was off is told that its wallet was revoked, and why. What stays of one that is gone: the digest of
 // its deletion code with the time of its end, so that the code goes on saying done, and the deny list, which is no wallet's.
 extension Upkeep {
-    /// Wallets that have ended of which one step looks at so many, and removes at most all.
+    /// Wallets that one step looks at, and removes at most.
     private static let lookedAtAtOnce = 200
     private static let pause: Duration = .milliseconds(5)
     /// How often all wallets that have ended are looked at, on the server's clock.
@@ -36,6 +36,9 @@ extension Upkeep {
     }
 
     private func purge(endedBefore limit: Timestamp) async throws -> Int {
+        while try await self.parts.store.findEarlierEnds(lookingAt: Self.lookedAtAtOnce) {
+            try await Task.sleep(for: Self.pause)
+        }
         var purged = 0
         var after: UInt64?
         while true {

@@ -31,6 +31,10 @@ extension SQLiteWalletStore: UpkeepStore {
         return ending
     }
 
+    public func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool {
+        try await self.queue.perform { try $0.findEarlierEnds(lookingAt: most) }
+    }
+
     public func purgeable(
         after: UInt64?,
         lookingAt most: Int,

@@ -16,6 +16,8 @@ public final class SQLiteWalletStore: WalletStore {
 
     /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
     private static let sweptAtOnce = 500
+    /// Such steps that one sweep begins with, so that whoever sweeps has time for other things.
+    private static let sweepSteps = 20
     /// Behind which rows the next sweep goes on.
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
 
@@ -161,7 +163,7 @@ extension SQLiteWalletStore {
     public func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
-        while true {
+        for _ in 0..<Self.sweepSteps {
             let from = start
             let some = try await self.queue.perform {
                 try $0.sweepUnopened(since: limit, after: from, most: Self.sweptAtOnce)

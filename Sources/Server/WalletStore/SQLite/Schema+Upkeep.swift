@@ -33,9 +33,13 @@ extension Schema {
     static let identityKeys = "SELECT 7"
 
     /// Version 8: the wallets that have ended, so that a purge need not look at all the others.
+    ///
+    /// Those that ended before are found by the first purge, some at a time, and not here: a start does not wait until
+    /// every wallet was read.
     static let endedTable = """
-        -- When, or 0 where an older server ended it: then the wallet's row is asked, whose second byte of state is not 0.
         CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
-        INSERT INTO ended (wallet, at) SELECT key, 0 FROM wallets WHERE substr(state, 2, 1) <> x'00';
+        -- Behind which wallet the search for those that an older server ended goes on; no row where there are none to find.
+        CREATE TABLE ended_search (id INTEGER PRIMARY KEY CHECK (id = 1), place INTEGER NOT NULL) STRICT;
+        INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """
 }

@@ -2,7 +2,7 @@ internal import GRDB
 
 /// The tables, and how a file of an earlier version becomes one of this.
 ///
-/// A version is never edited once it was released: a change is a further entry. There is no way back; a file of a newer
+/// A version is never edited once it was released, but for comments: a change is a further entry. There is no way back; a file of a newer
 /// version is refused instead of being read as if it were understood.
 enum Schema {
     /// Marks the file as a store of wallets (`PRAGMA application_id`): "rPIN".

@@ -3,6 +3,35 @@ import Vocabulary
 
 /// Removing wallets that ended long ago.
 extension StoreConnection {
+    /// Notes which of some wallets ended before ends were noted, and goes on behind them the next time.
+    ///
+    /// - Returns: whether there may be more.
+    func findEarlierEnds(lookingAt most: Int) throws -> Bool {
+        guard let place = try Int64.fetchOne(self.db, sql: "SELECT place FROM ended_search") else { return false }
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: "SELECT key, state FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            arguments: [place, most]
+        )
+        for row in rows {
+            // Who looks at a damaged row's wallet is told so; it is not purged.
+            guard let state = try? row.walletState(1), state.revocation != nil else { continue }
+            try self.noteEnd(of: WalletKey(number: try row.number(0)), at: state.revokedAt)
+        }
+        if let last = try rows.last?.number(0), rows.count == most {
+            try self.db.execute(sql: "UPDATE ended_search SET place = ?", arguments: [last])
+            return true
+        }
+        try self.db.execute(sql: "DELETE FROM ended_search")
+        return false
+    }
+
+    /// The first end counts.
+    func noteEnd(of wallet: WalletKey, at time: Timestamp) throws {
+        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
+            .run([wallet.number, time.milliseconds])
+    }
+
     /// Those among `most` wallets behind a place that ended before `limit`, and where to go on; nil at the end.
     ///
     /// Only wallets that have ended are looked at, and the rows only of those that may be due.
@@ -16,8 +45,8 @@ extension StoreConnection {
         let wallets = try ended.compactMap { row -> WalletID? in
             guard try row.number(1) < limit.milliseconds else { return nil }
             return try look.first([try row.number(0)]) { wallet in
-                let state = try wallet.walletState(1)
-                return state.revocation != nil && state.revokedAt < limit ? try wallet.identifier(0) : nil
+                guard let state = try? wallet.walletState(1), state.revocation != nil else { return nil }
+                return state.revokedAt < limit ? try wallet.identifier(0) : nil
             } ?? nil
         }
         let next = ended.count < most ? nil : try ended.last.map { UInt64(bitPattern: try $0.number(0)) }
@@ -26,7 +55,7 @@ extension StoreConnection {
 
     /// Looks at each again: what is in use, or ended later, stays.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
-        var purged = 0
+        var gone: [WalletKey] = []
         for id in wallets {
             guard let row = try self.wallet(id), row.state.revocation != nil, row.state.revokedAt < limit else {
                 continue
@@ -38,10 +67,10 @@ extension StoreConnection {
                     """,
                 arguments: [row.state.revokedAt.milliseconds, row.key.number]
             )
-            try self.remove(row.key)
-            purged += 1
+            gone.append(row.key)
         }
-        return purged
+        try self.remove(gone)
+        return gone.count
     }
 
     /// When the wallet that had this deletion code ended, if it is gone since.

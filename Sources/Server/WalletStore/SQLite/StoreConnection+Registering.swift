@@ -18,7 +18,7 @@ extension StoreConnection {
                 return .counterNotIncreased
             }
             // Put at the end anew instead of rewritten in place: its values may have other widths.
-            try self.remove(row.key)
+            try self.remove([row.key])
         }
         try self.insert(registration)
         return .registered
@@ -98,12 +98,13 @@ extension StoreConnection {
         )
     }
 
-    func remove(_ key: WalletKey) throws {
+    func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
             ("last_sessions", "wallet"), ("ended", "wallet"),
         ] {
-            try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").run([key.number])
+            let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
+            for key in keys { try statement.run([key.number]) }
         }
     }
 }

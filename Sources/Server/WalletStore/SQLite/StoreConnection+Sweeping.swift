@@ -19,17 +19,20 @@ extension StoreConnection {
         let state = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
         let clear = try self.db.makeStatement(sql: "DELETE FROM unopened WHERE wallet = ?")
         var swept = SweptMarks(next: rows.count < most ? nil : try rows.last?.number(0))
+        var unopened: [WalletKey] = []
         for row in rows where try row.number(1) < limit.milliseconds {
             let key = try row.number(0)
             swept.due += 1
-            let found = try state.first([key]) { try $0.walletState(0) }
+            // A damaged row stays, for whoever looks at its wallet to be told so.
+            let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
             if let found, !found.sessionOpened, found.revocation == nil {
-                try self.remove(WalletKey(number: key))
-                swept.removed += 1
+                unopened.append(WalletKey(number: key))
             } else {
                 try clear.run([key])
             }
         }
+        try self.remove(unopened)
+        swept.removed = unopened.count
         return swept
     }
 

@@ -116,8 +116,7 @@ extension StoreConnection {
         self.noteDestroyed()
         row.revoke(revocation, at: now)
         try self.keep(row)
-        try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
-            .run([row.key.number, now.milliseconds])
+        try self.noteEnd(of: row.key, at: now)
     }
 
     /// Why nothing may be released to a wallet; its own revocation before that of the solution.
