@@ -68,8 +68,12 @@ struct ServerLossTests {
     func revoked() async throws {
         let lab = try await LoadLab.start(wallets: 5)
         try await lab.revoke(wallet: 2)
-        let result = try await lab.run(try LoadLab.plan("1s:=4"))
-        #expect(result.end == .completed && result.count(.valid) > 0 && result.errors.isEmpty, "\(result.errors)")
+        let events = RunEvents()
+        let result = try await lab.run(try LoadLab.plan("10m:=4"), events: events) { moment in
+            if moment.totals.answered >= 8 { events.interrupt() }
+        }
+        #expect(result.end == .interrupted && result.count(.valid) >= 8, "\(result.end)")
+        #expect(result.errors.isEmpty, "\(result.errors)")
         #expect(
             result.notes.contains { $0.contains("each connection kept its wallet: ") && $0.contains(" of 5 were used") }
         )

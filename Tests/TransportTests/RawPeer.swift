@@ -27,9 +27,9 @@ final class RawPeer: Sendable {
         let collector = Collector()
         let opened = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelOption(.socketOption(.so_rcvbuf), value: 16_384)
+            .connectTimeout(.seconds(60))
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let opened = channel.eventLoop.makePromise(of: Void.self)
                     if !prefix.isEmpty { try channel.pipeline.syncOperations.addHandler(Prefix(prefix)) }
                     if let tls {
                         let handler = TLSHandler(
@@ -39,10 +39,15 @@ final class RawPeer: Sendable {
                             recordLimit: .hours(1)
                         )
                         try channel.pipeline.syncOperations.addHandler(handler)
-                    } else {
-                        opened.succeed()
                     }
-                    try channel.pipeline.syncOperations.addHandler(CollectingHandler(collector, opened: opened))
+                    let opened = channel.eventLoop.makePromise(of: Void.self)
+                    if tls == nil { opened.succeed() }
+                    do {
+                        try channel.pipeline.syncOperations.addHandler(CollectingHandler(collector, opened: opened))
+                    } catch {
+                        opened.fail(error)
+                        throw error
+                    }
                     return (channel, opened.futureResult)
                 }
             }
@@ -168,8 +173,8 @@ private final class CollectingHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        self.opened.fail(ChannelError.ioOnClosedChannel)
-        self.collector.end()
-    }
+    func channelInactive(context: ChannelHandlerContext) { self.collector.end() }
+
+    /// Also where the connection did not come about.
+    func handlerRemoved(context: ChannelHandlerContext) { self.opened.fail(ChannelError.ioOnClosedChannel) }
 }
