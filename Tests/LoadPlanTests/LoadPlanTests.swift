@@ -10,12 +10,37 @@ struct LoadPlanTests {
         var plan = try Self.plan("10s:=50/s")
         #expect(plan.problems.isEmpty)
         plan.think = try ThinkTime(parsing: "1s")
-        plan.connectionUse = .new
+        plan.connectionUse = try Weights(parsingUse: "new=1,resumed=2")
         plan.checksPerWallet = 8
         plan.maxInFlight = 0
         plan.pick = .single(index: 0)
         plan.mix = try Mix(parsing: "right=1,change-pin=1")
         #expect(Set(plan.problems.map(\.place)) == ["--think", "--checks-per-wallet", "--max-in-flight", "--mix"])
+    }
+
+    @Test("one use of connections for all checks, or weights of several")
+    func connectionUse() throws {
+        for (text, written) in [
+            ("warm", "warm"), ("resumed", "resumed"), ("new=1", "new"), ("new=10,warm=90", "warm=90,new=10"),
+        ] {
+            let use = try Weights(parsingUse: text)
+            #expect(use.useText == written)
+            #expect(try Weights(parsingUse: use.useText) == use || text == "new=1")
+        }
+        for (text, message) in [
+            ("nwe", "did you mean `new`?"), ("warm=1,nwe=1", "did you mean `new`?"), ("warm,new", "NAME=WEIGHT"),
+        ] {
+            let problem = #expect(throws: PlanProblem.self) { try Weights(parsingUse: text) }
+            #expect(
+                problem?.place == "--connection" && problem?.text.contains(message) == true,
+                "\(problem?.text ?? "")"
+            )
+        }
+        var plan = try Self.plan("10s:=50")
+        plan.checksPerWallet = 8
+        plan.connectionUse = try Weights(parsingUse: "warm=9,new=1")
+        #expect(plan.problems.isEmpty)
+        #expect(plan.entries.contains { $0 == ("connection", "warm=9,new=1") })
     }
 
     @Test("the peak counts idle connections and what a rate is served with")

@@ -27,7 +27,7 @@ struct ViolationTests {
             let plan = try LoadLab.plan("10m:=1") { plan in
                 plan.mix = mix
                 plan.pick = .single(index: number)
-                plan.connectionUse = lie == .openingForgetsCount ? .new : .warm
+                plan.connectionUse = Weights(only: lie == .openingForgetsCount ? .new : .warm)
             }
             let result = try await lab.run(plan, at: try Target(lab: server.folder), events: events) { moment in
                 // Enough for any lie to be told, however slow the machine is.

@@ -1,15 +1,5 @@
 internal import Spelling
 
-/// How connections are used.
-public enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
-    /// A connection and its session serve many checks.
-    case warm
-    /// Each check has a new connection with a full handshake, and a session of its own: an unlock.
-    case new
-    /// As new, but TLS is resumed with a ticket of an earlier connection.
-    case resumed
-}
-
 /// Everything that is asked of a run; pure, and the same each time with the same seed.
 public struct LoadPlan: Hashable, Sendable {
     public var stages: Stages
@@ -23,8 +13,8 @@ public struct LoadPlan: Hashable, Sendable {
     public var openConnections = 64
     /// In an open loop: the most checks that are due and not answered yet; what becomes due beyond is counted as unsent.
     public var maxInFlight = 10_000
-    public var mix = Mix.rightOnly
-    public var connectionUse = ConnectionUse.warm
+    public var mix = Mix(only: .right)
+    public var connectionUse = Weights<ConnectionUse>(only: .warm)
     /// After how many checks a warm connection moves on to another wallet, and thereby to a new connection; nil for never.
     public var checksPerWallet: Int?
     public var pick = Pick.uniform
@@ -67,9 +57,9 @@ public struct LoadPlan: Hashable, Sendable {
         check(self.idleConnections >= 0, "--idle-connections", "it takes a number from 0")
         check(!self.isOpen || self.think == .none, "--think", "with a rate, the rate alone says when a check is due")
         check(
-            self.checksPerWallet == nil || self.connectionUse == .warm,
+            self.checksPerWallet == nil || self.connectionUse.contains(.warm),
             "--checks-per-wallet",
-            "`--connection \(self.connectionUse.rawValue)` means one check for each connection already"
+            "`--connection \(self.connectionUse.useText)` means one check for each connection already"
         )
         check(
             !self.pick.sharesWallets || !self.mix.contains(.changePIN),
@@ -90,7 +80,7 @@ public struct LoadPlan: Hashable, Sendable {
         if self.warmup > .zero { entries.append(("warm-up", DurationText.write(self.warmup))) }
         entries.append(("mix", self.mix.text))
         entries.append(("pick", self.pick.text))
-        entries.append(("connection", self.connectionUse.rawValue))
+        entries.append(("connection", self.connectionUse.useText))
         if let checks = self.checksPerWallet { entries.append(("checks per wallet", "\(checks)")) }
         if self.think != .none { entries.append(("think", self.think.text)) }
         if let wrong = self.maxWrongPerWallet { entries.append(("max wrong per wallet", "\(wrong)")) }

@@ -115,7 +115,7 @@ struct SampleRun {
             plan: [
                 PlanEntry("stages", "warm-up 5 s at 200/s, hold 20 s at 400/s, spike 15 s at 800/s"),
                 PlanEntry("arrivals", "poisson"), PlanEntry("mix", "right 90%, wrong 10%"),
-                PlanEntry("connection", "warm, one in ten new"),
+                PlanEntry("connection", "warm=90,new=10"),
             ],
             machine: Machine(
                 cpuModel: "Example CPU @ 2.50GHz",

@@ -42,7 +42,7 @@ public struct LoadRun: Sendable {
         let terms = try await Preparation.terms(of: self.fleet, at: self.target, self.plan)
         let context = try RunContext(self.plan, self.fleet, at: self.target, terms: terms, events: self.events)
         let preparation = Preparation(run: context, clock: RunClock(wall: self.target.clock.now()))
-        let wanted = self.plan.connectionUse == .warm ? context.usersWanted(at: .zero) : 0
+        let wanted = self.plan.connectionUse.contains(.warm) ? context.usersWanted(at: .zero) : 0
         let all = wanted + self.plan.idleConnections
         let opened = try await preparation.open(wanted, first: 0) { hear(.opening($0, of: all)) }
         let idle: [OpenedSession]
@@ -176,7 +176,7 @@ extension RunContext {
                 """
             )
         }
-        if self.plan.connectionUse == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
+        if self.plan.connectionUse.only == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
             self.events.note(
                 """
                 each connection kept its wallet: \(self.desk.usedCount) of \(self.fleet.count) were used \
@@ -184,7 +184,7 @@ extension RunContext {
                 """
             )
         }
-        if self.plan.connectionUse == .resumed {
+        if self.plan.connectionUse.contains(.resumed) {
             self.events.note("\(self.gauges.resumed.load(ordering: .relaxed)) connections were resumed with a ticket")
         }
     }

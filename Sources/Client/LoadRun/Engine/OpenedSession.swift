@@ -20,18 +20,20 @@ struct OpenedSession: Sendable {
     static func open(
         _ number: Int,
         wallet wanted: Int? = nil,
+        resuming: Bool = false,
         in run: RunContext,
         clock: RunClock,
         using generator: inout PlanGenerator
     ) async throws(FleetFailure) -> OpenedSession? {
         guard let index = run.desk.take(wanted, using: &generator) else { return nil }
-        return try await self.open(taken: index, number, in: run, clock: clock)
+        return try await self.open(taken: index, number, resuming: resuming, in: run, clock: clock)
     }
 
     /// The same for a wallet that was taken from the desk.
     static func open(
         taken index: Int,
         _ number: Int,
+        resuming: Bool = false,
         in run: RunContext,
         clock: RunClock
     ) async throws(FleetFailure) -> OpenedSession {
@@ -43,7 +45,7 @@ struct OpenedSession: Sendable {
             throw .fleet(error)
         }
         do throws(FleetFailure) {
-            let session = try await self.session(of: wallet, number, in: run, clock: clock)
+            let session = try await self.session(of: wallet, number, resuming: resuming, in: run, clock: clock)
             run.gauges.connections.add(1, ordering: .relaxed)
             return OpenedSession(
                 session: session,
@@ -68,24 +70,26 @@ struct OpenedSession: Sendable {
     private static func session(
         of wallet: JudgedWallet,
         _ number: Int,
+        resuming: Bool,
         in run: RunContext,
         clock: RunClock
     ) async throws(FleetFailure) -> FleetSession {
         do throws(FleetFailure) {
-            return try await self.attempt(wallet, number, in: run, clock: clock)
+            return try await self.attempt(wallet, number, resuming: resuming, in: run, clock: clock)
         } catch .refused(.authenticationFailed) where wallet.wallet.platform == .iOS {
-            return try await self.attempt(wallet, number, in: run, clock: clock)
+            return try await self.attempt(wallet, number, resuming: resuming, in: run, clock: clock)
         }
     }
 
     private static func attempt(
         _ wallet: JudgedWallet,
         _ number: Int,
+        resuming: Bool,
         in run: RunContext,
         clock: RunClock
     ) async throws(FleetFailure) -> FleetSession {
         let connection = try await run.target.connect(
-            tls: run.tls(of: number),
+            tls: run.tls(of: number, resuming: resuming),
             timeout: run.plan.timeout,
             from: run.source(of: number)
         )

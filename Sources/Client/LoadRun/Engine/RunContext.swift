@@ -25,6 +25,7 @@ final class RunContext: Sendable {
     let registrar: Registrar?
     private let lanes: [Lane]
     private let contexts: [TLSClientContext]
+    private let resumingContexts: [TLSClientContext]
     private let sources: [String]
 
     /// Contexts and lanes, so that event loops seldom meet at one of them.
@@ -63,8 +64,13 @@ final class RunContext: Sendable {
         self.sources = Reach.sourceAddresses(for: plan.peakConnections, host: target.host)
         do throws(Target.Problem) {
             var contexts: [TLSClientContext] = []
-            for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: plan.connectionUse == .resumed)) }
+            for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: false)) }
             self.contexts = contexts
+            contexts = []
+            if plan.connectionUse.contains(.resumed) {
+                for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: true)) }
+            }
+            self.resumingContexts = contexts
             self.registrar = plan.mix.contains(.register) ? try Registrar(for: fleet, at: target) : nil
         } catch {
             throw .target(error)
@@ -73,7 +79,10 @@ final class RunContext: Sendable {
 
     func lane(of number: Int) -> Lane { self.lanes[number % Self.shardCount] }
 
-    func tls(of number: Int) -> TLSClientContext { self.contexts[number % Self.shardCount] }
+    /// - Parameter resuming: keeps tickets and uses them; only where the plan has such connections.
+    func tls(of number: Int, resuming: Bool = false) -> TLSClientContext {
+        (resuming ? self.resumingContexts : self.contexts)[number % Self.shardCount]
+    }
 
     /// The address that connections of this user come from; nil for the system's choice.
     func source(of number: Int) -> String? {

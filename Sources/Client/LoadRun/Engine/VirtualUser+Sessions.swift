@@ -13,6 +13,7 @@ extension VirtualUser {
                 self.opened = try await OpenedSession.open(
                     self.number,
                     wallet: self.lost?.wallet.wallet.index,
+                    resuming: self.use == .resumed,
                     in: self.run,
                     clock: self.clock,
                     using: &self.generator

@@ -19,6 +19,8 @@ final class VirtualUser {
     let lane: Lane
     var generator: PlanGenerator
     var opened: OpenedSession?
+    /// What the next check is made on, as the plan drew it.
+    var use = ConnectionUse.warm
     var checksDone = 0
     /// What attempt ids are drawn from, another in each run.
     ///
@@ -58,6 +60,7 @@ final class VirtualUser {
         self.lane = run.lane(of: number)
         self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
+        self.use = run.plan.connectionUse.draw(using: &self.generator)
     }
 
     /// Works until the plan, the schedule or the run has no more for it.
@@ -120,7 +123,7 @@ final class VirtualUser {
         var action = self.run.plan.mix.draw(using: &self.generator)
         if action == .register { return await self.register(due: due) }
         let began = self.clock.now
-        if let opened = self.opened, self.clock.start + began > opened.expires { self.leave() }
+        if let opened = self.opened, self.use != .warm || self.clock.start + began > opened.expires { self.leave() }
         let isNew = self.opened == nil
         if isNew { await self.open(action, due: due, began: began) }
         guard let opened = self.opened else { return }
@@ -286,8 +289,9 @@ final class VirtualUser {
         self.backoff.reset()
         self.checksDone += 1
         let isBlocked = outcome == .blocked || outcome == .blockedPermanently
-        let limit = self.run.plan.connectionUse == .warm ? self.run.plan.checksPerWallet ?? .max : 1
-        if self.checksDone >= limit || (isBlocked && !self.run.sharesWallets) { self.leave() }
+        self.use = self.run.plan.connectionUse.draw(using: &self.generator)
+        let isEnough = self.use != .warm || self.checksDone >= self.run.plan.checksPerWallet ?? .max
+        if isEnough || (isBlocked && !self.run.sharesWallets) { self.leave() }
     }
 
     func recover() async {

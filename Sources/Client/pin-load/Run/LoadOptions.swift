@@ -68,7 +68,7 @@ struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. "
-                + "resumed: as new, TLS resumed with a ticket (warm).",
+                + "resumed: as new, TLS resumed with a ticket. Or weights, drawn for each check: warm=90,new=10 (warm).",
             valueName: "use"
         ),
         completion: .list(ConnectionUse.allCases.map(\.rawValue))
@@ -85,8 +85,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How wallets are chosen: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all connections "
-                + "(uniform).",
+            "How wallets are chosen for connections: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all "
+                + "connections; but for single, a wallet is with one connection at a time (uniform).",
             valueName: "how"
         ),
         completion: .list(["uniform", "zipf:1.1", "single"])
@@ -132,7 +132,7 @@ extension LoadOptions {
         reader.read("--arrivals", self.arrivals, OptionReader.name) { plan.arrivals = $0 }
         reader.read("--max-in-flight", self.maxInFlight, OptionReader.count) { plan.maxInFlight = $0 }
         reader.read("--mix", self.mix, Mix.init(parsing:place:)) { plan.mix = $0 }
-        reader.read("--connection", self.connection, OptionReader.name) { plan.connectionUse = $0 }
+        reader.read("--connection", self.connection, Weights.init(parsingUse:place:)) { plan.connectionUse = $0 }
         reader.read("--checks-per-wallet", self.checksPerWallet, OptionReader.count) { plan.checksPerWallet = $0 }
         reader.read("--pick", self.pick, Pick.init(parsing:place:)) { plan.pick = $0 }
         reader.read("--think", self.think, ThinkTime.init(parsing:place:)) { plan.think = $0 }

@@ -1,0 +1,30 @@
+internal import Spelling
+
+/// On what connection a check is made.
+public enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
+    /// On the one that the last check was made on, with its session, where there is one.
+    case warm
+    /// On a new connection with a full handshake, and with a session of its own: an unlock.
+    case new
+    /// As new, but TLS is resumed with a ticket of an earlier connection that was made so.
+    case resumed
+}
+
+extension Weights<ConnectionUse> {
+    /// Reads `warm`, `new`, `resumed`, or weights of them: `warm=90,new=10`.
+    public init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
+        guard text.contains("=") || text.contains(",") else {
+            if let use = ConnectionUse(rawValue: text) {
+                self.init(only: use)
+                return
+            }
+            let names = ConnectionUse.allCases.map(\.rawValue)
+            let hint = NearestName.to(text, among: names).map { "; did you mean `\($0)`?" } ?? ""
+            throw PlanProblem(place: place, "`\(text)` is none of \(names.joined(separator: ", "))\(hint)")
+        }
+        try self.init(parsing: text, place: place)
+    }
+
+    /// As ``init(parsingUse:place:)`` reads it.
+    public var useText: String { self.only?.rawValue ?? self.text }
+}
