@@ -140,6 +140,10 @@ struct ThresholdTests {
         var lost = met
         lost.end = .lost
         #expect(!lost.isSuccess && lost.exitCode == 99)
+        // Ended by a threshold that holds again by its end.
+        var aborted = met
+        aborted.end = .aborted
+        #expect(!aborted.isSuccess && aborted.exitCode == 99)
         var interrupted = met
         interrupted.end = .interrupted
         #expect(interrupted.exitCode == 130)

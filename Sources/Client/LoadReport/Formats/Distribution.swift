@@ -38,7 +38,8 @@ extension Totals {
     /// The yardstick of the cost.
     private var verificationText: String? {
         guard let cost = self.verificationMicroseconds, let share = self.verificationShare else { return nil }
-        return "\(Figure.fixed(share, 2)) of that for one P-256 verification (\(Figure.time(microseconds: cost)))"
+        return
+            "one P-256 verification by itself (\(Figure.time(microseconds: cost))) is \(Figure.fixed(share, 2)) of that"
     }
 
     /// Cores that the server kept busy.

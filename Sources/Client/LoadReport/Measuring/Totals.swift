@@ -113,7 +113,10 @@ public struct Totals: Sendable, Equatable {
             + "wrong at once for one wallet may have been judged in many orders, all of which it follows; fewer connections cost less"
     }
 
-    /// How much of an operation's cost one P-256 verification is: the signature check that no PIN check can do without.
+    /// How much of an operation's cost one P-256 verification by itself would be: the signature check that no PIN check can do
+    /// without.
+    ///
+    /// A server that verifies several together pays less for each.
     public var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0

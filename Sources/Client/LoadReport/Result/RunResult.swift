@@ -44,9 +44,11 @@ public struct RunResult: Sendable, Equatable {
     /// Those that count.
     public var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    /// Whether every threshold held, no section reports a failure, no impossible answer came, and the server was there to the end.
+    /// Whether every threshold held, also those that ended the run, no section reports a failure, no impossible answer came, and
+    /// the server was there to the end.
     public var isSuccess: Bool {
-        self.end != .lost && self.thresholds.allSatisfy { $0.verdict == .met } && self.totals.violations.count == 0
+        self.end != .lost && self.end != .aborted && self.thresholds.allSatisfy { $0.verdict == .met }
+            && self.totals.violations.count == 0
             && !self.sections.contains { $0.verdict == .failed }
     }
 

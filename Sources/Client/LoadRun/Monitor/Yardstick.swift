@@ -5,7 +5,8 @@ internal import Statements
 internal import Synchronization
 internal import Vocabulary
 
-/// What the one signature verification that each PIN check needs costs on this machine while the load goes on.
+/// What one signature verification by itself costs on this machine while the load goes on; each PIN check needs one, by
+/// itself or together with others'.
 ///
 /// A thread of its own takes a few verifications ten times a second, about a hundredth of a core, with the library that
 /// the server uses. Measured before a run they would not pay for what the neighbors on a shared machine take meanwhile,
