@@ -13,20 +13,25 @@ struct PinLoadProgram: AsyncParsableCommand {
               A lab of your own, served in another terminal:
                 remote-pin-server lab up lab
 
-              A thousand wallets in it, registered for real; again after an interruption, it goes on:
+              A thousand wallets in it, registered for real; again, it goes on:
                 pin-load provision --lab lab --wallets 1000 --out wallets
 
-              Half a minute of PIN checks over 100 connections, every answer judged (more: pin-load help run):
-                pin-load run --lab lab --wallets wallets --connections 100 --duration 30s --out result
+              Half a minute of PIN checks, every answer judged (pin-load help run):
+                pin-load run --lab lab --wallets wallets --connections 100 \\
+                  --duration 30s --out result
 
-            What becomes of them while somebody floods the server (more: pin-load help flood):
+              What becomes of them while somebody floods it (pin-load help flood):
                 pin-load flood --lab lab --kinds half-open,slow,garbage --rate 1000
 
             EXIT CODES
 
-              0 done · 1 usage, or a file that is named cannot be used · 69 the server cannot be reached or refuses · 70 the \
-              disk failed or is full, or a wallet's record is damaged · 75 the wallets are in use by another process · 99 a threshold or a \
-              promise was broken · 130 interrupted, with a report
+                0  done
+                1  usage, or a file that is named cannot be used
+               69  the server cannot be reached or refuses
+               70  the disk failed or is full, or a wallet's record is damaged
+               75  the wallets are in use by another process
+               99  a threshold or a promise was broken, also where it was interrupted
+              130  interrupted; a run that had begun has its report
             """,
         version: BuildID.text(of: "pin-load"),
         subcommands: [

@@ -39,10 +39,15 @@ struct WalletProgram: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 10 wrong PIN · 11 blocked for a time · 12 blocked for good · 13 revoked · 14 device insecure ·
-              15 no internet · 16 server unreachable · 17 update needed · 18 cancelled or not accepted ·
-              64 usage · 70 internal, or the output does not fit on its disk · 75 the home is in use by another process; \
-              `run` has its own (`wallet help run`)
+               0  done                 14  device insecure
+              10  wrong PIN            15  no internet
+              11  blocked for a time   16  server unreachable
+              12  blocked for good     17  update needed
+              13  revoked              18  cancelled or not accepted
+              64  usage
+              70  internal, or the output does not fit on its disk
+              75  the home is in use by another process
+              `run` has its own (wallet help run).
             """,
         version: BuildID.text(of: "wallet"),
         subcommands: [

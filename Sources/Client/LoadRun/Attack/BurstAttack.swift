@@ -1,7 +1,7 @@
 public import LoadFleet
 internal import Lab
 internal import LoadPlan
-internal import LoadReport
+public import LoadReport
 internal import VerdictOracle
 internal import Vocabulary
 internal import Wire
@@ -24,7 +24,23 @@ public struct BurstAttack: Sendable {
         public let bursts: Int
         public let of: Int
         public let statistics: BurstStatistics
-        public let violations: Int
+        /// Since the beginning.
+        public let elapsed: Duration
+        /// All that was answered until now, and what went wrong.
+        public let totals: Totals
+
+        public init(bursts: Int, of count: Int, statistics: BurstStatistics, elapsed: Duration, totals: Totals) {
+            self.bursts = bursts
+            self.of = count
+            self.statistics = statistics
+            self.elapsed = elapsed
+            self.totals = totals
+        }
+
+        /// What the others will take, if they take as long as those until now.
+        public var left: Duration {
+            self.bursts == 0 ? .zero : self.elapsed / self.bursts * (self.of - self.bursts)
+        }
     }
 
     /// - Parameter events: where it is told of what happens to it, and where it is ended.
@@ -75,7 +91,8 @@ public struct BurstAttack: Sendable {
                     bursts: number + 1,
                     of: self.plan.repetitions,
                     statistics: statistics,
-                    violations: log.violations
+                    elapsed: clock.now,
+                    totals: Totals(of: log.intervals)
                 )
             )
         }

@@ -8,19 +8,23 @@ struct CompareCommand: AsyncParsableCommand {
         commandName: "compare",
         abstract: "Hold a run against an earlier one.",
         discussion: """
-            Tells first which run did not come to its plan's end or failed, in which choices and on which machines they differ, then each figure of both, their ratio, and whether \
-            the difference is more than what the figure moves within each run: the spread of up to ten stretches of a run, \
-            three standard errors of it.
+            Tells first which run did not come to its plan's end or failed, in which choices and on which machines they \
+            differ, then each figure of both, their ratio, and whether the difference is more than what the figure moves \
+            within each run: the spread of up to ten stretches of a run, three standard errors of it.
 
             EXAMPLES
 
               pin-load compare before.json after.json
-              pin-load compare before.json after.json --fail-if 'p99>+10%' --fail-if 'rate<-5%' --fail-if 'server-cpu>+5%'
-              pin-load compare before.json after.json --json | jq '.figures[] | select(.finding == "worse")'
+              pin-load compare before.json after.json --fail-if 'p99>+10%' \\
+                --fail-if 'rate<-5%' --fail-if 'server-cpu>+5%'
+              pin-load compare before.json after.json --json \\
+                | jq '.figures[] | select(.finding == "worse")'
 
             EXIT CODES
 
-              0 compared · 1 usage, or a file that cannot be used · 99 a --fail-if holds, or a run does not have its figure
+               0  compared
+               1  usage, or a file that cannot be used
+              99  a --fail-if holds, or a run does not have its figure
             """
     )
 

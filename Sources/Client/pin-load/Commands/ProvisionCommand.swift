@@ -20,7 +20,8 @@ struct ProvisionCommand: AsyncParsableCommand {
             EXAMPLES
 
               pin-load provision --lab lab --wallets 1000 --out wallets
-              pin-load provision --lab lab --wallets 1M --out wallets --ios 50% --connections 128
+              pin-load provision --lab lab --wallets 1M --out wallets --ios 50% \\
+                --connections 128
 
             THE FILE
 
@@ -33,7 +34,7 @@ struct ProvisionCommand: AsyncParsableCommand {
              10,000,000 wallets are 640,008,192 bytes
 
             on the disk, set aside at the beginning, and in the system's file cache while a run uses it; the process itself \
-            keeps nothing for a wallet at rest. The file is as secret as the keys (mode 0600). One process at a time \
+            keeps two bits for a wallet at rest. The file is as secret as the keys (mode 0600). One process at a time \
             uses it. A crash at any moment costs at most the registrations under way.
 
             A server forgets a registration that no session was opened for, after a day unless its setting \

@@ -17,8 +17,12 @@ struct ReportCommand: AsyncParsableCommand {
 
             FORMATS
 
-              text · json (docs/load-result.schema.json) · csv · hgrm (percentiles in wrk2's layout, ms) · \
-            hlog (HdrHistogram's interval log, µs) · html (one page with plots; no network, no script)
+              text  as it was told in the terminal
+              json  docs/load-result.schema.json
+              csv   one row for each interval
+              hgrm  percentiles in wrk2's layout, ms
+              hlog  HdrHistogram's interval log, µs
+              html  one page with plots; no network, no script
             """
     )
 

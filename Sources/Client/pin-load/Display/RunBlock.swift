@@ -51,10 +51,10 @@ struct RunBlock {
             Line(name: "", text: self.head(words, moment, isStopping: isStopping), weight: .dim),
             Line(name: "", text: self.bar(moment, columns: columns), weight: .dim),
             Line(name: "rate", text: "\(words.rate) now  \(words.meanRate) in all  \(words.connections)"),
-            Line(name: "latency", text: words.latency(moment.interval.totals) + "  (this second)"),
-            Line(name: "", text: words.latency(totals) + "  (in all)"),
-            Line(name: "verdicts", text: words.verdicts(totals)),
-            Line(name: "errors", text: words.errors(totals), weight: errors > 0 ? .bad : .plain),
+            Line(name: "latency", text: RunWords.latency(moment.interval.totals) + "  (this second)"),
+            Line(name: "", text: RunWords.latency(totals) + "  (in all)"),
+            Line(name: "verdicts", text: RunWords.verdicts(totals)),
+            Line(name: "errors", text: RunWords.errors(totals), weight: errors > 0 ? .bad : .plain),
         ]
         if !words.troubles.isEmpty {
             lines.append(Line(name: "", text: words.troubles.joined(separator: "  "), weight: .bad))

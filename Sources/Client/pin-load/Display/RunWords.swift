@@ -25,14 +25,14 @@ struct RunWords {
     var stage: String { self.interval.isWarmup ? "warm-up" : self.interval.stage ?? "" }
 
     /// `valid 4,330 · wrong 482`; what never came is left out, except the first.
-    func verdicts(_ totals: Totals) -> String {
+    static func verdicts(_ totals: Totals) -> String {
         let outcomes = totals.figures().outcomes.filter { !$0.key.isFailure }.sorted { $0.key < $1.key }
         guard !outcomes.isEmpty else { return "none" }
         return outcomes.map { "\($0.key.rawValue) \(Figure.count($0.value))" }.joined(separator: "  ")
     }
 
     /// `12 (connect:refused 10, timeout 2)`.
-    func errors(_ totals: Totals) -> String {
+    static func errors(_ totals: Totals) -> String {
         let failures = totals.figures().outcomes.filter(\.key.isFailure)
         let count = failures.values.reduce(0, +)
         guard count > 0 else { return "0" }
@@ -43,7 +43,7 @@ struct RunWords {
         return "\(Figure.count(count)) (\(kinds.joined(separator: ", "))\(more))"
     }
 
-    func latency(_ totals: Totals) -> String {
+    static func latency(_ totals: Totals) -> String {
         let times = totals.figures().latency
         let percentiles = times.percentiles([50, 99])
         return "p50 \(Figure.time(percentiles[0]))  p99 \(Figure.time(percentiles[1]))  max \(Figure.time(times.max))"
@@ -85,10 +85,10 @@ struct RunWords {
 
     /// The run in one line.
     var line: String {
-        var parts = [Self.clock(self.interval.end), self.rate, self.verdicts(self.now)]
+        var parts = [Self.clock(self.interval.end), self.rate, Self.verdicts(self.now)]
         if self.interval.isWarmup { parts.insert("warm-up", at: 1) }
-        parts.append("errors \(self.errors(self.now))")
-        parts.append(self.latency(self.now))
+        parts.append("errors \(Self.errors(self.now))")
+        parts.append(Self.latency(self.now))
         parts.append(self.connections)
         parts += self.troubles
         if !self.moment.failing.isEmpty { parts.append("failing \(self.moment.failing.joined(separator: ", "))") }

@@ -24,10 +24,12 @@ struct FloodCommand: AsyncParsableCommand {
 
             EXAMPLES
 
-              pin-load flood --lab lab --kinds half-open,slow,garbage --rate 1000 --duration 60s
+              pin-load flood --lab lab --kinds half-open,slow,garbage --rate 1000 \\
+                --duration 60s
 
-              The server on one core, everything else on the other (docs/limits.md has the whole measurement):
-                taskset -c 1 pin-load flood --lab lab --rate 2k --held 10k --sources 127.1.0.0/16
+              The server on one core, everything else on the other (docs/limits.md):
+                taskset -c 1 pin-load flood --lab lab --rate 2k --held 10k \\
+                  --sources 127.1.0.0/16
             """
     )
 

@@ -69,25 +69,3 @@ extension LoadOptions {
         ]
     }
 }
-
-/// Tells how an attack goes on: a line about once a second.
-final class AttackDisplay: Sendable {
-    private let isTerminal = Terminal.isTerminal(2)
-
-    func begin(_ plan: BurstPlan, address: String) {
-        let over = plan.connections == 1 ? "one connection" : "\(plan.connections) connections"
-        StandardStreams.writeError(
-            "attacking \(address): \(plan.repetitions) bursts of \(plan.size) guesses over \(over), seed \(plan.seed)\n"
-        )
-    }
-
-    func hear(_ progress: BurstAttack.Progress) {
-        let broken = progress.violations > 0 ? " · \(progress.violations) VIOLATIONS" : ""
-        let line = "\(progress.bursts) of \(progress.of) bursts · \(progress.statistics.sentence)\(broken)"
-        StandardStreams.writeError(self.isTerminal ? "\r\u{1B}[K\(line)" : "\(line)\n")
-    }
-
-    func end() {
-        if self.isTerminal { StandardStreams.writeError("\r\u{1B}[K") }
-    }
-}

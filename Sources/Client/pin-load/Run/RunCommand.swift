@@ -19,7 +19,8 @@ struct RunCommand: AsyncParsableCommand {
             EXAMPLES
 
               As fast as 100 connections go, for half a minute:
-                pin-load run --lab lab --wallets wallets --connections 100 --duration 30s
+                pin-load run --lab lab --wallets wallets --connections 100 \\
+                  --duration 30s
 
               2,000 checks a second whatever happens, one in ten wrong, for CI:
                 pin-load run --lab lab --wallets wallets --rate 2000 --duration 1m \\
@@ -30,18 +31,22 @@ struct RunCommand: AsyncParsableCommand {
                 pin-load run --lab lab --wallets wallets --connection new \\
                   --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
 
+              Checks on open sessions, one in ten on a connection of its own:
+                pin-load run --lab lab --wallets wallets --connection warm=90,new=10 \\
+                  --rate 500 --duration 1m
+
               One wallet under attack from 50 connections:
                 pin-load run --lab lab --wallets wallets --pick single \\
                   --mix wrong=1 --connections 50 --duration 20s
 
-              10,000 sessions that do nothing beside it, and every report in a folder:
+              10,000 idle sessions beside it, and every report in a folder:
                 pin-load run --lab lab --wallets wallets --rate 500 --duration 1m \\
                   --idle-connections 10k --out result
 
-              64 guesses at once for one wallet, one right, 200 times: how often does it get in?
+              64 guesses at once for one wallet, one of them right, 200 times:
                 pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
 
-              The lab's server, started by this command, killed every three seconds under load:
+              The lab's server, started by this command, killed every three seconds:
                 pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
                   --mix right=70,wrong=30 --kill-server-every 3s
 
@@ -56,9 +61,14 @@ struct RunCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 done · 99 a threshold does not hold, a violation, or the server was lost · 130 interrupted, with a report · 1 usage, or a file \
-              that is named cannot be used · 69 the server cannot be reached at all · 70 the disk failed or is full, or a wallet's record is damaged · \
-              75 the wallets are in use by another process
+                0  done
+                1  usage, or a file that is named cannot be used
+               69  the server cannot be reached at all
+               70  the disk failed or is full, or a wallet's record is damaged
+               75  the wallets are in use by another process
+               99  a threshold does not hold, a violation, or the server was lost;
+                   also where the run was interrupted
+              130  interrupted, with a report unless no check had been made yet
             """
     )
 
@@ -176,7 +186,7 @@ struct RunCommand: AsyncParsableCommand {
             let measured: MeasuredRun
             switch work {
             case .load(let plan): measured = try await self.load(plan, fleet, target, options, events)
-            case .attack(let plan): measured = try await Self.attack(plan, fleet, target, events)
+            case .attack(let plan): measured = try await self.attack(plan, fleet, target, events)
             }
             do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
             return measured
@@ -208,16 +218,17 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    private static func attack(
+    private func attack(
         _ plan: BurstPlan,
         _ fleet: Fleet,
         _ target: Target,
         _ events: RunEvents
     ) async throws(RunError) -> MeasuredRun {
-        let display = AttackDisplay()
+        let display = AttackDisplay(wantsLines: self.report.lines)
         display.begin(plan, address: target.address)
         defer { display.end() }
         let watching = await Interruption.watch {
+            display.stop()
             events.interrupt()
         } beforeExit: {
             display.end()

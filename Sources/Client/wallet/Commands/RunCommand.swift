@@ -22,8 +22,12 @@ struct RunCommand: AsyncParsableCommand {
 
             EXIT CODES
 
-              0 everything was as expected · 1 something was not · 64 a file or an option is wrong ·
-              69 the server is not there · 70 the output does not fit on its disk · 130 interrupted
+                0  everything was as expected
+                1  something was not
+               64  a file or an option is wrong
+               69  the server is not there
+               70  the output does not fit on its disk
+              130  interrupted
             """
     )
 
