@@ -218,7 +218,9 @@ class Bench:
                     cost.append(totals["serverCPUMicrosPerOperation"])
                 rounds.append((shares[1] / shares[0], *cost))
         ratio, few, many = middle(rounds)
-        return [(f"1,000 wallets / {self.options.many:,}", ratio, "≥ 0.9", f"{few:.0f} µs, {many:.0f} µs")]
+        plain = middle([(few / many,) for _, few, many in rounds])[0]
+        text = f"{few:.0f} µs, {many:.0f} µs; by µs alone, not by verifications beside, {plain:.2f}"
+        return [(f"1,000 wallets / {self.options.many:,}", ratio, "≥ 0.9", text)]
 
     def idle(self):
         """the server's own memory for each idle connection with a session"""
