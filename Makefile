@@ -112,7 +112,12 @@ portal-browser: packages-browser ## the deletion portal in headless Chromium beh
 	$(SWIFT_BUILD) --product remote-pin-server
 	$(SWIFT_BUILD) --product remote-pin-portal
 	$(SWIFT_BUILD) --product wallet
-	Tests/Portal/run.sh "$$(swift build --show-bin-path)" $(PICTURES)
+	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
+
+.PHONY: report-browser
+report-browser: packages-browser ## a load run's page with its plots in headless Chromium; PICTURES=FOLDER keeps what it looked like
+	$(SWIFT_BUILD) --product pin-load
+	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
 # What a program says of the commit with --version; a build that is not told says that it was not.
 GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)

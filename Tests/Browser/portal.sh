@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Drives the deletion portal in a real browser: server, portal, nginx as docs/portal.md has it, headless Chromium.
 #
-#   Tests/Portal/run.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]
+#   Tests/Browser/portal.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]
 #
 # Everything happens in a temporary folder and on free loopback ports; only the Python packages stay, in .venv beside
 # this file.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-programs=${1:?usage: run.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]}
+programs=${1:?usage: portal.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]}
 work=$(mktemp -d "${TMPDIR:-/tmp}/remote-pin-portal.XXXXXX")
 pictures=${2:-$work/pictures}
 server_pid= portal_pid= nginx_pid=
@@ -33,11 +33,8 @@ await() {
     exit 1
 }
 
-python="$here/.venv/bin/python"
-if ! "$python" -c 'import selenium' 2>/dev/null; then
-    python3 -m venv "$here/.venv"
-    "$python" -m pip install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
-fi
+# shellcheck source=python.sh
+. "$here/python.sh"
 
 "$programs/remote-pin-server" init --lab "$work/lab" >"$work/init.out"
 start_server() {
@@ -78,7 +75,7 @@ code=$(grep -oE '[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}-[0-9A-HJKMNP-T
 "$programs/wallet" unlock "${phone[@]}" --code-written-down >"$work/unlock.out"
 
 mkdir -p "$pictures"
-browse() { "$python" "$here/browser.py" "https://localhost:$port" "$pictures" "$@"; }
+browse() { "$python" "$here/portal.py" "https://localhost:$port" "$pictures" "$@"; }
 browse pages "$code"
 if "$programs/wallet" unlock "${phone[@]}" >"$work/unlock.out"; then echo "the wallet still opens" >&2; exit 1; fi
 grep -q "UC1.2/4.1" "$work/unlock.out" || { echo "the app does not show that its wallet was deleted" >&2; exit 1; }
