@@ -33,11 +33,20 @@ final class LoadLab: Sendable {
         "REMOTE_PIN_PIN_ROUNDS": "16", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "16", "REMOTE_PIN_PIN_BLOCKS": "[]",
     ]
 
+    /// A server that ends no connection because this machine stood still.
+    private static let patient = [
+        "REMOTE_PIN_LIMITS_HANDSHAKE": "5m", "REMOTE_PIN_LIMITS_FRAME": "5m",
+        "REMOTE_PIN_LIMITS_IDLE_WITHOUT_SESSION": "10m",
+    ]
+
     static func start(wallets: Int, _ environment: [String: String] = [:]) async throws -> LoadLab {
         let folder = TemporaryFolder()
         let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", folder.file("lab")])
         guard made.exitCode == 0 else { throw NotMade(output: made.output) }
-        let server = try await ServerProcess.start(["lab", "up", folder.file("lab")], environment: environment)
+        let server = try await ServerProcess.start(
+            ["lab", "up", folder.file("lab")],
+            environment: Self.patient.merging(environment) { $1 }
+        )
         let lab = LoadLab(folder, server)
         let provisioned = try await ServerProcess.run(
             "pin-load",
