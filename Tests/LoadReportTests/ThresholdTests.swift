@@ -144,6 +144,7 @@ struct ThresholdTests {
         var aborted = met
         aborted.end = .aborted
         #expect(!aborted.isSuccess && aborted.exitCode == 99)
+        #expect(aborted.text(as: .text).contains("ended by a threshold that held again"))
         var interrupted = met
         interrupted.end = .interrupted
         #expect(interrupted.exitCode == 130)

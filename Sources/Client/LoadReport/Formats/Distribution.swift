@@ -104,6 +104,7 @@ extension RunResult {
         if violations > 0 { failures.append("\(Figure.count(violations)) impossible answers") }
         let lost = self.thresholds.count { $0.verdict != .met }
         if lost > 0 { failures.append("\(lost) of \(self.thresholds.count) thresholds not met") }
+        if self.end == .aborted, lost == 0 { failures.append("ended by a threshold that held again at the end") }
         if self.end == .lost { failures.append("the server was lost") }
         failures += self.sections.filter { $0.verdict == .failed }.map(\.title)
         return failures
