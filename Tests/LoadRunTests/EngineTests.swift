@@ -137,7 +137,8 @@ struct EngineTests {
         #expect(result.errors.isEmpty)
         let resumed = result.notes.first { $0.hasSuffix("connections were resumed with a ticket") }
         let count = Int(resumed?.prefix { $0.isNumber } ?? "")
-        #expect((1..<unlocks).contains(count ?? 0), "\(resumed ?? "") \(unlocks)")
+        // Half of those, likewise.
+        #expect((unlocks * 3 / 20...unlocks * 17 / 20).contains(count ?? 0), "\(resumed ?? "") of \(unlocks)")
         await lab.server.terminate()
     }
 

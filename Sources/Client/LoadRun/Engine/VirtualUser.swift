@@ -60,7 +60,8 @@ final class VirtualUser {
         self.lane = run.lane(of: number)
         self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
-        self.use = run.plan.connectionUse.draw(using: &self.generator)
+        // A session that was made ready is used.
+        if opened == nil { self.use = run.plan.connectionUse.draw(using: &self.generator) }
     }
 
     /// Works until the plan, the schedule or the run has no more for it.
@@ -81,7 +82,6 @@ final class VirtualUser {
 
     /// Does one thing after the other while the session stays the same; true when there is nothing more to do.
     private func serve(on connection: ClientConnection?) async -> Bool {
-        let hadSession = self.opened != nil
         repeat {
             guard self.run.gauges.wants(self.number) else { return true }
             if let queue = self.run.queue {
@@ -100,7 +100,7 @@ final class VirtualUser {
                 guard self.run.gauges.wants(self.number) else { return true }
                 await self.operate(due: nil)
             }
-        } while hadSession == (self.opened != nil)
+        } while connection === self.opened?.session.connection
         return false
     }
 

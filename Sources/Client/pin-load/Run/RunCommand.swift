@@ -31,7 +31,7 @@ struct RunCommand: AsyncParsableCommand {
                 pin-load run --lab lab --wallets wallets --connection new \\
                   --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
 
-              Checks on open sessions, one in ten on a connection of its own:
+              Checks on open sessions, of which one in ten opens a new one:
                 pin-load run --lab lab --wallets wallets --connection warm=90,new=10 \\
                   --rate 500 --duration 1m
 
