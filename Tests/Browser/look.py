@@ -11,11 +11,12 @@ const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 
 const ground = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
   if (c.length < 4 || c[3] > 0) return c } return parse(getComputedStyle(document.documentElement).colorScheme
   .includes('dark') && matchMedia('(prefers-color-scheme: dark)').matches ? '0 0 0' : '255 255 255') };
+const ink = e => { const style = getComputedStyle(e); return e instanceof SVGElement ? style.fill : style.color };
 const weak = [];
 for (const e of document.body.querySelectorAll('*')) {
   const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
   if (!own || !e.checkVisibility()) continue;
-  const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+  const [a, b] = [light(parse(ink(e))), light(ground(e))];
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   if (ratio < 4.5) weak.push(`${e.tagName} "${e.textContent.trim().slice(0, 30)}" ${ratio.toFixed(2)}`);
 }
