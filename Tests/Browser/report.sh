@@ -15,6 +15,6 @@ mkdir -p "$pictures"
 # shellcheck source=python.sh
 . "$here/python.sh"
 
-"$programs/pin-load" report "$here/../LoadReportTests/Goldens/sample.json" --format html --out "$work/sample.html"
+"$programs/pin-load" report "$here/../LoadReportTests/Goldens/sample.json" --out "$work/sample.html"
 "$python" "$here/report.py" "$work/sample.html" "$pictures"
 echo "the page of a run is as it should be; pictures: $([ -n "${2:-}" ] && echo "$pictures" || echo "not kept")"

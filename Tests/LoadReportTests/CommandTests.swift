@@ -38,6 +38,12 @@ struct CommandTests {
         let out = self.folder.file("out")
         #expect(try await self.report(path, "--out", out, "--format", format.rawValue) == 0)
         #expect(try String(contentsOfFile: out, encoding: .utf8) == SampleRun.plain.text(as: format))
+        // Or that the file's name asks for, unless another one is named.
+        let named = self.folder.file("out.\(format == .text ? "txt" : format.rawValue)")
+        #expect(try await self.report(path, "--out", named) == 0)
+        #expect(try String(contentsOfFile: named, encoding: .utf8) == SampleRun.plain.text(as: format))
+        #expect(try await self.report(path, "--out", named, "--format", "csv") == 0)
+        #expect(try String(contentsOfFile: named, encoding: .utf8) == SampleRun.plain.text(as: .csv))
     }
 
     @Test("a percentile table can be of one kind of operation")

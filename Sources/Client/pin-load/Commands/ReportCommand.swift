@@ -11,7 +11,7 @@ struct ReportCommand: AsyncParsableCommand {
             EXAMPLES
 
               pin-load report run.json                            # as it was told in the terminal
-              pin-load report run.json --format html --out run.html
+              pin-load report run.json --out run.html
               pin-load report run.json --format csv | head        # one row for each interval
               pin-load report run.json --format hgrm --operation unlock
 
@@ -29,8 +29,13 @@ struct ReportCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("What `pin-load run` wrote as JSON.", valueName: "file"), completion: .file())
     var path: String
 
-    @Option(help: ArgumentHelp("The form: text, json, csv, hgrm, hlog or html.", valueName: "form"))
-    var format: ReportFormatName = .text
+    @Option(
+        help: ArgumentHelp(
+            "The form: text, json, csv, hgrm, hlog or html. (default: what the ending of --out says, else text)",
+            valueName: "form"
+        )
+    )
+    var format: ReportFormatName?
 
     @Option(help: ArgumentHelp("For hgrm: only check, unlock, change-pin or register.", valueName: "kind"))
     var operation: OperationName?
@@ -42,15 +47,17 @@ struct ReportCommand: AsyncParsableCommand {
     var out: String?
 
     func validate() throws {
-        guard self.operation == nil || self.format == .hgrm else {
+        guard self.operation == nil || self.form == .hgrm else {
             throw ValidationError("--operation goes with --format hgrm; every other form has all kinds.")
         }
     }
 
+    private var form: ReportFormat { self.format?.format ?? self.out.flatMap { ReportFormat(ofFile: $0) } ?? .text }
+
     func run() async throws {
         try await ending {
             let result = try ResultFile.read(self.path)
-            let text = result.text(as: self.format.format, of: self.operation?.operation)
+            let text = result.text(as: self.form, of: self.operation?.operation)
             guard let out else {
                 StandardStreams.writeOutput(text)
                 return

@@ -62,20 +62,17 @@ extension ReportOptions {
         let format: ReportFormat
     }
 
-    private static let endings: [(ending: String, format: ReportFormat)] =
-        ReportFormat.allCases.map { ($0 == .text ? "txt" : $0.rawValue, $0) }
-
     /// The files that are to be written; folders are made now, so that a run does not fail at its end.
     func destinations() throws(CommandFailure) -> [Destination] {
         var destinations: [Destination] = []
         for path in self.out {
             let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-            if let known = Self.endings.first(where: { name.hasSuffix(".\($0.ending)") }) {
-                destinations.append(Destination(path: path, format: known.format))
+            if let format = ReportFormat(ofFile: path) {
+                destinations.append(Destination(path: path, format: format))
                 continue
             }
             guard !name.contains(".") || DurableFile.isFolder(path) else {
-                let endings = Self.endings.map { ".\($0.ending)" }.joined(separator: ", ")
+                let endings = ReportFormat.allCases.map { ".\($0.ending)" }.joined(separator: ", ")
                 throw CommandFailure(.usage, "--out \(path): the ending says the form: \(endings); or name a folder")
             }
             do throws(FileError) {
@@ -84,7 +81,9 @@ extension ReportOptions {
                 throw CommandFailure(.usage, "--out: \(error)")
             }
             let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
-            destinations += Self.endings.map { Destination(path: "\(folder)/result.\($0.ending)", format: $0.format) }
+            destinations += ReportFormat.allCases.map {
+                Destination(path: "\(folder)/result.\($0.ending)", format: $0)
+            }
         }
         return destinations
     }
@@ -100,5 +99,17 @@ extension ReportOptions {
             }
         }
         StandardStreams.writeOutput(result.text(as: self.json ? .json : .text))
+    }
+}
+
+extension ReportFormat {
+    /// Of files in this form, without the point.
+    var ending: String { self == .text ? "txt" : self.rawValue }
+
+    /// The form that a file's name asks for; nil where it asks for none.
+    init?(ofFile path: String) {
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let format = Self.allCases.first(where: { name.hasSuffix(".\($0.ending)") }) else { return nil }
+        self = format
     }
 }
