@@ -269,7 +269,8 @@ let client: [Target] = [
     .target(
         name: "LoadRun",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Secrets", "Statements", "Transport",
+            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Secrets", "Spelling", "Statements",
+            "Transport",
             "VerdictOracle", "Vocabulary", "Wire",
         ],
         path: "Sources/Client/LoadRun"

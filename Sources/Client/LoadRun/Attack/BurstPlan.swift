@@ -1,4 +1,5 @@
 public import LoadPlan
+internal import Spelling
 
 /// A burst of guesses for one wallet, one of them right, again and again.
 public struct BurstPlan: Hashable, Sendable {
@@ -42,7 +43,7 @@ public struct BurstPlan: Hashable, Sendable {
     public var entries: [(name: String, value: String)] {
         [
             ("attack", self.text), ("repeat", "\(self.repetitions)"), ("connections", "\(self.connections)"),
-            ("timeout", "\(self.timeout)"),
+            ("timeout", DurationText.write(self.timeout)),
         ]
     }
 
