@@ -60,7 +60,8 @@ struct IntervalKeeper {
     let recorder: Recorder
     let connections: Int
     private(set) var intervals: [Interval] = []
-    private(set) var violations = 0
+    /// Of all intervals.
+    private(set) var totals = Totals()
     private var last = Duration.zero
 
     init(recorder: Recorder, connections: Int) {
@@ -74,7 +75,7 @@ struct IntervalKeeper {
         let gauges = Gauges(connections: self.connections)
         let interval = self.recorder.takeInterval(from: self.last, to: now, gauges: gauges)
         self.last = now
-        self.violations += interval.violations.count
+        self.totals.add(interval)
         self.intervals.append(interval)
         return true
     }

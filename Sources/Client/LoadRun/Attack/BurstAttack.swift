@@ -78,7 +78,7 @@ public struct BurstAttack: Sendable {
             } catch {
                 _ = log.take(at: clock.now, isLast: true)
                 // What was measured until then is told, and what was found above all.
-                guard statistics.hasBursts || log.violations > 0, error.isOfServer else { throw error }
+                guard statistics.hasBursts || log.totals.violations.count > 0, error.isOfServer else { throw error }
                 self.events.note("the attack could not go on: \(error)")
                 self.events.end(.lost)
                 break
@@ -92,7 +92,7 @@ public struct BurstAttack: Sendable {
                     of: self.plan.repetitions,
                     statistics: statistics,
                     elapsed: clock.now,
-                    totals: Totals(of: log.intervals)
+                    totals: log.totals
                 )
             )
         }
