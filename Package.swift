@@ -270,8 +270,7 @@ let client: [Target] = [
         name: "LoadRun",
         dependencies: [
             "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Secrets", "Spelling", "Statements",
-            "Transport",
-            "VerdictOracle", "Vocabulary", "Wire",
+            "Transport", "VerdictOracle", "Vocabulary", "Wire",
         ],
         path: "Sources/Client/LoadRun"
     ),

@@ -1,5 +1,3 @@
-internal import Spelling
-
 /// On what connection a check is made.
 public enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
     /// On the one that the last check was made on, with its session, where there is one.
@@ -14,13 +12,8 @@ extension Weights<ConnectionUse> {
     /// Reads `warm`, `new`, `resumed`, or weights of them: `warm=90,new=10`.
     public init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
         guard text.contains("=") || text.contains(",") else {
-            if let use = ConnectionUse(rawValue: text) {
-                self.init(only: use)
-                return
-            }
-            let names = ConnectionUse.allCases.map(\.rawValue)
-            let hint = NearestName.to(text, among: names).map { "; did you mean `\($0)`?" } ?? ""
-            throw PlanProblem(place: place, "`\(text)` is none of \(names.joined(separator: ", "))\(hint)")
+            self.init(only: try NameText.read(text, place: place))
+            return
         }
         try self.init(parsing: text, place: place)
     }

@@ -29,14 +29,6 @@ public struct BurstAttack: Sendable {
         /// All that was answered until now, and what went wrong.
         public let totals: Totals
 
-        public init(bursts: Int, of count: Int, statistics: BurstStatistics, elapsed: Duration, totals: Totals) {
-            self.bursts = bursts
-            self.of = count
-            self.statistics = statistics
-            self.elapsed = elapsed
-            self.totals = totals
-        }
-
         /// What the others will take, if they take as long as those until now.
         public var left: Duration {
             self.bursts == 0 ? .zero : self.elapsed / self.bursts * (self.of - self.bursts)

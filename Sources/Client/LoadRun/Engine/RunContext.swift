@@ -63,18 +63,19 @@ final class RunContext: Sendable {
             ) : nil
         self.sources = Reach.sourceAddresses(for: plan.peakConnections, host: target.host)
         do throws(Target.Problem) {
-            var contexts: [TLSClientContext] = []
-            for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: false)) }
-            self.contexts = contexts
-            contexts = []
-            if plan.connectionUse.contains(.resumed) {
-                for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: true)) }
-            }
-            self.resumingContexts = contexts
+            self.contexts = try Self.contexts(for: target, resuming: false)
+            let resumes = plan.connectionUse.contains(.resumed)
+            self.resumingContexts = resumes ? try Self.contexts(for: target, resuming: true) : []
             self.registrar = plan.mix.contains(.register) ? try Registrar(for: fleet, at: target) : nil
         } catch {
             throw .target(error)
         }
+    }
+
+    private static func contexts(for target: Target, resuming: Bool) throws(Target.Problem) -> [TLSClientContext] {
+        var contexts: [TLSClientContext] = []
+        for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: resuming)) }
+        return contexts
     }
 
     func lane(of number: Int) -> Lane { self.lanes[number % Self.shardCount] }

@@ -123,7 +123,7 @@ final class VirtualUser {
         var action = self.run.plan.mix.draw(using: &self.generator)
         if action == .register { return await self.register(due: due) }
         let began = self.clock.now
-        if let opened = self.opened, self.use != .warm || self.clock.start + began > opened.expires { self.leave() }
+        if let opened = self.opened, self.clock.start + began > opened.expires { self.leave() }
         let isNew = self.opened == nil
         if isNew { await self.open(action, due: due, began: began) }
         guard let opened = self.opened else { return }

@@ -1,7 +1,6 @@
 internal import HostSystem
 internal import LoadReport
 internal import LoadRun
-internal import Spelling
 internal import Synchronization
 
 /// Says on standard error how an attack goes on: a line about once a second, on a terminal in the place of the one before.
@@ -42,7 +41,7 @@ final class AttackDisplay: Sendable {
     }
 
     /// What matters most first: a narrow terminal cuts the rest off.
-    static func line(_ progress: BurstAttack.Progress) -> String {
+    private static func line(_ progress: BurstAttack.Progress) -> String {
         let statistics = progress.statistics
         var parts = [
             "\(progress.bursts) of \(progress.of) bursts",

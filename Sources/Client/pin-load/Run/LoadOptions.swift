@@ -129,7 +129,7 @@ extension LoadOptions {
         }
         var plan = LoadPlan(some)
         reader.read("--warmup", self.warmup, OptionReader.time) { plan.warmup = $0 }
-        reader.read("--arrivals", self.arrivals, OptionReader.name) { plan.arrivals = $0 }
+        reader.read("--arrivals", self.arrivals, NameText.read(_:place:)) { plan.arrivals = $0 }
         reader.read("--max-in-flight", self.maxInFlight, OptionReader.count) { plan.maxInFlight = $0 }
         reader.read("--mix", self.mix, Mix.init(parsing:place:)) { plan.mix = $0 }
         reader.read("--connection", self.connection, Weights.init(parsingUse:place:)) { plan.connectionUse = $0 }

@@ -45,15 +45,4 @@ struct OptionReader {
         }
         return rate
     }
-
-    /// One of the names of an enumeration.
-    static func name<Value: RawRepresentable & CaseIterable>(
-        _ text: String,
-        _ option: String
-    ) throws(PlanProblem) -> Value where Value.RawValue == String {
-        if let value = Value(rawValue: text) { return value }
-        let names = Value.allCases.map(\.rawValue)
-        let hint = NearestName.to(text, among: names).map { "; did you mean `\($0)`?" }
-        throw PlanProblem(place: option, "`\(text)` is none of \(names.joined(separator: ", "))\(hint ?? "")")
-    }
 }

@@ -66,11 +66,11 @@ extension ReportOptions {
     func destinations() throws(CommandFailure) -> [Destination] {
         var destinations: [Destination] = []
         for path in self.out {
-            let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
             if let format = ReportFormat(ofFile: path) {
                 destinations.append(Destination(path: path, format: format))
                 continue
             }
+            let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
             guard !name.contains(".") || DurableFile.isFolder(path) else {
                 let endings = ReportFormat.allCases.map { ".\($0.ending)" }.joined(separator: ", ")
                 throw CommandFailure(.usage, "--out \(path): the ending says the form: \(endings); or name a folder")
@@ -108,8 +108,7 @@ extension ReportFormat {
 
     /// The form that a file's name asks for; nil where it asks for none.
     init?(ofFile path: String) {
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        guard let format = Self.allCases.first(where: { name.hasSuffix(".\($0.ending)") }) else { return nil }
+        guard let format = Self.allCases.first(where: { path.hasSuffix(".\($0.ending)") }) else { return nil }
         self = format
     }
 }
