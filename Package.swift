@@ -261,8 +261,8 @@ let client: [Target] = [
     .target(
         name: "LoadFleet",
         dependencies: [
-            "Evidence", "HostSystem", "Lab", "Secrets", "Statements", "Transport", "VerdictOracle", "Vocabulary",
-            "Wire", crypto,
+            "Evidence", "HostSystem", "JointVerification", "Lab", "Secrets", "Statements", "Transport", "VerdictOracle",
+            "Vocabulary", "Wire", crypto,
         ],
         path: "Sources/Client/LoadFleet"
     ),

@@ -69,6 +69,18 @@ struct HouseRulesTests {
         }
     }
 
+    /// Quick signatures leave copies of their key and take a time that depends on it.
+    @Test("no key signs quickly but those of a load's fleet")
+    func quickSignatures() async throws {
+        let places = ["JointVerification", "LoadFleet", "Statements"]
+        for file in try self.tree.files(below: "Sources") where !places.contains(file.target) {
+            await Task.yield()
+            for name in ["quickSignature", "ToldSignature"] {
+                #expect(!file.text.contains(name), "\(file.path) uses \(name)")
+            }
+        }
+    }
+
     @Test("no test waits for real time")
     func sleeps() async throws {
         for file in try self.tree.files(below: "Tests") where !file.path.hasPrefix("Tests/ArchitectureTests/") {

@@ -1,3 +1,4 @@
+import JointVerification
 import Secrets
 @testable import Statements
 import Testing
@@ -80,15 +81,14 @@ struct SignatureTests {
         }
     }
 
-    @Test("a key finds the R of its own signatures as everybody does, and of no other")
-    func nonceY() throws {
+    @Test("a quick signature is one of the key, and tells its R")
+    func quick() throws {
         let key = try Self.pinKey("024791")
-        let (statement, other) = (try Self.statement(), try Self.statement(counter: 2))
-        let signature = key.sign(statement)
-        let own = key.nonceY(of: signature, for: statement)
-        let ofOther = key.nonceY(of: signature, for: other)
-        #expect(own != nil && own == P256NonceY(of: signature, by: key.publicKey, for: statement))
-        #expect(ofOther == nil && P256NonceY(of: signature, by: key.publicKey, for: other) == nil)
+        let statement = try Self.statement()
+        let signed = key.quickSignature(of: statement)
+        let verifying = try #require(VerifyingKey(key.publicKey))
+        #expect(verifying.isValid(signed.signature, for: statement))
+        #expect(P256NonceY(of: signed.signature, by: key.publicKey, for: statement) == signed.nonceY)
     }
 
     @Test("another PIN or another salt gives another key, the same ones the same key")

@@ -49,13 +49,18 @@ extension P256NonceY {
         guard let y else { return nil }
         self = y
     }
+}
 
-    /// The same from the private key, in half of the time.
+/// A signature with the y coordinate of its nonce's point R.
+public struct ToldSignature: Sendable {
+    public let signature: P256Signature
+    public let nonceY: P256NonceY
+
+    /// Signs what has this digest with a private key, 32 bytes, a number from 1 to the curve's order − 1.
     ///
-    /// libcrypto does not compute with it as carefully as with a key that signs: for keys that protect nothing.
-    public init?(of signature: P256Signature, byPrivate key: borrowing SecretBytes, for digest: SHA256Digest) {
-        let y = SignatureEquations.withIdle { $0.nonceY(of: signature, for: digest, scalar: key) }
-        guard let y else { return nil }
-        self = y
+    /// R is known when the nonce is chosen, so it costs nothing to tell, and nonces are made many at a time. libcrypto does
+    /// not compute with either as carefully as where a key has to be kept: for keys that protect nothing.
+    public static func quick(of digest: SHA256Digest, byPrivate key: borrowing SecretBytes) -> ToldSignature {
+        PreparedNonces.withIdle { $0.sign(digest, scalar: key) }
     }
 }

@@ -1,6 +1,4 @@
 internal import COpenSSL
-internal import Secrets
-internal import Synchronization
 internal import Vocabulary
 
 /// Signatures as equations of points, e·G + r·Q = s·R, and libcrypto's numbers and points for so many of them.
@@ -76,27 +74,17 @@ internal import Vocabulary
         unsafe BN_CTX_free(self.scratch)
     }
 
-    /// Those that nobody uses at present; no more than have been used at the same time.
-    private static let idle = Mutex<[SignatureEquations]>([])
+    private static let idle = Idle<SignatureEquations>()
 
     /// Lends one, which keeps the last signatures and keys that it met until others come.
     static func withIdle<Result>(_ body: (SignatureEquations) -> Result) -> Result {
-        let equations = Self.idle.withLock { $0.popLast() } ?? SignatureEquations(capacity: Self.most)
-        defer { Self.idle.withLock { $0.append(equations) } }
-        return Self.withoutErrors { body(equations) }
+        Self.idle.withOne(orNew: { SignatureEquations(capacity: Self.most) }, body)
     }
 
     /// Makes one for one signature, of which nothing stays: on a phone, where a PIN key's public half is as telling as the
     /// PIN for whoever has the salt.
     static func withNew<Result>(_ body: (SignatureEquations) -> Result) -> Result {
-        Self.withoutErrors { body(SignatureEquations(capacity: 1)) }
-    }
-
-    /// Takes the errors that libcrypto puts into the thread's queue meanwhile out again; they say nothing beyond a result.
-    private static func withoutErrors<Result>(_ body: () -> Result) -> Result {
-        ERR_set_mark()
-        defer { ERR_pop_to_mark() }
-        return body()
+        withoutErrors { body(SignatureEquations(capacity: 1)) }
     }
 
     /// Which of the claims are true; at most ``most``.
@@ -136,7 +124,7 @@ internal import Vocabulary
     /// Decodes a point; libcrypto looks whether it is one of the curve, whose order is a prime.
     private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
         // Each by itself: the queue has 16 places, and a mark may fall out of it as well.
-        Self.withoutErrors {
+        withoutErrors {
             unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
         }
     }
@@ -186,78 +174,20 @@ internal import Vocabulary
 
     /// The y coordinate of R = e/s·G + r/s·Q; nil where its x coordinate is not r.
     func nonceY(of signature: P256Signature, by key: P256PublicKey, for digest: SHA256Digest) -> P256NonceY? {
-        guard self.load(key.bytes, intoPoint: 0) else { return nil }
-        return unsafe self.nonceY(of: signature, for: digest) { ofG, ofQ in
-            unsafe EC_POINT_mul(self.curve.group, self.result, ofG, self.points[0], ofQ, self.scratch) == 1
-        }
-    }
-
-    /// The same from the private key d, of R = (e/s + r/s·d)·G: one point fewer to multiply.
-    func nonceY(of signature: P256Signature, for digest: SHA256Digest, scalar: borrowing SecretBytes) -> P256NonceY? {
-        let secret = unsafe newNumber()
-        defer { unsafe BN_clear_free(secret) }
-        let isRead = scalar.withBytes { bytes in
-            unsafe bytes.withUnsafeBytes { bytes in
-                let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                return unsafe BN_bin2bn(start, Int32(bytes.count), secret) != nil
-            }
-        }
-        guard isRead else { return nil }
-        return unsafe self.nonceY(of: signature, for: digest) { ofG, ofQ in
-            unsafe BN_mod_mul(secret, secret, ofQ, self.curve.order, self.scratch) == 1
-                && BN_mod_add(secret, secret, ofG, self.curve.order, self.scratch) == 1
-                && EC_POINT_mul(self.curve.group, self.result, secret, nil, nil, self.scratch) == 1
-        }
-    }
-
-    /// Has R computed into ``result`` from e/s and r/s.
-    private func nonceY(
-        of signature: P256Signature,
-        for digest: SHA256Digest,
-        _ compute: (OpaquePointer?, OpaquePointer?) -> Bool
-    ) -> P256NonceY? {
-        guard self.load(signature.bytes[..<32], signature.bytes[32...], digest.bytes, at: 0) else { return nil }
+        guard self.load(signature.bytes[..<32], signature.bytes[32...], digest.bytes, at: 0),
+            self.load(key.bytes, intoPoint: 0)
+        else { return nil }
         let (numbers, order) = unsafe (self.numbers[0], self.curve.order)
         let (ofG, ofQ) = unsafe (self.generatorMultiplier, self.multipliers[0])
         let (x, y) = unsafe (self.product, self.factor)
-        var bytes = [UInt8](repeating: 0, count: P256NonceYKind.byteCount)
         let isFound =
             unsafe BN_mod_inverse(self.factor, numbers.s, order, self.scratch) != nil
             && BN_mod_mul(ofG, self.factor, numbers.e, order, self.scratch) == 1
             && BN_mod_mul(ofQ, self.factor, numbers.r, order, self.scratch) == 1
-            && compute(ofG, ofQ)
+            && EC_POINT_mul(self.curve.group, self.result, ofG, self.points[0], ofQ, self.scratch) == 1
             && EC_POINT_get_affine_coordinates(self.curve.group, self.result, x, y, self.scratch) == 1
             && BN_cmp(x, numbers.r) == 0
-            && BN_bn2binpad(y, &bytes, Int32(bytes.count)) == Int32(bytes.count)
-        return isFound ? P256NonceY(bytes) : nil
-    }
-}
-
-/// P-256 and its order, read by all.
-///
-/// `@unchecked Sendable`: made once and only read afterwards.
-@safe private final class Curve: @unchecked Sendable {
-    static let shared = Curve()
-
-    let group: OpaquePointer
-    let order: OpaquePointer
-
-    private init() {
-        unsafe self.group = unsafe made(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1))
-        unsafe self.order = unsafe made(EC_GROUP_get0_order(self.group))
-    }
-}
-
-private func newNumber() -> OpaquePointer { unsafe made(BN_new()) }
-
-private func made(_ object: OpaquePointer?) -> OpaquePointer {
-    guard let object = unsafe object else { preconditionFailure("libcrypto is out of memory") }
-    return unsafe object
-}
-
-/// Reads a big-endian number.
-private func read(_ bytes: ArraySlice<UInt8>, into number: OpaquePointer) -> Bool {
-    unsafe bytes.withUnsafeBufferPointer { bytes in
-        unsafe BN_bin2bn(bytes.baseAddress, Int32(bytes.count), number) != nil
+        guard isFound, let bytes = unsafe bytes(of: y) else { return nil }
+        return P256NonceY(bytes)
     }
 }

@@ -1,6 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JointVerification
+public import JointVerification
 public import Secrets
 public import Vocabulary
 
@@ -38,12 +38,12 @@ public struct PINKey: ~Copyable, Sendable {
         return bytes
     }
 
-    /// The y coordinate that goes with a signature of this key over the statement; nil where it is none.
+    /// Signs a statement as ``sign(_:)`` does and tells the signature's R, in a fraction of the time.
     ///
-    /// As `P256NonceY(of:by:for:)` in half of its time, from the private key, of which it leaves copies in memory: for a
-    /// tool that signs thousands a second with keys that protect nothing, and for no wallet.
-    public borrowing func nonceY(of signature: P256Signature, for statement: Statement) -> P256NonceY? {
+    /// It leaves copies of the private key in memory and computes with it as time allows: for a tool that signs thousands
+    /// a second with keys that protect nothing, and for no wallet.
+    public borrowing func quickSignature(of statement: Statement) -> ToldSignature {
         let scalar = SecretBytes(copying: Array(self.key.rawRepresentation))
-        return P256NonceY(of: signature, byPrivate: scalar, for: statement.digest)
+        return .quick(of: statement.digest, byPrivate: scalar)
     }
 }

@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import JointVerification
 internal import Secrets
 internal import Statements
 internal import Synchronization
@@ -284,14 +285,13 @@ public final class FleetSession: Sendable {
                 body: body
             )
         }
-        let signed = statement(.instructPIN)
-        let signature = turn.key.key.sign(signed)
+        let signed = turn.key.key.quickSignature(of: statement(.instructPIN))
         return Instruct(
             counter: turn.counter,
             body: body,
-            pinSignature: signature,
-            newPINSignature: newKey.map { $0.key.sign(statement(.newPIN)) },
-            pinNonceY: turn.key.key.nonceY(of: signature, for: signed)
+            pinSignature: signed.signature,
+            newPINSignature: newKey.map { $0.key.quickSignature(of: statement(.newPIN)).signature },
+            pinNonceY: signed.nonceY
         )
     }
 }

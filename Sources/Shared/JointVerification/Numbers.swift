@@ -1,0 +1,47 @@
+internal import COpenSSL
+internal import Secrets
+
+/// P-256 and its order, read by all.
+///
+/// `@unchecked Sendable`: made once and only read afterwards.
+@safe final class Curve: @unchecked Sendable {
+    static let shared = Curve()
+
+    let group: OpaquePointer
+    let order: OpaquePointer
+
+    private init() {
+        unsafe self.group = unsafe made(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1))
+        unsafe self.order = unsafe made(EC_GROUP_get0_order(self.group))
+    }
+}
+
+func newNumber() -> OpaquePointer { unsafe made(BN_new()) }
+
+func made(_ object: OpaquePointer?) -> OpaquePointer {
+    guard let object = unsafe object else { preconditionFailure("libcrypto is out of memory") }
+    return unsafe object
+}
+
+/// Reads a big-endian number.
+func read(_ bytes: ArraySlice<UInt8>, into number: OpaquePointer) -> Bool {
+    unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe BN_bin2bn(bytes.baseAddress, Int32(bytes.count), number) != nil
+    }
+}
+
+/// The same of a secret.
+func read(_ secret: borrowing SecretBytes, into number: OpaquePointer) -> Bool {
+    secret.withBytes { bytes in
+        unsafe bytes.withUnsafeBytes { bytes in
+            let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return unsafe BN_bin2bn(start, Int32(bytes.count), number) != nil
+        }
+    }
+}
+
+/// A number's 32 bytes, big-endian; nil where it has more.
+func bytes(of number: OpaquePointer) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: 32)
+    return unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count) ? bytes : nil
+}
