@@ -166,6 +166,11 @@ class Bench:
         return [("unlock, new connection", ratio, "≥ 0.70", f"{cost:.0f} µs, bare handshake {handshake:.0f} µs")]
 
     @staticmethod
+    def free_port():
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            return listener.getsockname()[1]
+
+    @staticmethod
     def await_port(port):
         """Returns once somebody listens there."""
         for _ in range(100):
@@ -177,7 +182,7 @@ class Bench:
     def bare_handshake(self, lab):
         """µs of CPU time of `openssl s_server` for one handshake with the lab's certificate and key."""
         server = pathlib.Path(lab) / "server"
-        port = 20000 + os.getpid() % 20000
+        port = self.free_port()
         command = [
             "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", server / "tls.pem", "-key",
             server / "tls.key", "-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-groups", "X25519",
