@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -167,8 +168,11 @@ class Bench:
 
     @staticmethod
     def free_port():
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            return listener.getsockname()[1]
+        """A port below those that Linux takes for outgoing connections, so that nobody gets it until it is used."""
+        while True:
+            port = random.randrange(20000, 32768)
+            with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+                return port
 
     @staticmethod
     def await_port(port):

@@ -72,12 +72,16 @@ struct HouseRulesTests {
     /// Quick signatures leave copies of their key and take a time that depends on it.
     @Test("no key signs quickly but those of a load's fleet")
     func quickSignatures() async throws {
-        let places = ["JointVerification", "LoadFleet", "Statements"]
-        for file in try self.tree.files(below: "Sources") where !places.contains(file.target) {
-            await Task.yield()
-            for name in ["quickSignature", "ToldSignature"] {
-                #expect(!file.text.contains(name), "\(file.path) uses \(name)")
+        let (fleet, key) = (
+            "Sources/Client/LoadFleet/Wallet/FleetSession.swift", "Sources/Shared/Statements/PINKey.swift"
+        )
+        for (name, expected) in ["quickSignature(": [fleet: 2, key: 1], ".quick(": [key: 1]] {
+            var uses: [String: Int] = [:]
+            for file in try self.tree.files(below: "Sources") where file.text.contains(name) {
+                await Task.yield()
+                uses[file.path] = file.text.components(separatedBy: name).count - 1
             }
+            #expect(uses == expected, "\(name)")
         }
     }
 

@@ -2,7 +2,6 @@ import COpenSSL
 import Crypto
 import Foundation
 import JointVerification
-import Secrets
 import Testing
 import Vocabulary
 

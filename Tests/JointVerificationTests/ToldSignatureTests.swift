@@ -12,7 +12,7 @@ struct ToldSignatureTests {
     @Test("each is valid, alone and together, and tells the R that everybody finds")
     func valid() throws {
         // More than are made at a time, twice over.
-        for number in 0..<70 {
+        let claims = try (0..<70).map { number in
             let key = P256.Signing.PrivateKey()
             let (digest, signed) = try Self.signed(number, by: key)
             let publicKey = try #require(P256PublicKey(key.publicKey.x963Representation))
@@ -21,7 +21,9 @@ struct ToldSignatureTests {
             #expect(P256NonceY(of: signed.signature, by: publicKey, for: digest) == signed.nonceY)
             let claim = SignatureClaim(signed.signature, nonceY: signed.nonceY, by: publicKey, for: digest)
             #expect(SignatureClaim.areTrue([claim]) == [true])
+            return claim
         }
+        #expect(SignatureClaim.areTrue(claims) == claims.map { _ in true })
     }
 
     /// The keys at both ends of what a key can be, and digests that are greater than the order and 0.
@@ -45,13 +47,20 @@ struct ToldSignatureTests {
     @Test("no nonce signs twice, whoever signs and on however many threads")
     func once() async throws {
         let key = P256.Signing.PrivateKey()
-        let points = await withTaskGroup { group in
+        let publicKey = try #require(P256PublicKey(key.publicKey.x963Representation))
+        let claims = await withTaskGroup { group in
             for _ in 0..<8 {
-                group.addTask { (0..<100).compactMap { try? Self.signed($0, by: key).1.signature.bytes.prefix(32) } }
+                group.addTask {
+                    (0..<100).compactMap { number -> SignatureClaim? in
+                        guard let (digest, signed) = try? Self.signed(number, by: key) else { return nil }
+                        return SignatureClaim(signed.signature, nonceY: signed.nonceY, by: publicKey, for: digest)
+                    }
+                }
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(points.count == 800 && Set(points).count == 800)
+        #expect(claims.count == 800 && SignatureClaim.areTrue(claims) == claims.map { _ in true })
+        #expect(Set(claims.map { $0.signature.bytes.prefix(32) }).count == 800)
     }
 
     private static func signed(

@@ -108,15 +108,15 @@ internal import Vocabulary
     ///
     /// Drawn again where x is not below q, once in 2¹³⁰ times: such an R cannot be told.
     private func draw(_ nonce: Nonce) -> Bool {
+        let group = unsafe self.curve.group
         repeat {
+            // k is not 0, for which R has no coordinates, but for a chance of 2⁻²⁵⁶.
             let isDrawn =
                 unsafe BN_priv_rand_range(nonce.k, self.curve.order) == 1
-                && EC_POINT_mul(self.curve.group, self.point, nonce.k, nil, nil, self.scratch) == 1
+                && EC_POINT_mul(group, self.point, nonce.k, nil, nil, self.scratch) == 1
+                && EC_POINT_get_affine_coordinates(group, self.point, nonce.x, nonce.y, self.scratch) == 1
             guard isDrawn else { return false }
-            // k is 0 where R has no coordinates.
-        } while unsafe EC_POINT_get_affine_coordinates(self.curve.group, self.point, nonce.x, nonce.y, self.scratch)
-            != 1
-            || BN_cmp(nonce.x, self.curve.order) >= 0
+        } while unsafe BN_cmp(nonce.x, self.curve.order) >= 0
         return true
     }
 }

@@ -4,7 +4,7 @@ internal import Vocabulary
 /// Signatures as equations of points, e·G + r·Q = s·R, and libcrypto's numbers and points for so many of them.
 ///
 /// The points are multiplied and added by libcrypto; what is here is which ones. The time it takes depends on them, and on
-/// nothing that the message with the signature does not carry, but for the one key that a load tool may give.
+/// nothing that the message with the signature does not carry.
 ///
 /// **Invariant: an equation is found to hold only if it does**, but for a chance of 2⁻¹²⁸ at each try, two for each,
 /// whatever the others are. Each is multiplied by a number of 128 bits that is drawn after all of them have come, so nobody
