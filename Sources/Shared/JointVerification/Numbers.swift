@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import Secrets
 
 /// P-256 and its order, read by all.
 ///
@@ -24,19 +23,10 @@ func made(_ object: OpaquePointer?) -> OpaquePointer {
 }
 
 /// Reads a big-endian number.
-func read(_ bytes: ArraySlice<UInt8>, into number: OpaquePointer) -> Bool {
-    unsafe bytes.withUnsafeBufferPointer { bytes in
-        unsafe BN_bin2bn(bytes.baseAddress, Int32(bytes.count), number) != nil
-    }
-}
-
-/// The same of a secret.
-func read(_ secret: borrowing SecretBytes, into number: OpaquePointer) -> Bool {
-    secret.withBytes { bytes in
-        unsafe bytes.withUnsafeBytes { bytes in
-            let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            return unsafe BN_bin2bn(start, Int32(bytes.count), number) != nil
-        }
+func read(_ bytes: RawSpan, into number: OpaquePointer) -> Bool {
+    unsafe bytes.withUnsafeBytes { bytes in
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        return unsafe BN_bin2bn(start, Int32(bytes.count), number) != nil
     }
 }
 

@@ -13,7 +13,7 @@ internal import Vocabulary
 /// `@unchecked Sendable`: ``withIdle(_:)`` gives each to one caller at a time.
 @safe final class PreparedNonces: @unchecked Sendable {
     /// How many are made at a time; with so many the inversion's part in each is lost among the rest.
-    static let batch = 32
+    private static let batch = 32
 
     private let curve = Curve.shared
     /// What libcrypto computes in.
@@ -71,7 +71,8 @@ internal import Vocabulary
         let nonce = self.nonces[self.left]
         let order = unsafe self.curve.order
         let isSigned =
-            unsafe read(scalar, into: self.factor) && read(digest.bytes[...], into: self.sum)
+            unsafe scalar.withBytes { unsafe read($0, into: self.factor) }
+            && read(digest.bytes.span.bytes, into: self.sum)
             && BN_mod_mul(self.factor, self.factor, nonce.x, order, self.scratch) == 1
             && BN_add(self.sum, self.sum, self.factor) == 1
             && BN_mod_mul(self.sum, self.sum, nonce.inverse, order, self.scratch) == 1

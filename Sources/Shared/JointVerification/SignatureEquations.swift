@@ -113,7 +113,8 @@ internal import Vocabulary
     /// r and s from 1 to q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
     private func load(_ r: ArraySlice<UInt8>, _ s: ArraySlice<UInt8>, _ e: [UInt8], at place: Int) -> Bool {
         let numbers = self.numbers[place]
-        return unsafe read(r, into: numbers.r) && read(s, into: numbers.s) && read(e[...], into: numbers.e)
+        return unsafe read(r.span.bytes, into: numbers.r) && read(s.span.bytes, into: numbers.s)
+            && read(e.span.bytes, into: numbers.e)
             && self.isInRange(numbers.r) && self.isInRange(numbers.s)
     }
 
@@ -156,7 +157,7 @@ internal import Vocabulary
     private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
         let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
         let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])
-        return unsafe read(factor, into: self.factor)
+        return unsafe read(factor.span.bytes, into: self.factor)
             && BN_mod_mul(self.product, self.factor, numbers.e, order, self.scratch) == 1
             && BN_mod_add(
                 self.generatorMultiplier,
