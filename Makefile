@@ -17,7 +17,7 @@ SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disa
 FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
 # Foundation's Process keeps itself, or a part of itself; what these tests leak is that and nothing else.
-TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadRunTests|PromtoolTests|LabTests.ServerProgramTests
+TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests
 
 .PHONY: help
 help: ## list what make can do
@@ -54,7 +54,7 @@ scenarios: packages-run ## play Tests/Scenarios against real servers; fail where
 ASAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/address-sanitizer.suppressions
 
 .PHONY: check
-check: test ## test, the same under address and thread sanitizers, release build, demo
+check: test mutants-check ## test, the same under address and thread sanitizers, release build, demo
 	@echo "== address sanitizer, with the search for leaks =="
 	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== address sanitizer, real programs =="
@@ -67,10 +67,10 @@ check: test ## test, the same under address and thread sanitizers, release build
 	$(MAKE) demo
 
 .PHONY: lint
-lint: ## the formatter's findings, and mutants that do not apply: none of either
+lint: ## check the format of every Swift file and the dependencies that the manifest declares
 	@echo "== lint =="
-	Tests/Mutants/run.sh --check
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
+	Tests/Manifest/check.py
 
 .PHONY: format
 format: ## format every Swift file in place
@@ -86,8 +86,12 @@ proto-check: packages-test ## fail where the committed C is not what Proto/*.pro
 	Proto/generate.sh --check
 
 .PHONY: mutants
-mutants: packages-test ## break the code on purpose, one patch at a time; a test must notice each
-	Tests/Mutants/run.sh
+mutants: packages-test ## break the code on purpose, one rule at a time; a test must fail for each
+	Tests/Mutants/run.py
+
+.PHONY: mutants-check
+mutants-check: ## check that every mutant still matches the sources; takes a second
+	Tests/Mutants/run.py --check
 
 .PHONY: bench
 bench: packages-run ## PIN checks, unlocks, verifications of signatures and of evidence per second, from one run
