@@ -56,7 +56,13 @@ let shared: [Target] = [
         providers: [.apt(["libprotobuf-c-dev"])]
     ),
     .target(name: "Vocabulary", path: "Sources/Shared/Vocabulary"),
-    .target(name: "Spelling", dependencies: [yams], path: "Sources/Shared/Spelling"),
+    .target(
+        name: "ConfigText",
+        dependencies: [
+            yams
+        ],
+        path: "Sources/Shared/ConfigText"
+    ),
     .target(
         name: "CBuildID",
         path: "Sources/Shared/CBuildID",
@@ -65,223 +71,491 @@ let shared: [Target] = [
     .target(name: "CHostSystem", path: "Sources/Shared/CHostSystem"),
     .target(
         name: "HostSystem",
-        dependencies: ["CBuildID", "CHostSystem", "Vocabulary"],
+        dependencies: [
+            "CBuildID",
+            "CHostSystem",
+            "Vocabulary",
+        ],
         path: "Sources/Shared/HostSystem"
     ),
     .target(
         name: "RemotePINProto",
-        dependencies: ["CProtobufC"],
+        dependencies: [
+            "CProtobufC"
+        ],
         path: "Proto",
         exclude: ["remotepin", "generate.sh"],
         sources: ["generated"],
         publicHeadersPath: "generated"
     ),
-    .target(name: "Secrets", dependencies: ["COpenSSL", crypto], path: "Sources/Shared/Secrets"),
     .target(
-        name: "JointVerification",
-        dependencies: ["COpenSSL", "Secrets", "Vocabulary"],
-        path: "Sources/Shared/JointVerification"
+        name: "Secrets",
+        dependencies: [
+            "COpenSSL",
+            crypto,
+        ],
+        path: "Sources/Shared/Secrets"
+    ),
+    .target(
+        name: "BatchVerification",
+        dependencies: [
+            "COpenSSL",
+            "Secrets",
+            "Vocabulary",
+        ],
+        path: "Sources/Shared/BatchVerification"
     ),
     .target(
         name: "Statements",
-        dependencies: ["JointVerification", "Secrets", "Vocabulary", crypto],
+        dependencies: [
+            "BatchVerification",
+            "Secrets",
+            "Vocabulary",
+            crypto,
+        ],
         path: "Sources/Shared/Statements"
     ),
     .target(
         name: "Wire",
-        dependencies: ["CProtobufC", "RemotePINProto", "Secrets", "Vocabulary"],
+        dependencies: [
+            "CProtobufC",
+            "RemotePINProto",
+            "Secrets",
+            "Vocabulary",
+        ],
         path: "Sources/Shared/Wire"
     ),
     .target(
         name: "Transport",
-        dependencies: ["COpenSSL", "HostSystem", "Secrets", "Vocabulary", "Wire", nioCore, nioPosix],
+        dependencies: [
+            "COpenSSL",
+            "HostSystem",
+            "Secrets",
+            "Vocabulary",
+            "Wire",
+            nioCore,
+            nioPosix,
+        ],
         path: "Sources/Shared/Transport"
     ),
-    .target(name: "Evidence", dependencies: ["Vocabulary", asn1, crypto], path: "Sources/Shared/Evidence"),
+    .target(
+        name: "Evidence",
+        dependencies: [
+            "Vocabulary",
+            asn1,
+            crypto,
+        ],
+        path: "Sources/Shared/Evidence"
+    ),
     .target(
         name: "Lab",
-        dependencies: ["Evidence", "HostSystem", "Vocabulary", asn1, crypto, yams],
+        dependencies: [
+            "Evidence",
+            "HostSystem",
+            "Vocabulary",
+            yams,
+        ],
         path: "Sources/Shared/Lab"
     ),
 ]
 
 let server: [Target] = [
-    .target(name: "PINPolicy", dependencies: ["Vocabulary"], path: "Sources/Server/PINPolicy"),
+    .target(
+        name: "PINPolicy",
+        dependencies: [
+            "Vocabulary"
+        ],
+        path: "Sources/Server/PINPolicy"
+    ),
     .target(
         name: "AttestationVerifier",
-        dependencies: ["Evidence", "Vocabulary", crypto, cryptoExtras],
+        dependencies: [
+            "Evidence",
+            "Vocabulary",
+            crypto,
+            cryptoExtras,
+        ],
         path: "Sources/Server/AttestationVerifier"
     ),
     .target(
         name: "Vault",
-        dependencies: ["Secrets", "HostSystem", "Vocabulary", crypto, metrics],
+        dependencies: [
+            "HostSystem",
+            "Secrets",
+            "Vocabulary",
+            metrics,
+        ],
         path: "Sources/Server/Vault"
     ),
     .target(
         name: "AuditLog",
-        dependencies: ["HostSystem", "Vault", "Vocabulary", crypto],
+        dependencies: [
+            "HostSystem",
+            "Vault",
+            "Vocabulary",
+            crypto,
+        ],
         path: "Sources/Server/AuditLog"
     ),
-    .target(name: "PreparedSQL", dependencies: [grdb, grdbSQLite], path: "Sources/Server/PreparedSQL"),
+    .target(
+        name: "PreparedSQL",
+        dependencies: [
+            grdb,
+            grdbSQLite,
+        ],
+        path: "Sources/Server/PreparedSQL"
+    ),
     .target(
         name: "WalletStore",
-        dependencies: ["PINPolicy", "PreparedSQL", "Secrets", "HostSystem", "Vocabulary", grdb, metrics],
+        dependencies: [
+            "HostSystem",
+            "PINPolicy",
+            "PreparedSQL",
+            "Secrets",
+            "Vocabulary",
+            grdb,
+            metrics,
+        ],
         path: "Sources/Server/WalletStore"
     ),
     .target(
         name: "ServerSettings",
-        dependencies: ["AttestationVerifier", "HostSystem", "Spelling", "Vocabulary", yams],
+        dependencies: [
+            "ConfigText",
+            "HostSystem",
+            "Vocabulary",
+            yams,
+        ],
         path: "Sources/Server/ServerSettings"
     ),
     .target(
         name: "EventHooks",
         dependencies: [
-            "HostSystem", "Vocabulary", lifecycle, logging, metrics, nioCore, nioPosix, subprocess, systemPackage,
+            "HostSystem",
+            "Vocabulary",
+            lifecycle,
+            logging,
+            metrics,
+            nioCore,
+            nioPosix,
+            subprocess,
+            systemPackage,
         ],
         path: "Sources/Server/EventHooks"
     ),
     .target(
         name: "RemotePINServer",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Evidence", "JointVerification", "LogLines", "PINPolicy", "Secrets",
+            "AttestationVerifier",
+            "AuditLog",
+            "BatchVerification",
+            "Evidence",
+            "HostSystem",
+            "LogLines",
+            "PINPolicy",
+            "Secrets",
             "Statements",
-            "HostSystem", "Transport", "Vault", "Vocabulary", "WalletStore", "Wire", crypto, lifecycle, logging,
-            metrics, nioCore,
-            nioPosix,
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+            crypto,
+            lifecycle,
+            logging,
+            metrics,
         ],
         path: "Sources/Server/RemotePINServer"
     ),
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "EventHooks", "Evidence", "Lab", "PINPolicy", "RemotePINServer",
+            "AttestationVerifier",
+            "AuditLog",
+            "ConfigText",
+            "EventHooks",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "LogLines",
+            "PINPolicy",
+            "RemotePINServer",
             "Secrets",
             "ServerSettings",
-            "HostSystem", "LogLines", "ServerObservation", "Spelling", "Transport", "Vault", "Vocabulary",
-            "WalletStore", "Wire",
+            "Telemetry",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
             argumentParser,
-            lifecycle, logging, metrics,
-            nioCore,
-            nioPosix, unixSignals, crypto,
+            lifecycle,
+            logging,
+            metrics,
+            nioPosix,
+            unixSignals,
         ],
         path: "Sources/Server/remote-pin-server"
     ),
     .target(
-        name: "ServerObservation",
-        dependencies: ["AttestationVerifier", "HostSystem", coreMetrics, nioCore, nioHTTP1, nioPosix],
-        path: "Sources/Server/ServerObservation"
+        name: "Telemetry",
+        dependencies: [
+            "AttestationVerifier",
+            "HostSystem",
+            coreMetrics,
+            nioCore,
+            nioHTTP1,
+            nioPosix,
+        ],
+        path: "Sources/Server/Telemetry"
     ),
     .target(
         name: "LogLines",
-        dependencies: ["HostSystem", "ServerSettings", logging],
+        dependencies: [
+            "HostSystem",
+            "ServerSettings",
+            logging,
+        ],
         path: "Sources/Server/LogLines"
     ),
     // The only targets that link Hummingbird: what faces the web is a process of its own.
     .target(
         name: "DeletionPortal",
         dependencies: [
-            "LogLines", "ServerSettings", "Transport", "Vocabulary", "Wire", crypto, httpTypes, hummingbird,
+            "LogLines",
+            "ServerSettings",
+            "Transport",
+            "Vocabulary",
+            "Wire",
+            crypto,
+            httpTypes,
+            hummingbird,
             hummingbirdCore,
-            lifecycle, logging, mustache, nioCore, unixSignals,
+            lifecycle,
+            logging,
+            mustache,
+            nioCore,
+            unixSignals,
         ],
         path: "Sources/Server/DeletionPortal"
     ),
     .executableTarget(
         name: "remote-pin-portal",
-        dependencies: ["DeletionPortal", "HostSystem", "Lab", "LogLines", "ServerSettings", argumentParser, logging],
+        dependencies: [
+            "DeletionPortal",
+            "HostSystem",
+            "Lab",
+            "LogLines",
+            "ServerSettings",
+            argumentParser,
+            logging,
+        ],
         path: "Sources/Server/remote-pin-portal"
     ),
 ]
 
 let client: [Target] = [
-    .target(name: "Presence", path: "Sources/Client/Presence"),
+    .target(name: "Presence", path: "Sources/Client/Wallet/Presence"),
     .target(
         name: "WalletFlows",
-        dependencies: ["Presence", "Secrets", "Statements", "Vocabulary"],
-        path: "Sources/Client/WalletFlows"
+        dependencies: [
+            "Presence",
+            "Secrets",
+            "Vocabulary",
+        ],
+        path: "Sources/Client/Wallet/WalletFlows"
     ),
     .target(
         name: "Devices",
         dependencies: [
-            "Evidence", "Lab", "Presence", "Secrets", "HostSystem", "Spelling", "Vocabulary", crypto, subprocess, yams,
+            "ConfigText",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Presence",
+            "Secrets",
+            "Vocabulary",
+            subprocess,
+            yams,
         ],
-        path: "Sources/Client/Devices"
+        path: "Sources/Client/Wallet/Devices"
     ),
     .target(
         name: "WalletCore",
         dependencies: [
-            "Devices", "Secrets", "Statements", "HostSystem", "Transport", "Presence", "Vocabulary", "WalletFlows",
-            "Wire", crypto,
-            logging, nioCore, nioPosix,
+            "Devices",
+            "HostSystem",
+            "Presence",
+            "Secrets",
+            "Statements",
+            "Transport",
+            "Vocabulary",
+            "WalletFlows",
+            "Wire",
+            crypto,
+            nioCore,
+            nioPosix,
         ],
-        path: "Sources/Client/WalletCore"
+        path: "Sources/Client/Wallet/WalletCore"
     ),
     .target(
         name: "Phone",
         dependencies: [
-            "Devices", "HostSystem", "Lab", "Presence", "Spelling", "Vocabulary", "WalletCore", "WalletFlows", yams,
+            "ConfigText",
+            "Devices",
+            "HostSystem",
+            "Lab",
+            "Vocabulary",
+            "WalletCore",
+            "WalletFlows",
+            yams,
         ],
-        path: "Sources/Client/Phone"
+        path: "Sources/Client/Wallet/Phone"
     ),
     .target(
         name: "TerminalApp",
-        dependencies: ["HostSystem", "Phone", "Presence", "Vocabulary", "WalletCore", "WalletFlows"],
-        path: "Sources/Client/TerminalApp"
+        dependencies: [
+            "HostSystem",
+            "Phone",
+            "Presence",
+            "WalletCore",
+            "WalletFlows",
+        ],
+        path: "Sources/Client/Wallet/TerminalApp"
     ),
     .target(
         name: "Scenarios",
         dependencies: [
-            "Devices", "HostSystem", "Lab", "Phone", "Presence", "Secrets", "Spelling", "Transport", "Vocabulary",
-            "WalletCore", "WalletFlows", "Wire", yams,
+            "ConfigText",
+            "Devices",
+            "HostSystem",
+            "Lab",
+            "Phone",
+            "Presence",
+            "Secrets",
+            "Transport",
+            "Vocabulary",
+            "WalletCore",
+            "WalletFlows",
+            "Wire",
+            yams,
         ],
-        path: "Sources/Client/Scenarios"
+        path: "Sources/Client/Wallet/Scenarios"
     ),
     .executableTarget(
         name: "wallet",
         dependencies: [
-            "Devices", "HostSystem", "Phone", "Presence", "Scenarios", "Secrets", "Spelling", "TerminalApp",
-            "Vocabulary", "WalletCore", "WalletFlows", argumentParser, unixSignals,
+            "ConfigText",
+            "Devices",
+            "HostSystem",
+            "Phone",
+            "Presence",
+            "Scenarios",
+            "TerminalApp",
+            "Vocabulary",
+            "WalletCore",
+            "WalletFlows",
+            argumentParser,
+            unixSignals,
         ],
-        path: "Sources/Client/wallet"
+        path: "Sources/Client/Wallet/wallet"
     ),
-    .target(name: "VerdictOracle", dependencies: ["Vocabulary"], path: "Sources/Client/VerdictOracle"),
-    .target(name: "LoadPlan", dependencies: ["Spelling", "Vocabulary", yams], path: "Sources/Client/LoadPlan"),
+    .target(
+        name: "HistoryChecker",
+        dependencies: [
+            "Vocabulary"
+        ],
+        path: "Sources/Client/Load/HistoryChecker"
+    ),
+    .target(
+        name: "LoadPlan",
+        dependencies: [
+            "ConfigText",
+            yams,
+        ],
+        path: "Sources/Client/Load/LoadPlan"
+    ),
     .systemLibrary(
         name: "CZlib",
-        path: "Sources/Client/CZlib",
+        path: "Sources/Client/Load/CZlib",
         pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"])]
     ),
-    .target(name: "Zlib", dependencies: ["CZlib"], path: "Sources/Client/Zlib"),
+    .target(
+        name: "Zlib",
+        dependencies: [
+            "CZlib"
+        ],
+        path: "Sources/Client/Load/Zlib"
+    ),
     .target(
         name: "LoadReport",
-        dependencies: ["Spelling", "Vocabulary", "Zlib", histogram],
-        path: "Sources/Client/LoadReport"
+        dependencies: [
+            "ConfigText",
+            "Zlib",
+            histogram,
+        ],
+        path: "Sources/Client/Load/LoadReport"
     ),
     .target(
         name: "LoadFleet",
         dependencies: [
-            "Evidence", "HostSystem", "JointVerification", "Lab", "Secrets", "Statements", "Transport", "VerdictOracle",
-            "Vocabulary", "Wire", crypto,
+            "BatchVerification",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Secrets",
+            "Statements",
+            "Transport",
+            "Vocabulary",
+            "Wire",
         ],
-        path: "Sources/Client/LoadFleet"
+        path: "Sources/Client/Load/LoadFleet"
     ),
     .target(
-        name: "LoadRun",
+        name: "LoadEngine",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "Secrets", "Spelling", "Statements",
-            "Transport", "VerdictOracle", "Vocabulary", "Wire",
+            "ConfigText",
+            "HistoryChecker",
+            "HostSystem",
+            "Lab",
+            "LoadFleet",
+            "LoadPlan",
+            "LoadReport",
+            "Secrets",
+            "Statements",
+            "Transport",
+            "Vocabulary",
+            "Wire",
         ],
-        path: "Sources/Client/LoadRun"
+        path: "Sources/Client/Load/LoadEngine"
     ),
-    .target(name: "LoadFlood", dependencies: [nioCore, nioPosix], path: "Sources/Client/LoadFlood"),
+    .target(
+        name: "LoadFlood",
+        dependencies: [
+            nioCore,
+            nioPosix,
+        ],
+        path: "Sources/Client/Load/LoadFlood"
+    ),
     .executableTarget(
         name: "pin-load",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadFlood", "LoadPlan", "LoadReport", "LoadRun", "Spelling", "Transport",
-            "VerdictOracle", "Vocabulary", "Wire", argumentParser, unixSignals,
+            "ConfigText",
+            "HostSystem",
+            "Lab",
+            "LoadEngine",
+            "LoadFleet",
+            "LoadFlood",
+            "LoadPlan",
+            "LoadReport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
+            argumentParser,
+            unixSignals,
         ],
-        path: "Sources/Client/pin-load"
+        path: "Sources/Client/Load/pin-load"
     ),
 ]
 
@@ -290,138 +564,380 @@ let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
-            "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "Transport", "Vocabulary", "Wire",
-            crypto, nioCore, nioPosix,
+            "Devices",
+            "HostSystem",
+            "Lab",
+            "Secrets",
+            "Statements",
+            "Transport",
+            "Vocabulary",
+            "Wire",
+            crypto,
+            nioCore,
+            nioPosix,
         ],
         path: "Tests/TestSupport"
     ),
-    .testTarget(name: "VocabularyTests", dependencies: ["Vocabulary"]),
-    .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "SecretsTests", dependencies: ["Secrets", crypto]),
     .testTarget(
-        name: "JointVerificationTests",
-        dependencies: ["COpenSSL", "JointVerification", "Secrets", "Vocabulary", crypto]
+        name: "VocabularyTests",
+        dependencies: [
+            "Vocabulary"
+        ]
     ),
-    .testTarget(name: "StatementsTests", dependencies: ["JointVerification", "Secrets", "Statements", "Vocabulary"]),
-    .testTarget(name: "WireTests", dependencies: ["RemotePINProto", "Secrets", "TestSupport", "Vocabulary", "Wire"]),
+    .testTarget(
+        name: "HostSystemTests",
+        dependencies: [
+            "HostSystem",
+            "TestSupport",
+            "Vocabulary",
+        ]
+    ),
+    .testTarget(
+        name: "SecretsTests",
+        dependencies: [
+            "Secrets",
+            crypto,
+        ]
+    ),
+    .testTarget(
+        name: "BatchVerificationTests",
+        dependencies: [
+            "BatchVerification",
+            "COpenSSL",
+            "Secrets",
+            "Vocabulary",
+            crypto,
+        ]
+    ),
+    .testTarget(
+        name: "StatementsTests",
+        dependencies: [
+            "BatchVerification",
+            "Secrets",
+            "Statements",
+            "Vocabulary",
+        ]
+    ),
+    .testTarget(
+        name: "WireTests",
+        dependencies: [
+            "RemotePINProto",
+            "Secrets",
+            "TestSupport",
+            "Vocabulary",
+            "Wire",
+        ]
+    ),
     .testTarget(
         name: "TransportTests",
         dependencies: [
-            "Lab", "Secrets", "TestSupport", "Transport", "Vocabulary", "Wire", nioCore, nioEmbedded, nioPosix,
+            "Lab",
+            "Secrets",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
+            nioCore,
+            nioEmbedded,
+            nioPosix,
         ]
     ),
-    .testTarget(name: "EvidenceTests", dependencies: ["Evidence", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "LabTests", dependencies: ["Lab", "Evidence", "HostSystem", "Vocabulary"]),
-    .testTarget(name: "PINPolicyTests", dependencies: ["PINPolicy", "TestSupport", "Vocabulary"]),
+    .testTarget(
+        name: "EvidenceTests",
+        dependencies: [
+            "Evidence",
+            "TestSupport",
+            "Vocabulary",
+        ]
+    ),
+    .testTarget(
+        name: "LabTests",
+        dependencies: [
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Vocabulary",
+        ]
+    ),
+    .testTarget(
+        name: "PINPolicyTests",
+        dependencies: [
+            "PINPolicy",
+            "TestSupport",
+            "Vocabulary",
+        ]
+    ),
     .testTarget(
         name: "AttestationVerifierTests",
-        dependencies: ["AttestationVerifier", "Evidence", "Lab", "TestSupport", "Vocabulary", crypto]
+        dependencies: [
+            "AttestationVerifier",
+            "Evidence",
+            "Lab",
+            "Vocabulary",
+        ]
     ),
-    .testTarget(name: "VaultTests", dependencies: ["Secrets", "HostSystem", "Vault", "Vocabulary"]),
+    .testTarget(
+        name: "VaultTests",
+        dependencies: [
+            "HostSystem",
+            "Secrets",
+            "Vault",
+            "Vocabulary",
+        ]
+    ),
     .testTarget(
         name: "AuditLogTests",
-        dependencies: ["AuditLog", "HostSystem", "TestSupport", "Vault", "Vocabulary"]
+        dependencies: [
+            "AuditLog",
+            "HostSystem",
+            "TestSupport",
+            "Vault",
+            "Vocabulary",
+        ]
     ),
     .testTarget(
         name: "EventHooksTests",
         dependencies: [
-            "EventHooks", "HostSystem", "ServerObservation", "TestSupport", "Vocabulary", logging, nioCore, nioPosix,
+            "EventHooks",
+            "Telemetry",
+            "TestSupport",
+            "Vocabulary",
+            logging,
+            nioCore,
+            nioPosix,
         ]
     ),
     .testTarget(
         name: "WalletStoreTests",
         dependencies: [
-            "PINPolicy", "PreparedSQL", "HostSystem", "TestSupport", "Vocabulary", "WalletStore", grdb,
+            "HostSystem",
+            "PINPolicy",
+            "PreparedSQL",
+            "TestSupport",
+            "Vocabulary",
+            "WalletStore",
+            grdb,
         ]
     ),
     .testTarget(
         name: "ServerSettingsTests",
-        dependencies: ["ServerSettings", "AttestationVerifier", "Spelling", "Vocabulary"]
+        dependencies: [
+            "ConfigText",
+            "ServerSettings",
+            "Vocabulary",
+        ]
     ),
     .testTarget(
-        name: "ServerObservationTests",
-        dependencies: ["HostSystem", "ServerObservation", "TestSupport", coreMetrics, nioCore, nioPosix]
+        name: "TelemetryTests",
+        dependencies: [
+            "HostSystem",
+            "Telemetry",
+            "TestSupport",
+            coreMetrics,
+            nioCore,
+            nioPosix,
+        ]
     ),
     .testTarget(
         name: "DeletionPortalTests",
         dependencies: [
-            "DeletionPortal", "ServerSettings", "TestSupport", "Transport", "Vocabulary", "Wire", httpTypes,
-            hummingbird, lifecycle, logging, nioCore, nioPosix,
+            "DeletionPortal",
+            "ServerSettings",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            httpTypes,
+            hummingbird,
+            lifecycle,
+            logging,
+            nioCore,
         ]
     ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
-            "AttestationVerifier", "AuditLog", "Devices", "Evidence", "Lab", "JointVerification", "PINPolicy",
+            "AttestationVerifier",
+            "AuditLog",
+            "BatchVerification",
+            "Devices",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "PINPolicy",
             "RemotePINServer",
-            "Secrets", "ServerObservation", "Statements", "HostSystem", "TestSupport", "Transport", "Vault",
-            "Vocabulary", "WalletStore", "Wire",
-            crypto,
+            "Secrets",
+            "Statements",
+            "Telemetry",
+            "TestSupport",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
             logging,
         ]
     ),
     .testTarget(
         name: "WalletFlowsTests",
-        dependencies: ["Secrets", "Statements", "TestSupport", "Presence", "Vocabulary", "WalletFlows"]
+        dependencies: [
+            "Presence",
+            "Secrets",
+            "TestSupport",
+            "Vocabulary",
+            "WalletFlows",
+        ]
     ),
     .testTarget(
         name: "DevicesTests",
         dependencies: [
-            "AttestationVerifier", "Devices", "Evidence", "HostSystem", "Lab", "Presence", "Secrets", "TestSupport",
-            "Vocabulary", crypto,
+            "AttestationVerifier",
+            "Devices",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Presence",
+            "Secrets",
+            "TestSupport",
+            "Vocabulary",
+            crypto,
         ]
     ),
     .testTarget(
         name: "WalletCoreTests",
         dependencies: [
-            "Devices", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport", "Vocabulary",
-            "Presence", "WalletCore", "WalletFlows", "Wire",
+            "Devices",
+            "HostSystem",
+            "Lab",
+            "Presence",
+            "Secrets",
+            "Statements",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "WalletCore",
+            "WalletFlows",
+            "Wire",
         ]
     ),
     .testTarget(
         name: "TerminalAppTests",
-        dependencies: ["HostSystem", "Presence", "TerminalApp", "TestSupport", "Vocabulary", "WalletFlows"]
+        dependencies: [
+            "HostSystem",
+            "Presence",
+            "TerminalApp",
+            "TestSupport",
+            "Vocabulary",
+            "WalletFlows",
+        ]
     ),
     .testTarget(
         name: "ScenariosTests",
         dependencies: [
-            "HostSystem", "Lab", "Scenarios", "ServerSettings", "TestSupport", yams, "remote-pin-server",
+            "HostSystem",
+            "Lab",
+            "remote-pin-server",
+            "Scenarios",
+            "ServerSettings",
+            "TestSupport",
+            yams,
         ]
     ),
-    .testTarget(name: "VerdictOracleTests", dependencies: ["TestSupport", "VerdictOracle", "Vocabulary"]),
-    .testTarget(name: "LoadPlanTests", dependencies: ["LoadPlan", "TestSupport", "Vocabulary"]),
-    .testTarget(name: "ZlibTests", dependencies: ["TestSupport", "Zlib"]),
+    .testTarget(
+        name: "HistoryCheckerTests",
+        dependencies: [
+            "HistoryChecker",
+            "TestSupport",
+            "Vocabulary",
+        ]
+    ),
+    .testTarget(
+        name: "LoadPlanTests",
+        dependencies: [
+            "LoadPlan",
+            "TestSupport",
+        ]
+    ),
+    .testTarget(
+        name: "ZlibTests",
+        dependencies: [
+            "TestSupport",
+            "Zlib",
+        ]
+    ),
     .testTarget(
         name: "LoadReportTests",
-        dependencies: ["LoadReport", "TestSupport", "Zlib", argumentParser, histogram, "pin-load"],
+        dependencies: [
+            "LoadReport",
+            "pin-load",
+            "TestSupport",
+            "Zlib",
+            argumentParser,
+            histogram,
+        ],
         exclude: ["Goldens"]
     ),
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "Secrets", "Statements", "TestSupport", "Transport", "VerdictOracle",
-            "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+            "HostSystem",
+            "LoadFleet",
+            "pin-load",
+            "remote-pin-server",
+            "Secrets",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
         ]
     ),
     .testTarget(
         name: "LoadFloodTests",
         dependencies: [
-            "Lab", "LoadFlood", "TestSupport", "Transport", "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+            "Lab",
+            "LoadFlood",
+            "pin-load",
+            "remote-pin-server",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
         ]
     ),
     .testTarget(
-        name: "LoadRunTests",
+        name: "LoadEngineTests",
         dependencies: [
-            "HostSystem", "Lab", "LoadFleet", "LoadPlan", "LoadReport", "LoadRun", "TestSupport", "Transport",
-            "VerdictOracle", "Vocabulary", "Wire", "pin-load", "remote-pin-server",
+            "HostSystem",
+            "Lab",
+            "LoadEngine",
+            "LoadFleet",
+            "LoadPlan",
+            "LoadReport",
+            "pin-load",
+            "remote-pin-server",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
         ]
     ),
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
-            "Devices", "Evidence", "Lab", "Secrets", "Statements", "HostSystem", "TestSupport", "Transport",
-            "Vocabulary", "Wire",
-            nioCore, nioPosix, "remote-pin-portal", "remote-pin-server", "wallet",
+            "Devices",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "remote-pin-portal",
+            "remote-pin-server",
+            "Secrets",
+            "Statements",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "wallet",
+            "Wire",
+            nioCore,
+            nioPosix,
         ]
     ),
     .testTarget(name: "ArchitectureTests"),
@@ -432,8 +948,17 @@ let benchmarks: [Target] = [
     .executableTarget(
         name: "remote-pin-bench",
         dependencies: [
-            "AttestationVerifier", "Evidence", "Lab", "Secrets", "Statements", "TestSupport", "Transport", "Vocabulary",
-            "Wire", argumentParser, crypto,
+            "AttestationVerifier",
+            "Evidence",
+            "Lab",
+            "Secrets",
+            "Statements",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "Wire",
+            argumentParser,
+            crypto,
         ],
         path: "Benchmarks"
     )

@@ -7,7 +7,7 @@ struct HouseRulesTests {
 
     /// The only targets that may touch memory by address: thin wrappers around C.
     static let wrappers: Set<String> = [
-        "HostSystem", "JointVerification", "PreparedSQL", "Secrets", "Transport", "Wire", "Zlib",
+        "HostSystem", "BatchVerification", "PreparedSQL", "Secrets", "Transport", "Wire", "Zlib",
     ]
 
     @Test("unsafe code stands only in the wrappers around C")
@@ -56,7 +56,7 @@ struct HouseRulesTests {
     func libraries() async throws {
         let owners = [
             "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
-            "COpenSSL": ["JointVerification", "Secrets", "Transport"],
+            "COpenSSL": ["BatchVerification", "Secrets", "Transport"],
             "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
             "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal"],
             "CZlib": ["Zlib"],
@@ -73,7 +73,7 @@ struct HouseRulesTests {
     @Test("no key signs quickly but those of a load's fleet")
     func quickSignatures() async throws {
         let (fleet, key) = (
-            "Sources/Client/LoadFleet/Wallet/FleetSession.swift", "Sources/Shared/Statements/PINKey.swift"
+            "Sources/Client/Load/LoadFleet/Wallet/FleetSession.swift", "Sources/Shared/Statements/PINKey.swift"
         )
         for (name, expected) in ["quickSignature(": [fleet: 2, key: 1], ".quick(": [key: 1]] {
             var uses: [String: Int] = [:]

@@ -9,10 +9,11 @@ struct SourceTree {
 
         var lines: [Substring] { self.text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-        /// The target's folder: the third part of a path below `Sources`.
+        /// The name of the target's folder, as in `Sources/Shared/Wire` or `Sources/Client/Wallet/Phone`.
         var target: String {
             let parts = self.path.split(separator: "/")
-            return parts.count > 3 ? String(parts[2]) : ""
+            let depth = self.path.hasPrefix("Sources/Client/") ? 3 : 2
+            return parts.count > depth + 1 ? String(parts[depth]) : ""
         }
     }
 

@@ -1,7 +1,7 @@
 import EventHooks
 import Foundation
 import Glibc
-import ServerObservation
+import Telemetry
 import Synchronization
 import TestSupport
 import Testing

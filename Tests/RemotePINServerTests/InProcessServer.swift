@@ -5,7 +5,7 @@ import Evidence
 import Lab
 import Logging
 import RemotePINServer
-import ServerObservation
+import Telemetry
 import Synchronization
 import HostSystem
 import TestSupport

@@ -2,7 +2,7 @@ import AttestationVerifier
 import AuditLog
 import Devices
 import Lab
-import ServerObservation
+import Telemetry
 import TestSupport
 import Testing
 import Transport

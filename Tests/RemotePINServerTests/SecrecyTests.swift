@@ -2,7 +2,7 @@ import Devices
 import HostSystem
 import Lab
 import Secrets
-import ServerObservation
+import Telemetry
 import Statements
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import JointVerification
+import BatchVerification
 import Secrets
 import Statements
 import Synchronization

@@ -1,6 +1,6 @@
 import Foundation
 import ServerSettings
-import Spelling
+import ConfigText
 import Testing
 import Vocabulary
 

@@ -1,6 +1,6 @@
 import Foundation
 import Secrets
-import JointVerification
+import BatchVerification
 import Statements
 import Testing
 import Vocabulary

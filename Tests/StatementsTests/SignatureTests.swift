@@ -1,4 +1,4 @@
-import JointVerification
+import BatchVerification
 import Secrets
 @testable import Statements
 import Testing

@@ -17,7 +17,7 @@ enum StepList {
 
     /// Every literal in the sources that has the form of a step, with the line that it stands in.
     static func literals() throws -> [(step: String, line: String)] {
-        let folder = Self.root.appending(path: "Sources/Client/WalletFlows")
+        let folder = Self.root.appending(path: "Sources/Client/Wallet/WalletFlows")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
         var found: [(String, String)] = []
         for case let file as URL in files where file.pathExtension == "swift" {

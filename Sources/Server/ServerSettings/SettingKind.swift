@@ -1,4 +1,4 @@
-internal import Spelling
+internal import ConfigText
 internal import Vocabulary
 
 /// A kind of value: how it is read, how it is written and what is said to who wrote something else.

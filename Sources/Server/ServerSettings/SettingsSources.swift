@@ -1,4 +1,4 @@
-internal import Spelling
+internal import ConfigText
 internal import Yams
 
 /// One source's word on one setting.

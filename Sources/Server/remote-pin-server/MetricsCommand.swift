@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import HostSystem
-internal import ServerObservation
+internal import Telemetry
 
 /// Lists what a server tells of itself.
 struct MetricsCommand: ParsableCommand {

@@ -1,5 +1,5 @@
 internal import Metrics
-internal import ServerObservation
+internal import Telemetry
 internal import Synchronization
 internal import Vocabulary
 internal import Wire

@@ -4,7 +4,7 @@ internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
-internal import ServerObservation
+internal import Telemetry
 internal import ServerSettings
 internal import Transport
 internal import Vault

@@ -6,7 +6,7 @@ internal import LogLines
 internal import Logging
 internal import Metrics
 internal import RemotePINServer
-internal import ServerObservation
+internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import HostSystem

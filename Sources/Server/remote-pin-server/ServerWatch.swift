@@ -2,7 +2,7 @@ internal import Logging
 internal import Metrics
 internal import NIOPosix
 internal import RemotePINServer
-internal import ServerObservation
+internal import Telemetry
 internal import ServerSettings
 internal import Transport
 internal import Vocabulary

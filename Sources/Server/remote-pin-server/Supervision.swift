@@ -2,7 +2,7 @@ internal import Foundation
 internal import HostSystem
 internal import Logging
 internal import RemotePINServer
-internal import ServerObservation
+internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import UnixSignals

@@ -1,6 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
-public import JointVerification
+public import BatchVerification
 public import Secrets
 public import Vocabulary
 

@@ -1,4 +1,4 @@
-public import JointVerification
+public import BatchVerification
 public import Vocabulary
 
 extension SignatureClaim {

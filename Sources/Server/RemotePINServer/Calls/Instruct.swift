@@ -1,4 +1,4 @@
-internal import JointVerification
+internal import BatchVerification
 internal import LogLines
 internal import Logging
 internal import Secrets

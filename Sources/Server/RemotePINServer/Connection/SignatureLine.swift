@@ -1,4 +1,4 @@
-internal import JointVerification
+internal import BatchVerification
 internal import Synchronization
 
 /// Signatures of one event loop's connections, verified together where they come together.

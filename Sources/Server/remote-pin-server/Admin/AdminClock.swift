@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import ServerSettings
-internal import Spelling
+internal import ConfigText
 internal import Vocabulary
 internal import Wire
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import ServerSettings
-internal import Spelling
+internal import ConfigText
 internal import Vocabulary
 
 /// A rule of the update policy as an operator types it: `..1.4=block`.

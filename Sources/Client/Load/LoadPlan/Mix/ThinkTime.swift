@@ -1,0 +1,43 @@
+internal import ConfigText
+
+/// How long a connection waits between an answer and its next check, in a closed loop.
+public struct ThinkTime: Hashable, Sendable {
+    public let shortest: Duration
+    public let longest: Duration
+
+    public static let none = ThinkTime(shortest: .zero, longest: .zero)
+
+    private init(shortest: Duration, longest: Duration) {
+        self.shortest = shortest
+        self.longest = longest
+    }
+
+    /// Reads `200ms`, or `200ms..1s` for a uniform choice between the two.
+    public init(parsing text: String, place: String = "--think") throws(PlanProblem) {
+        let parts = text.components(separatedBy: "..")
+        let times = parts.compactMap(DurationText.read)
+        guard times.count == parts.count, (1...2).contains(times.count), let first = times.first, let last = times.last
+        else { throw PlanProblem(place: place, "`\(text)` is not a time, as `200ms`, or a range, as `200ms..1s`") }
+        guard first <= last else { throw PlanProblem(place: place, "`\(text)` ends before it begins") }
+        self.init(shortest: first, longest: last)
+    }
+
+    /// Draws one; zero means not to wait at all.
+    public func draw(using generator: inout PlanGenerator) -> Duration {
+        guard self.shortest < self.longest else { return self.shortest }
+        return self.shortest + (self.longest - self.shortest) * generator.nextUnit()
+    }
+
+    /// As ``init(parsing:place:)`` reads it.
+    public var text: String {
+        let shortest = DurationText.write(self.shortest)
+        return self.shortest == self.longest ? shortest : "\(shortest)..\(DurationText.write(self.longest))"
+    }
+}
+
+extension String {
+    /// The pieces between each occurrence of `separator`; this string where there is none.
+    func components(separatedBy separator: String) -> [String] {
+        self.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
+}

@@ -1,0 +1,116 @@
+internal import ConfigText
+
+/// The stages of a run, in order, and what their numbers count.
+public struct Stages: Hashable, Sendable {
+    public let unit: LoadUnit
+    public let stages: [Stage]
+
+    /// The longest time that all stages may take together.
+    public static let longest: Duration = .seconds(31 * 86_400)
+
+    /// - Throws: a problem where there is no load at all, or no time, or too much of it.
+    public init(_ stages: [Stage], _ unit: LoadUnit, place: String) throws(PlanProblem) {
+        guard stages.contains(where: { $0.duration > .zero }) else {
+            throw PlanProblem(place: place, "the stages take no time at all")
+        }
+        let whole = stages.reduce(Duration.zero) { $0 + $1.duration }
+        guard whole <= Self.longest, stages.allSatisfy({ $0.duration >= .zero }) else {
+            throw PlanProblem(place: place, "a run takes at most 31 days")
+        }
+        let hasLoad = stages.contains { stage in
+            switch stage.shape {
+            case .ramp(let level), .at(let level): level > 0
+            case .hold: false
+            }
+        }
+        guard hasLoad else { throw PlanProblem(place: place, "no stage has a load above 0") }
+        self.unit = unit
+        self.stages = stages
+    }
+
+    /// One load from the beginning to the end.
+    public static func constant(
+        _ level: Double,
+        _ unit: LoadUnit,
+        for duration: Duration,
+        place: String
+    ) throws(PlanProblem) -> Stages {
+        try Stages([Stage(.at(level), for: duration)], unit, place: place)
+    }
+
+    /// Reads `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, a spike of 2000, which then holds.
+    ///
+    /// With `/s` behind the numbers they are checks due in each second instead of connections.
+    public init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
+        var stages: [Stage] = []
+        var unit: LoadUnit?
+        for (number, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
+            let place = "\(place), stage \(number + 1)"
+            let halves = part.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
+            guard let duration = halves.first.flatMap({ DurationText.read(String($0)) }) else {
+                throw PlanProblem(place: place, "`\(part)` is not TIME:LOAD, as `30s:100`, `10s:=2000` or `2m:500/s`")
+            }
+            guard halves.count == 2 else {
+                stages.append(Stage(.hold, for: duration))
+                continue
+            }
+            let isJump = halves[1].hasPrefix("=")
+            let level = try StageLevel(parsing: isJump ? halves[1].dropFirst() : halves[1], place: place)
+            try level.agree(with: &unit, place: place)
+            stages.append(Stage(isJump ? .at(level.number) : .ramp(to: level.number), for: duration))
+        }
+        try self.init(stages, unit ?? .connections, place: place)
+    }
+
+    /// Without the spaces around it.
+    static func trimmed(_ text: Substring) -> Substring {
+        var text = text.drop { $0 == " " }
+        while text.last == " " { text = text.dropLast() }
+        return text
+    }
+
+    /// As ``init(parsing:place:)`` reads it.
+    public var text: String { self.stages.map { $0.text(self.unit) }.joined(separator: ",") }
+
+    public var duration: Duration { self.stages.reduce(.zero) { $0 + $1.duration } }
+
+    /// The most that is asked for at any moment.
+    public var peak: Double {
+        self.stages.reduce(0) { peak, stage in
+            switch stage.shape {
+            case .ramp(let level), .at(let level): max(peak, level)
+            case .hold: peak
+            }
+        }
+    }
+}
+
+/// A load with what it counts.
+struct StageLevel {
+    let number: Double
+    let unit: LoadUnit
+
+    /// Reads `500` or `500/s`.
+    init(parsing text: Substring, place: String) throws(PlanProblem) {
+        let isRate = text.hasSuffix("/s")
+        let digits = isRate ? text.dropLast(2) : text
+        guard let number = isRate ? CountText.readNumber(digits) : CountText.readCount(digits).map(Double.init) else {
+            let what =
+                isRate ? "a rate, as `500/s` or `2.5k/s`" : "a number of connections, as `100`, or a rate, as `100/s`"
+            throw PlanProblem(place: place, "`\(text)` is not \(what)")
+        }
+        self.number = number
+        self.unit = isRate ? .perSecond : .connections
+    }
+
+    /// All stages of a run count the same.
+    func agree(with unit: inout LoadUnit?, place: String) throws(PlanProblem) {
+        guard unit == nil || unit == self.unit else {
+            throw PlanProblem(
+                place: place,
+                "the stages before count \(unit == .perSecond ? "a rate (/s)" : "connections")"
+            )
+        }
+        unit = self.unit
+    }
+}

@@ -1,0 +1,152 @@
+import Dispatch
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Telemetry
+
+/// How long a part may take that is alive: no machine is so busy that it would not answer.
+private let patience: Duration = .seconds(300)
+/// How long one may take that is not: it is waited for.
+private let impatience: Duration = .milliseconds(50)
+
+@Suite("Whether a server lives and is ready")
+struct HealthTests {
+    @Test("a server is ready after its beginning and never again after its end")
+    func readiness() {
+        let readiness = Readiness()
+        #expect(readiness.state == .starting && !readiness.isReady)
+        readiness.begin()
+        #expect(readiness.isReady)
+        readiness.drop()
+        readiness.begin()
+        #expect(readiness.state == .stopping)
+        let stopped = Readiness()
+        stopped.drop()
+        stopped.begin()
+        #expect(!stopped.isReady, "told to stop before it was ready")
+    }
+
+    @Test("the names of dead and of silent parts are told, and of no others")
+    func failures() async {
+        let liveness = Liveness(patience: patience, freshness: .zero)
+        liveness.watch("live") { true }
+        liveness.watch("dead") { false }
+        #expect(await liveness.failures() == ["dead"])
+        liveness.forget("dead")
+        #expect(await liveness.failures().isEmpty)
+        let (isOver, over) = AsyncStream.makeStream(of: Void.self)
+        let impatient = Liveness(patience: impatience, freshness: .zero)
+        impatient.watch("dead") { false }
+        impatient.watch("silent") {
+            for await _ in isOver { break }
+            return true
+        }
+        #expect(await impatient.failures() == ["dead", "silent"])
+        impatient.forget("dead")
+        // Not asked a second time while it has not answered the first one.
+        #expect(await impatient.failures() == ["silent"])
+        over.finish()
+    }
+
+    @Test("many who ask at once cost one question")
+    func once() async {
+        let asked = Atomic<Int>(0)
+        let liveness = Liveness(freshness: .seconds(3600))
+        liveness.watch("store") {
+            asked.add(1, ordering: .relaxed)
+            return true
+        }
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<50 { group.addTask { #expect(await liveness.failures().isEmpty) } }
+        }
+        #expect(asked.load(ordering: .relaxed) == 1)
+    }
+
+    @Test("a thread that is stuck is found, though the others answer")
+    func stuckLoop() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let liveness = Liveness(patience: patience, freshness: .zero)
+        liveness.watch("event loops", group)
+        #expect(await liveness.failures().isEmpty)
+        let impatient = Liveness(patience: impatience, freshness: .zero)
+        impatient.watch("event loops", group)
+        let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
+        let key = DispatchSemaphore(value: 0)
+        group.next().execute {
+            held.yield()
+            key.wait()
+        }
+        for await _ in isHeld { break }
+        #expect(await impatient.failures() == ["event loops"])
+        key.signal()
+        try await group.shutdownGracefully()
+    }
+}
+
+@Suite("What a watchdog is told")
+struct WatchdogTests {
+    /// What a watch says, in order.
+    private enum Word: Equatable, Sendable {
+        case alive
+        case stuck([String])
+    }
+
+    @Test("while a part is dead nothing is called alive, the part is named once, and it goes on afterwards")
+    func stuck() async throws {
+        let isBack = Atomic<Bool>(false)
+        let (words, says) = AsyncStream<Word>.makeStream()
+        let (looks, looked) = AsyncStream<Void>.makeStream()
+        let liveness = Liveness(patience: patience, freshness: .zero)
+        liveness.watch("quick") {
+            looked.yield()
+            return true
+        }
+        liveness.watch("dead") { isBack.load(ordering: .relaxed) }
+        await withTaskGroup { group in
+            group.addTask {
+                await liveness.watch(every: .milliseconds(5)) {
+                    says.yield(.alive)
+                } stuck: {
+                    says.yield(.stuck($0))
+                }
+            }
+            var heard = words.makeAsyncIterator()
+            #expect(await heard.next() == .stuck(["dead"]))
+            // Looked at again and again, and nothing more is said of it.
+            var look = looks.makeAsyncIterator()
+            for _ in 0..<5 { _ = await look.next() }
+            isBack.store(true, ordering: .relaxed)
+            #expect(await heard.next() == .alive)
+            #expect(await heard.next() == .alive)
+            group.cancelAll()
+        }
+    }
+
+    @Test("it ends when it is cancelled, also while a part is silent, and calls nothing alive meanwhile")
+    func cancelled() async throws {
+        let liveness = Liveness(patience: impatience, freshness: .zero)
+        let (isOver, over) = AsyncStream<Void>.makeStream()
+        liveness.watch("silent") {
+            for await _ in isOver { break }
+            return true
+        }
+        let (words, says) = AsyncStream<[String]>.makeStream()
+        let watch = Task {
+            await liveness.watch(every: .seconds(3600)) {
+                Issue.record("a silent part was called alive")
+            } stuck: {
+                says.yield($0)
+            }
+        }
+        for await silent in words {
+            #expect(silent == ["silent"])
+            break
+        }
+        watch.cancel()
+        #expect(await happens { await watch.value })
+        over.finish()
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Telemetry
+
+/// A listener of a test's own.
+private final class Listening: Sendable {
+    let readiness = Readiness()
+    let told = Told()
+    let listener: ObservationListener
+
+    init(_ limits: ObservationListener.Limits = ObservationListener.Limits(), metrics: String = "m 1\n") async throws {
+        let (readiness, told) = (self.readiness, self.told)
+        self.listener = try await ObservationListener.bind(
+            host: "127.0.0.1",
+            port: 0,
+            limits: limits,
+            answers: ObservationAnswers(
+                metrics: { metrics },
+                failures: { told.failures.withLock { $0 } },
+                readiness: { readiness.state }
+            )
+        )
+    }
+
+    final class Told: Sendable {
+        let failures = Mutex<[String]>([])
+    }
+
+    /// Everything that is answered to these bytes, until the connection's end.
+    func answer(to request: String) async throws -> String {
+        let visitor = try await RawVisitor(port: self.listener.port)
+        await visitor.send(request)
+        return await visitor.receive()
+    }
+
+    func get(_ path: String, method: String = "GET") async throws -> String {
+        try await self.answer(to: "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    }
+
+    static func run(
+        _ limits: ObservationListener.Limits = ObservationListener.Limits(),
+        metrics: String = "m 1\n",
+        _ body: (Listening) async throws -> Void
+    ) async throws {
+        let listening = try await Listening(limits, metrics: metrics)
+        do {
+            try await body(listening)
+        } catch {
+            await listening.listener.close()
+            throw error
+        }
+        await listening.listener.close()
+    }
+}
+
+@Suite("What is told to whoever observes the server")
+struct ListenerTests {
+    @Test("metrics, liveness and readiness are told, and with HEAD their headers alone")
+    func answers() async throws {
+        try await Listening.run { listening in
+            let metrics = try await listening.get("/metrics?name=x")
+            #expect(metrics.hasPrefix("HTTP/1.1 200 OK\r\n") && metrics.hasSuffix("\r\n\r\nm 1\n"))
+            #expect(metrics.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+            let head = try await listening.get("/metrics", method: "HEAD")
+            #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.contains("Content-Length: 4\r\n"))
+            #expect(head.hasSuffix("\r\n\r\n"))
+            #expect(try await listening.get("/livez").hasSuffix("\r\n\r\nok\n"))
+            listening.told.failures.withLock { $0 = ["store"] }
+            let dead = try await listening.get("/livez")
+            #expect(dead.hasPrefix("HTTP/1.1 503 ") && dead.hasSuffix("no answer: store\n"))
+        }
+    }
+
+    @Test("a server is ready between its beginning and its end only, and lives all the time")
+    func readiness() async throws {
+        try await Listening.run { listening in
+            #expect(try await listening.get("/readyz").contains("503 Service Unavailable\r\n"))
+            listening.readiness.begin()
+            #expect(try await listening.get("/readyz").hasPrefix("HTTP/1.1 200 OK\r\n"))
+            listening.readiness.drop()
+            let stopping = try await listening.get("/readyz")
+            #expect(stopping.hasPrefix("HTTP/1.1 503 ") && stopping.hasSuffix("stopping\n"))
+            #expect(try await listening.get("/livez").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+    }
+
+    @Test(
+        "there are three paths and two methods",
+        arguments: [
+            ("GET", "/", 404), ("GET", "/metrics/", 404), ("GET", "/../metrics", 404), ("GET", "http://a/metrics", 404),
+            ("GET", "/%6detrics", 404), ("GET", "*", 404), ("POST", "/metrics", 405), ("PUT", "/livez", 405),
+            ("DELETE", "/readyz", 405), ("OPTIONS", "/metrics", 405), ("TRACE", "/metrics", 405), ("POST", "/", 404),
+        ]
+    )
+    func others(method: String, path: String, status: Int) async throws {
+        try await Listening.run { listening in
+            let answer = try await listening.get(path, method: method)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+            #expect(answer.contains("Allow: GET, HEAD\r\n") == (status == 405))
+            #expect(!answer.contains("m 1"))
+        }
+    }
+
+    @Test("an address that is in use is told")
+    func inUse() async throws {
+        try await Listening.run { listening in
+            let answers = ObservationAnswers(metrics: { "" }, failures: { [] }, readiness: { .ready })
+            await #expect(throws: ObservationListenError.self) {
+                _ = try await ObservationListener.bind(
+                    host: "127.0.0.1",
+                    port: listening.listener.port,
+                    answers: answers
+                )
+            }
+        }
+    }
+}
+
+@Suite("Whoever abuses the listener for observation")
+struct ListenerAttackTests {
+    private static var hasty: ObservationListener.Limits {
+        var limits = ObservationListener.Limits()
+        limits.connection = .milliseconds(300)
+        return limits
+    }
+
+    @Test(
+        "whoever sends nothing, half a request or a byte at a time is hung up on",
+        arguments: ["", "GET /metrics HTTP/1.1\r\nHost: a", "GET /metrics HTTP/1.1\r\nX: "]
+    )
+    func slow(sent: String) async throws {
+        try await Listening.run(Self.hasty) { listening in
+            let peer = try await RawVisitor(port: listening.listener.port)
+            await peer.send(sent)
+            let dripping = Task { while !Task.isCancelled { await peer.send(sent.isEmpty ? "" : "a") } }
+            #expect(await happens { await peer.closed() })
+            dripping.cancel()
+        }
+    }
+
+    @Test("a peer that asks and never reads is hung up on")
+    func unread() async throws {
+        let long = String(repeating: "m 1\n", count: 8 << 20)
+        try await Listening.run(Self.hasty, metrics: long) { listening in
+            // Many, so that what all of them have not read would be seen in the server's memory.
+            let peers = try await withThrowingTaskGroup(of: SilentReader.self) { group in
+                for _ in 0..<4 { group.addTask { try await SilentReader(port: listening.listener.port) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for peer in peers { #expect(await happens { await peer.isReset() }) }
+        }
+    }
+
+    @Test("a request that is too long is refused before it is whole, whatever makes it long")
+    func long() async throws {
+        let (line, many) = (String(repeating: "x", count: 20_000), String(repeating: "X: y\r\n", count: 4_000))
+        for request in [
+            "GET /\(line) HTTP/1.1\r\n\r\n", "GET /metrics HTTP/1.1\r\nX: \(line)\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\n\(many)\r\n", line,
+        ] {
+            try await Listening.run { listening in
+                let answer = try await listening.answer(to: request)
+                #expect(!answer.contains("200 OK"))
+                #expect(answer.isEmpty || answer.contains(" 431 ") || answer.contains(" 400 "), "\(answer.prefix(99))")
+                // It goes on for everybody else.
+                #expect(try await listening.get("/livez").contains("200 OK"))
+            }
+        }
+    }
+
+    @Test("of many requests in one go the first alone is answered, and a body is not looked at")
+    func pipelined() async throws {
+        let request = "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n"
+        try await Listening.run { listening in
+            let answer = try await listening.answer(to: String(repeating: request, count: 50))
+            #expect(answer.components(separatedBy: "HTTP/1.1 ").count <= 2)
+            #expect(answer.isEmpty || answer.contains("Connection: close\r\n"))
+            let smuggled = "GET /livez HTTP/1.1\r\nContent-Length: \(request.utf8.count)\r\n\r\n" + request
+            #expect(try await listening.answer(to: smuggled).components(separatedBy: "HTTP/1.1 ").count <= 2)
+        }
+    }
+
+    @Test("a request is answered whatever follows it", arguments: ["\u{0}", "\r\n\r\n\u{0}", "GET\r\n\r\n"])
+    func followed(sent: String) async throws {
+        try await Listening.run { listening in
+            for path in ["/livez", "/readyz", "/metrics"] {
+                let answer = try await listening.answer(to: "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" + sent)
+                #expect(answer.hasPrefix("HTTP/1.1 \(path == "/readyz" ? 503 : 200) "), "\(path)")
+            }
+        }
+    }
+
+    @Test(
+        "what is no HTTP is refused",
+        arguments: [
+            "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n\u{0}\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ]
+    )
+    func broken(sent: String) async throws {
+        try await Listening.run(Self.hasty) { listening in
+            let answer = try await listening.answer(to: sent)
+            #expect(!answer.contains("200 OK"))
+        }
+    }
+
+    @Test("however many connections are held open, a probe is answered, and their number has a limit")
+    func crowd() async throws {
+        var limits = ObservationListener.Limits()
+        (limits.connections, limits.connection) = (8, .seconds(3600))
+        try await Listening.run(limits) { listening in
+            var crowd: [RawVisitor] = []
+            for _ in 0..<40 {
+                let peer = try await RawVisitor(port: listening.listener.port)
+                await peer.send("GET /metrics HTTP/1.1\r\nX: ")
+                crowd.append(peer)
+            }
+            #expect(try await listening.get("/livez").contains("200 OK"))
+            // The oldest made room; those that are left are no more than may be.
+            let oldest = Array(crowd.prefix(32))
+            for peer in oldest { #expect(await happens { await peer.closed() }) }
+        }
+    }
+}
