@@ -1,11 +1,11 @@
 internal import Crypto
-public import Secrets
-public import Transport
-public import Vocabulary
-public import Wire
+package import Secrets
+package import Transport
+package import Vocabulary
+package import Wire
 
 /// An answer without its secrets, so that tests can compare it.
-public enum Answer: Hashable, Sendable {
+package enum Answer: Hashable, Sendable {
     /// With the share that came, in hexadecimal.
     case valid(share: String)
     case pinChanged
@@ -21,7 +21,7 @@ public enum Answer: Hashable, Sendable {
     case closed
 
     /// Reduces an answer to what tests compare.
-    public init(_ result: CallResult) {
+    package init(_ result: CallResult) {
         switch result {
         case .instruct(.pinValid(let share)): self = .valid(share: share.exposedBytes().hex)
         case .instruct(.pinChanged): self = .pinChanged
@@ -42,12 +42,12 @@ public enum Answer: Hashable, Sendable {
         }
     }
 
-    public var isValid: Bool {
+    package var isValid: Bool {
         if case .valid = self { return true }
         return false
     }
 
-    public var isWrong: Bool {
+    package var isWrong: Bool {
         if case .wrong = self { return true }
         return false
     }
@@ -55,7 +55,7 @@ public enum Answer: Hashable, Sendable {
 
 extension ClientConnection {
     /// Makes a call; a connection that ends is an answer too.
-    public func answer(_ call: Call) async -> Answer {
+    package func answer(_ call: Call) async -> Answer {
         do throws(CallError) {
             return Answer(try await self.call(call, timeout: TestWallet.patience))
         } catch {
@@ -66,12 +66,12 @@ extension ClientConnection {
 
 extension TestSession {
     /// Has a PIN checked, and says what became of it.
-    public func check(_ pin: String, attempt: AttemptID = .random()) async throws -> Answer {
+    package func check(_ pin: String, attempt: AttemptID = .random()) async throws -> Answer {
         try await self.answer(.checkPIN, pin: pin, attempt: attempt)
     }
 
     /// Gives an instruction, and says what became of it.
-    public func answer(
+    package func answer(
         _ instruction: Instruction,
         pin: String,
         attempt: AttemptID = .random()
@@ -83,5 +83,5 @@ extension TestSession {
 
 extension Share {
     /// The answer that a wallet with this share as its unlock share gets for its PIN.
-    public var asValid: Answer { .valid(share: self.exposedBytes().hex) }
+    package var asValid: Answer { .valid(share: self.exposedBytes().hex) }
 }

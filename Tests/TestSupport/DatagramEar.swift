@@ -3,11 +3,11 @@ internal import Glibc
 internal import HostSystem
 
 /// A Unix datagram socket that takes what a process tells its service manager.
-public final class DatagramEar: Sendable {
+package final class DatagramEar: Sendable {
     private let descriptor: Int32
 
     /// - Parameter name: a path, or an abstract name that begins with `@`.
-    public init(_ name: String) throws {
+    package init(_ name: String) throws {
         self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var bytes = Array(name.utf8)
         let isAbstract = bytes.first == UInt8(ascii: "@")
@@ -28,7 +28,7 @@ public final class DatagramEar: Sendable {
     deinit { close(self.descriptor) }
 
     /// The next datagram, waiting for it on a thread that may wait; empty where none came.
-    public func next() async -> String {
+    package func next() async -> String {
         await withCheckedContinuation { heard in
             DispatchQueue.global().async { heard.resume(returning: self.receive()) }
         }

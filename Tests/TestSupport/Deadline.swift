@@ -6,7 +6,7 @@ internal import Vocabulary
 ///
 /// Tests await an end through this: the end of a connection cannot be cancelled, so that a test which waits for it in vain
 /// would hang instead of failing. The time is no measure; it is far beyond what anything takes.
-public func happens(
+package func happens(
     within limit: Duration = TestWallet.patience,
     _ wait: @escaping @Sendable () async -> Void
 ) async -> Bool {
@@ -26,7 +26,7 @@ public func happens(
 }
 
 /// Whether a condition comes to hold in time, for what tells nobody when it happens.
-public func eventually(_ condition: @escaping @Sendable () async -> Bool) async -> Bool {
+package func eventually(_ condition: @escaping @Sendable () async -> Bool) async -> Bool {
     await happens { while await !condition(), !Task.isCancelled { await Task.yield() } }
 }
 
@@ -34,7 +34,7 @@ public func eventually(_ condition: @escaping @Sendable () async -> Bool) async 
 ///
 /// One that has ended and that nobody has waited for is still in the kernel's table, where `kill(2)` finds it: whose parent
 /// is gone stays there until the first process of the machine asks, which it may do late.
-public func isRunning(_ process: Int32) -> Bool {
+package func isRunning(_ process: Int32) -> Bool {
     guard let stat = try? DurableFile.read("/proc/\(process)/stat", atMost: 4096) else { return false }
     // The state comes behind the name, which may hold anything (proc(5)).
     guard let state = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ").first

@@ -1,15 +1,15 @@
 import Foundation
 
 /// As much of JSON Schema as the schemas in docs/ use; a word that it does not know is a finding.
-public struct JSONSchema {
+package struct JSONSchema {
     private let root: JSONValue
 
-    public init(contentsOf path: String) throws {
+    package init(contentsOf path: String) throws {
         self.root = try JSONValue(String(contentsOfFile: path, encoding: .utf8))
     }
 
     /// What is wrong with a line; empty where nothing is.
-    public func findings(in line: String) -> [String] {
+    package func findings(in line: String) -> [String] {
         guard let value = try? JSONValue(line) else { return ["not JSON: \(line)"] }
         return self.check(value, against: self.root, at: "$")
     }

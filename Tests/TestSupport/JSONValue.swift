@@ -1,7 +1,7 @@
 import Foundation
 
 /// A JSON value, read without losing whether something is a number or a truth.
-public enum JSONValue: Decodable, Hashable, Sendable {
+package enum JSONValue: Decodable, Hashable, Sendable {
     case object([String: JSONValue])
     case array([JSONValue])
     case string(String)
@@ -9,11 +9,11 @@ public enum JSONValue: Decodable, Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
 
-    public init(_ text: String) throws {
+    package init(_ text: String) throws {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {
             self = .boolean(value)
@@ -31,7 +31,7 @@ public enum JSONValue: Decodable, Hashable, Sendable {
     }
 
     /// Its name in a schema.
-    public var type: String {
+    package var type: String {
         switch self {
         case .object: "object"
         case .array: "array"
@@ -42,17 +42,17 @@ public enum JSONValue: Decodable, Hashable, Sendable {
         }
     }
 
-    public var object: [String: JSONValue] {
+    package var object: [String: JSONValue] {
         if case .object(let object) = self { object } else { [:] }
     }
 
-    public var array: [JSONValue] {
+    package var array: [JSONValue] {
         if case .array(let array) = self { array } else { [] }
     }
 
-    public var string: String? {
+    package var string: String? {
         if case .string(let string) = self { string } else { nil }
     }
 
-    public subscript(name: String) -> JSONValue? { self.object[name] }
+    package subscript(name: String) -> JSONValue? { self.object[name] }
 }

@@ -1,21 +1,21 @@
 internal import Foundation
 internal import Synchronization
 internal import HostSystem
-public import Vocabulary
+package import Vocabulary
 
 /// A clock that stands until a test moves it.
-public final class ManualClock: WallClock {
+package final class ManualClock: WallClock {
     private let time: Mutex<Timestamp>
 
     /// Starts at a day in 2026 unless told otherwise.
-    public init(_ start: Timestamp = Timestamp(milliseconds: 1_795_000_000_000)) {
+    package init(_ start: Timestamp = Timestamp(milliseconds: 1_795_000_000_000)) {
         self.time = Mutex(start)
     }
 
-    public func now() -> Timestamp { self.time.withLock { $0 } }
+    package func now() -> Timestamp { self.time.withLock { $0 } }
 
     /// Moves it, also back.
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         self.time.withLock { $0 = $0 + duration }
     }
 }

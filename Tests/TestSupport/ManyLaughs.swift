@@ -1,5 +1,5 @@
 /// YAML of some lines that stands for more values than there are atoms, as files from strangers may be.
-public enum ManyLaughs {
+package enum ManyLaughs {
     /// Lists of aliases to the list before.
     private static func lists(_ depth: Int) -> String {
         (1...depth).map { level in
@@ -9,7 +9,7 @@ public enum ManyLaughs {
     }
 
     /// As values, and as a key, which a parser compares with all others before anybody else sees it.
-    public static let texts = [
+    package static let texts = [
         "a0: &a0 [lol]\n" + Self.lists(40),
         "a0: &a0 [lol]\n" + Self.lists(40) + "? *a40\n: laugh\n? *a39\n: laugh\n",
     ]

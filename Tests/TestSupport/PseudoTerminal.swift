@@ -1,15 +1,15 @@
 import Foundation
 
 /// A terminal whose other end the test holds.
-public struct PseudoTerminal: ~Copyable {
-    public let master: Int32
-    public let slave: Int32
-    public let name: String
+package struct PseudoTerminal: ~Copyable {
+    package let master: Int32
+    package let slave: Int32
+    package let name: String
 
     /// This machine has no pseudo-terminals.
-    public struct NotThere: Error {}
+    package struct NotThere: Error {}
 
-    public init(columns: Int = 80, rows: Int = 24) throws {
+    package init(columns: Int = 80, rows: Int = 24) throws {
         self.master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         // pts(4): what unlockpt(3) and ptsname(3) do, which Swift's Glibc module lacks.
         var (locked, number): (Int32, Int32) = (0, 0)
@@ -27,7 +27,7 @@ public struct PseudoTerminal: ~Copyable {
     }
 
     /// Makes it another size; who draws on it is told by a signal of its own.
-    public func resize(columns: Int, rows: Int) {
+    package func resize(columns: Int, rows: Int) {
         var size = winsize()
         size.ws_col = UInt16(columns)
         size.ws_row = UInt16(rows)
@@ -35,16 +35,16 @@ public struct PseudoTerminal: ~Copyable {
     }
 
     /// Whether what is typed appears, as in a shell.
-    public var showsInput: Bool { Self.echoes(self.slave) }
+    package var showsInput: Bool { Self.echoes(self.slave) }
 
-    public static func echoes(_ descriptor: Int32) -> Bool {
+    package static func echoes(_ descriptor: Int32) -> Bool {
         var state = termios()
         guard unsafe tcgetattr(descriptor, &state) == 0 else { return false }
         return state.c_lflag & tcflag_t(ECHO) != 0
     }
 
     /// Types on its keyboard.
-    public func type(_ text: String) {
+    package func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe write(self.master, bytes, bytes.count)
     }

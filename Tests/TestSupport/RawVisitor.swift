@@ -2,12 +2,12 @@ internal import NIOCore
 internal import NIOPosix
 
 /// A client that sends what it likes over a connection of its own, and keeps what it gets.
-public final class RawVisitor: Sendable {
+package final class RawVisitor: Sendable {
     private let channel: any Channel
     private let (received, source) = AsyncStream<[UInt8]>.makeStream()
 
     /// Connects to this machine.
-    public init(port: Int) async throws {
+    package init(port: Int) async throws {
         let source = self.source
         self.channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port) { channel in
@@ -19,20 +19,20 @@ public final class RawVisitor: Sendable {
     }
 
     /// Sends text as it is; whether it arrives does not matter.
-    public func send(_ text: String) async {
+    package func send(_ text: String) async {
         try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
     /// Sends bytes as they are; whether they arrive does not matter.
-    public func send(_ bytes: [UInt8]) async {
+    package func send(_ bytes: [UInt8]) async {
         try? await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
     /// Ends the connection, as a client does that has no more to say.
-    public func close() { self.channel.close(promise: nil) }
+    package func close() { self.channel.close(promise: nil) }
 
     /// Everything that came until `word`, or until the connection ended.
-    public func receive(until word: String? = nil) async -> String {
+    package func receive(until word: String? = nil) async -> String {
         var bytes: [UInt8] = []
         for await part in self.received {
             bytes += part
@@ -42,7 +42,7 @@ public final class RawVisitor: Sendable {
     }
 
     /// Returns when the connection has ended.
-    public func closed() async { try? await self.channel.closeFuture.get() }
+    package func closed() async { try? await self.channel.closeFuture.get() }
 
     private final class Collector: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer

@@ -5,7 +5,7 @@ internal import Vocabulary
 ///
 /// It knows some secrets exactly, and of all others what they look like: keys and shares are 32 random bytes, evidence
 /// is long, so a long run of random-looking digits is one that nobody wanted there.
-public struct SecretScanner: Sendable {
+package struct SecretScanner: Sendable {
     private struct Known: Sendable {
         let name: String
         let form: String
@@ -19,12 +19,12 @@ public struct SecretScanner: Sendable {
     private static let longestHexadecimal = 40
     private static let longestBase64 = 40
 
-    public init(longFields: Set<String> = ["newest", "file", "address", "attested"]) {
+    package init(longFields: Set<String> = ["newest", "file", "address", "attested"]) {
         self.longFields = longFields
     }
 
     /// Adds a key, a share or evidence: at least 8 bytes.
-    public mutating func add(_ name: String, _ bytes: [UInt8]) {
+    package mutating func add(_ name: String, _ bytes: [UInt8]) {
         precondition(bytes.count >= 8, "shorter ones are found by chance")
         self.known.append(Known(name: name, form: "raw", bytes: bytes))
         let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -39,7 +39,7 @@ public struct SecretScanner: Sendable {
     }
 
     /// Adds a PIN or a code: a word that stands between others.
-    public mutating func add(_ name: String, word: String) {
+    package mutating func add(_ name: String, word: String) {
         self.words[word] = name
         // As bytes it would be found within other numbers where it is short.
         if word.utf8.count >= 8 { self.add(name, Array(word.utf8)) }
@@ -61,7 +61,7 @@ public struct SecretScanner: Sendable {
     }
 
     /// What is found in any text, one sentence for each finding.
-    public func findings(in text: String) -> [String] {
+    package func findings(in text: String) -> [String] {
         let data = Data(text.utf8)
         var findings = self.known.filter { data.range(of: Data($0.bytes)) != nil }.map { "\($0.name) as \($0.form)" }
         // A point belongs to a number, unless it ends a sentence.
@@ -74,7 +74,7 @@ public struct SecretScanner: Sendable {
     }
 
     /// What is found in lines of JSON, one object each: known secrets, and what looks like one.
-    public func findings(inLines text: String) -> [String] {
+    package func findings(inLines text: String) -> [String] {
         var findings = self.findings(in: text)
         for line in text.split(separator: "\n") {
             guard let fields = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: String] else {

@@ -1,25 +1,25 @@
 import Foundation
-public import Lab
+package import Lab
 
 /// Where the programs of this package were built, beside the tests that run.
-public enum Programs {
+package enum Programs {
     /// The path of a program of this package.
-    public static func path(_ name: String) -> String {
+    package static func path(_ name: String) -> String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path
     }
 }
 
 /// What one run of a program left behind.
-public struct ProgramRun: Sendable {
-    public let exitCode: Int32
+package struct ProgramRun: Sendable {
+    package let exitCode: Int32
     /// Standard output and standard error, as they came.
-    public let output: String
+    package let output: String
 }
 
 /// The real server program in a process of its own, as it was built beside the tests.
-public final class ServerProcess: Sendable {
-    public typealias NotReady = ServerProgram.NotReady
+package final class ServerProcess: Sendable {
+    package typealias NotReady = ServerProgram.NotReady
 
     private let program: ServerProgram
 
@@ -36,7 +36,7 @@ public final class ServerProcess: Sendable {
     /// - Parameters:
     ///   - program: another one of this package.
     ///   - word: what that one says when it is as far as the test wants it.
-    public static func start(
+    package static func start(
         _ arguments: [String],
         of program: String = ServerProgram.name,
         until word: String = ServerProgram.readyWord,
@@ -56,29 +56,29 @@ public final class ServerProcess: Sendable {
         self.program = program
     }
 
-    public var processID: Int32 { self.program.processID }
+    package var processID: Int32 { self.program.processID }
 
     /// What it wrote until now.
-    public var output: String { self.program.output }
+    package var output: String { self.program.output }
 
     /// Sends it a signal and does not wait for what follows.
-    public func send(_ signal: Int32) { self.program.send(signal) }
+    package func send(_ signal: Int32) { self.program.send(signal) }
 
     /// Returns true once it wrote `word`, false when it ended without.
-    public func writes(_ word: String) async -> Bool { await self.program.writes(word) }
+    package func writes(_ word: String) async -> Bool { await self.program.writes(word) }
 
     /// Returns its exit status once it has ended, whoever ended it.
-    public func ended() async -> Int32 { await self.program.ended() }
+    package func ended() async -> Int32 { await self.program.ended() }
 
     /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
-    public func kill() async { await self.program.kill() }
+    package func kill() async { await self.program.kill() }
 
     /// Asks it to stop, and returns its exit status.
     @discardableResult
-    public func terminate() async -> Int32 { await self.program.terminate() }
+    package func terminate() async -> Int32 { await self.program.terminate() }
 
     /// Runs a program to its end: one of this package, or any other by its path.
-    public static func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
+    package static func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program.hasPrefix("/") ? program : Programs.path(program))
         process.arguments = arguments

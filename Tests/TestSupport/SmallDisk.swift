@@ -5,9 +5,9 @@ import HostSystem
 /// A small file system of its own at a folder, which can be filled to its last page; gone with the test.
 ///
 /// Only who may mount can make one, which is root with the privileges of a machine or of a container that has them.
-public final class SmallDisk: Sendable {
+package final class SmallDisk: Sendable {
     /// Where it is mounted.
-    public let path: String
+    package let path: String
     private let isOwnFolder: Bool
     private var ballast: String { "\(self.path)/ballast" }
 
@@ -16,7 +16,7 @@ public final class SmallDisk: Sendable {
     private static let page = 4096
 
     /// Whether small file systems can be made here.
-    public static let isPermitted = (try? SmallDisk()) != nil
+    package static let isPermitted = (try? SmallDisk()) != nil
 
     /// Mounts over a new folder, which goes with it.
     public convenience init() throws {
@@ -46,10 +46,10 @@ public final class SmallDisk: Sendable {
     }
 
     /// The system did not mount.
-    public struct NotMounted: Error {}
+    package struct NotMounted: Error {}
 
     /// The system did not give the room back.
-    public struct NotCleared: Error {}
+    package struct NotCleared: Error {}
 
     deinit {
         unsafe umount2(self.path, Int32(MNT_DETACH))
@@ -57,12 +57,12 @@ public final class SmallDisk: Sendable {
     }
 
     /// Takes what room is left, page by page.
-    public func fill() {
+    package func fill() {
         while self.takePage() {}
     }
 
     /// Takes all but so many pages.
-    public func fill(leaving pages: Int) throws {
+    package func fill(leaving pages: Int) throws {
         let attributes = try FileManager.default.attributesOfFileSystem(forPath: self.path)
         let free = try (attributes[.systemFreeSize] as? NSNumber).orThrow().intValue
         try Data(repeating: 0xBA, count: free - pages * Self.page).write(to: URL(fileURLWithPath: self.ballast))
@@ -70,12 +70,12 @@ public final class SmallDisk: Sendable {
 
     /// Takes one page; false when there was none.
     @discardableResult
-    public func takePage() -> Bool {
+    package func takePage() -> Bool {
         (try? DurableFile.append(Array(repeating: 0xBA, count: Self.page), to: self.ballast)) != nil
     }
 
     /// Gives all the room back.
-    public func clear() throws {
+    package func clear() throws {
         // Emptied first: Foundation opens files for writing without O_CLOEXEC, so that a program which another test
         // started meanwhile may hold this one, and its pages, for as long as it lives.
         guard unsafe truncate(self.ballast, 0) == 0 else { throw NotCleared() }

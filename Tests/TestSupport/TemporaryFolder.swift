@@ -2,10 +2,10 @@ internal import Foundation
 internal import HostSystem
 
 /// A folder of a test's own, removed with the value.
-public final class TemporaryFolder: Sendable {
-    public let path: String
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    public init() {
+    package init() {
         self.path = "/tmp/remote-pin-test-\(UInt64.random(in: .min ... .max))"
         guard (try? DurableFile.makeFolder(self.path)) != nil else { preconditionFailure("/tmp can be written") }
     }
@@ -15,10 +15,10 @@ public final class TemporaryFolder: Sendable {
     }
 
     /// The path of what may be in it.
-    public func file(_ name: String) -> String { "\(self.path)/\(name)" }
+    package func file(_ name: String) -> String { "\(self.path)/\(name)" }
 
     /// Writes a text and returns its path.
-    public func write(_ text: String, to name: String) throws -> String {
+    package func write(_ text: String, to name: String) throws -> String {
         let path = self.file(name)
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path

@@ -1,24 +1,24 @@
-public import Devices
+package import Devices
 import Crypto
 import Foundation
 import Lab
-public import Secrets
-public import Statements
+package import Secrets
+package import Statements
 import Synchronization
 import HostSystem
-public import Transport
-public import Vocabulary
-public import Wire
+package import Transport
+package import Vocabulary
+package import Wire
 
 /// Where a server listens and how a client knows it, for tests that speak the protocol themselves.
-public struct TestServer: Sendable {
-    public let host: String
-    public let port: Int
-    public let tls: TLSClientContext
-    public let authorityFolder: String
-    public let clock: any WallClock
+package struct TestServer: Sendable {
+    package let host: String
+    package let port: Int
+    package let tls: TLSClientContext
+    package let authorityFolder: String
+    package let clock: any WallClock
 
-    public init(host: String, port: Int, tls: TLSClientContext, authorityFolder: String, clock: any WallClock) {
+    package init(host: String, port: Int, tls: TLSClientContext, authorityFolder: String, clock: any WallClock) {
         self.host = host
         self.port = port
         self.tls = tls
@@ -27,7 +27,7 @@ public struct TestServer: Sendable {
     }
 
     /// The server of a lab, as `lab.yaml` describes it.
-    public init(lab folder: String) throws {
+    package init(lab folder: String) throws {
         let lab = try LabFile(of: LabFolder(folder))
         let pem = try DurableFile.read(lab.caFile, atMost: 1 << 20)
         self.init(
@@ -40,7 +40,7 @@ public struct TestServer: Sendable {
     }
 
     /// A new connection on which nothing was said yet.
-    public func connect() async throws -> ClientConnection {
+    package func connect() async throws -> ClientConnection {
         try await ClientConnection.connect(
             host: self.host,
             port: self.port,
@@ -50,7 +50,7 @@ public struct TestServer: Sendable {
     }
 
     /// A new connection that has said hello.
-    public func greet(
+    package func greet(
         _ platform: Platform = .android,
         appVersion: String = "1.0.0"
     ) async throws -> ClientConnection {
@@ -68,14 +68,14 @@ public struct TestServer: Sendable {
 }
 
 /// The server gave another answer than the step needs.
-public struct UnexpectedAnswer: Error, CustomStringConvertible {
-    public var refusal: Refusal.Reason?
+package struct UnexpectedAnswer: Error, CustomStringConvertible {
+    package var refusal: Refusal.Reason?
 
-    public init(_ result: CallResult? = nil) {
+    package init(_ result: CallResult? = nil) {
         if case .refused(let refusal) = result { self.refusal = refusal.reason }
     }
 
-    public var description: String {
+    package var description: String {
         self.refusal.map { "the server refused: \($0)" } ?? "the server gave another answer than the step needs"
     }
 }
@@ -91,33 +91,33 @@ extension Optional where Wrapped: ~Copyable {
 }
 
 /// A wallet of keys alone, without screens and storage: it says what a test has it say, right or wrong.
-public final class TestWallet: Sendable {
+package final class TestWallet: Sendable {
     /// How long a call may take before a test gives up; far beyond what any takes.
-    public static let patience: Duration = .seconds(60)
+    package static let patience: Duration = .seconds(60)
 
-    public let server: TestServer
-    public let device: SimulatedDevice
-    public let walletID: WalletID
-    public let token: [UInt8]
+    package let server: TestServer
+    package let device: SimulatedDevice
+    package let walletID: WalletID
+    package let token: [UInt8]
     /// As the last registration gave it.
-    public let deletionCode: DeletionCode?
-    public let unlockShare: Share
+    package let deletionCode: DeletionCode?
+    package let unlockShare: Share
 
     /// The pair that counts, as far as this wallet knows.
     private let pair: Mutex<PINPair>
 
     /// What stands for a PIN on the device: its key's id and its salt.
-    public struct PINPair: Sendable {
-        public let id: PINKeyID
+    package struct PINPair: Sendable {
+        package let id: PINKeyID
         let salt: [UInt8]
 
-        public init(id: PINKeyID = .random()) {
+        package init(id: PINKeyID = .random()) {
             self.id = id
             self.salt = SecretBytes.random(count: PINKey.saltByteCount).exposedBytes()
         }
 
         /// The key that a PIN gives with this salt.
-        public func key(for pin: String) throws -> PINKey {
+        package func key(for pin: String) throws -> PINKey {
             PINKey(pin: try PIN(copying: Array(pin.utf8)).orThrow(), salt: SecretBytes(copying: self.salt))
         }
     }
@@ -138,13 +138,13 @@ public final class TestWallet: Sendable {
         self.pair = Mutex(pair)
     }
 
-    public var pinPair: PINPair {
+    package var pinPair: PINPair {
         get { self.pair.withLock { $0 } }
         set { self.pair.withLock { $0 = newValue } }
     }
 
     /// Registers a new wallet with a device of its own below `folder`.
-    public static func register(
+    package static func register(
         at server: TestServer,
         folder: String,
         profile: DeviceProfile = DeviceProfile(.android),
@@ -174,7 +174,7 @@ public final class TestWallet: Sendable {
     }
 
     /// A complete Register call for an enrollment; makes a new hardware key and evidence unless some is given.
-    public static func registration(
+    package static func registration(
         of device: SimulatedDevice,
         _ enrollment: Enrollment,
         pair: PINPair,
@@ -219,12 +219,12 @@ public final class TestWallet: Sendable {
     }
 
     /// A complete OpenSession call for a connection.
-    public func sessionCall(on connection: ClientConnection) async throws -> OpenSession {
+    package func sessionCall(on connection: ClientConnection) async throws -> OpenSession {
         try await Self.sessionCall(of: self.device, self.walletID, on: connection)
     }
 
     /// The call that any device may make for any wallet.
-    public static func sessionCall(
+    package static func sessionCall(
         of device: any Device,
         _ walletID: WalletID,
         on connection: ClientConnection
@@ -242,7 +242,7 @@ public final class TestWallet: Sendable {
     }
 
     /// Connects, says hello and opens a session.
-    public func openSession() async throws -> TestSession {
+    package func openSession() async throws -> TestSession {
         let connection = try await self.server.greet(
             self.device.platform,
             appVersion: self.device.appVersion
@@ -257,26 +257,26 @@ public final class TestWallet: Sendable {
 }
 
 /// A session of a ``TestWallet``; counts its instructions.
-public final class TestSession: Sendable {
-    public let wallet: TestWallet
-    public let connection: ClientConnection
-    public let opening: SessionOpening
+package final class TestSession: Sendable {
+    package let wallet: TestWallet
+    package let connection: ClientConnection
+    package let opening: SessionOpening
     private let counter = Mutex<UInt64>(0)
 
-    public init(wallet: TestWallet, connection: ClientConnection, opening: SessionOpening) {
+    package init(wallet: TestWallet, connection: ClientConnection, opening: SessionOpening) {
         self.wallet = wallet
         self.connection = connection
         self.opening = opening
     }
 
     /// Where the wallet stood when the session was opened; nil when it is revoked.
-    public var pinState: PINState? {
+    package var pinState: PINState? {
         guard case .active(let wallet) = self.opening else { return nil }
         return wallet.pinState
     }
 
     /// A complete Instruct call; a next counter, a new attempt and the wallet's present pair unless others are given.
-    public func instructCall(
+    package func instructCall(
         _ instruction: Instruction = .checkPIN,
         pin: String,
         attemptID: AttemptID = .random(),
@@ -325,7 +325,7 @@ public final class TestSession: Sendable {
     }
 
     /// Has a PIN checked whose key was derived before, so that a load is the server's and not the derivation's.
-    public func check(with key: borrowing PINKey) async throws -> CallResult {
+    package func check(with key: borrowing PINKey) async throws -> CallResult {
         let counter = self.counter.withLock { last in
             last += 1
             return last
@@ -342,7 +342,7 @@ public final class TestSession: Sendable {
     }
 
     /// Has a PIN checked, or does what a right one allows.
-    public func instruct(
+    package func instruct(
         _ instruction: Instruction = .checkPIN,
         pin: String,
         attemptID: AttemptID = .random()
@@ -354,7 +354,7 @@ public final class TestSession: Sendable {
     /// Changes the PIN; the wallet uses the new one from then on if the server did it.
     ///
     /// - Parameter id: of the new pair; a new one unless the test reuses another.
-    public func changePIN(from old: String, to new: String, id: PINKeyID = .random()) async throws -> CallResult {
+    package func changePIN(from old: String, to new: String, id: PINKeyID = .random()) async throws -> CallResult {
         let pair = TestWallet.PINPair(id: id)
         let key = try pair.key(for: new).publicKey
         let call = try self.instructCall(

@@ -78,7 +78,7 @@ struct TestPhone {
         return try Wallet(
             disk: self.disk,
             device: self.device,
-            dialer: self.server,
+            connectingBy: self.server,
             clock: self.clock,
             settings: settings,
             observer: observer

@@ -1,17 +1,17 @@
-public import Evidence
-public import Vocabulary
+package import Evidence
+package import Vocabulary
 
 /// The complete verification of an Android key attestation: pure, from evidence and expectations to a verdict.
 ///
 /// The order of checks is part of the contract, for it decides which reason a device with several defects gets: form,
 /// names, anchor, signatures, validity, status, place of the extension, and only then what the extension says. Nothing in a
 /// certificate is believed before its chain is.
-public struct AndroidVerifier: Sendable {
-    public var policy: AndroidPolicy
-    public var anchors: [TrustAnchor]
-    public var statusList: StatusList?
+package struct AndroidVerifier: Sendable {
+    package var policy: AndroidPolicy
+    package var anchors: [TrustAnchor]
+    package var statusList: StatusList?
 
-    public init(policy: AndroidPolicy, anchors: [TrustAnchor], statusList: StatusList? = nil) {
+    package init(policy: AndroidPolicy, anchors: [TrustAnchor], statusList: StatusList? = nil) {
         self.policy = policy
         self.anchors = anchors
         self.statusList = statusList
@@ -22,7 +22,7 @@ public struct AndroidVerifier: Sendable {
     /// - Parameters:
     ///   - publicKey: The SubjectPublicKeyInfo that the leaf must be for, where the caller has one already.
     ///   - verification: Keeps the account of it.
-    public func verify(
+    package func verify(
         chain: [[UInt8]],
         challenge: [UInt8],
         publicKey: [UInt8]? = nil,
@@ -140,22 +140,22 @@ public struct AndroidVerifier: Sendable {
 }
 
 /// An Android key attestation that was accepted.
-public struct AndroidAttestation: Sendable {
+package struct AndroidAttestation: Sendable {
     /// Leaf first.
-    public let certificates: [Certificate]
-    public let description: KeyDescription
+    package let certificates: [Certificate]
+    package let description: KeyDescription
     /// The root at which the chain ends.
-    public let anchor: TrustAnchor
-    public let provisioning: Provisioning
+    package let anchor: TrustAnchor
+    package let provisioning: Provisioning
     /// The package by which the app was recognized; nil where the policy does not look.
-    public let app: ApplicationID.Package?
+    package let app: ApplicationID.Package?
     /// The status list was older than the policy likes, which it accepts.
-    public let isStatusListStale: Bool
+    package let isStatusListStale: Bool
 }
 
 extension Provisioning {
     /// Told by the names below the root, as Google's verifier does.
-    public init(_ certificates: [Certificate]) {
+    package init(_ certificates: [Certificate]) {
         guard certificates.count >= 2 else {
             self = .unknown
             return

@@ -1,12 +1,12 @@
-public import Evidence
-public import Vocabulary
+package import Evidence
+package import Vocabulary
 
 /// The complete verification of an App Attest attestation, in the order of Apple's steps.
-public struct AppleVerifier: Sendable {
-    public var policy: ApplePolicy
-    public var anchors: [TrustAnchor]
+package struct AppleVerifier: Sendable {
+    package var policy: ApplePolicy
+    package var anchors: [TrustAnchor]
 
-    public init(policy: ApplePolicy, anchors: [TrustAnchor]) {
+    package init(policy: ApplePolicy, anchors: [TrustAnchor]) {
         self.policy = policy
         self.anchors = anchors
     }
@@ -14,7 +14,7 @@ public struct AppleVerifier: Sendable {
     /// Verifies an attestation object for the key with the id `keyID`.
     ///
     /// - Parameter clientDataHash: What the app passed to `attestKey`.
-    public func verify(
+    package func verify(
         object encoded: [UInt8],
         keyID: [UInt8],
         clientDataHash: [UInt8],
@@ -111,13 +111,13 @@ public struct AppleVerifier: Sendable {
 }
 
 /// An App Attest attestation that was accepted.
-public struct AppleAttestation: Sendable {
+package struct AppleAttestation: Sendable {
     /// Leaf first, without the root.
-    public let certificates: [Certificate]
-    public let anchor: TrustAnchor
-    public let key: P256PublicKey
+    package let certificates: [Certificate]
+    package let anchor: TrustAnchor
+    package let key: P256PublicKey
     /// `TEAMID.bundle.id`.
-    public let appID: String
-    public let environment: AppAttestEnvironment
-    public let authenticatorData: AuthenticatorData
+    package let appID: String
+    package let environment: AppAttestEnvironment
+    package let authenticatorData: AuthenticatorData
 }

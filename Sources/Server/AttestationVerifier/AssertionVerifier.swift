@@ -1,8 +1,8 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 /// The verification of App Attest assertions: an iOS device's proofs.
-public enum AssertionVerifier {
+package enum AssertionVerifier {
     /// Verifies an assertion and returns its counter.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum AssertionVerifier {
     ///   - appID: `TEAMID.bundle.id` as recorded at registration, never what a message claims.
     ///   - previousCounter: The counter of the last assertion that counted; 0 after the attestation.
     /// - Important: The counter must be durable, by a conditional step of the store, before the proof counts.
-    public static func verify(
+    package static func verify(
         assertion encoded: [UInt8],
         clientDataHash: SHA256Digest,
         key: P256PublicKey,

@@ -1,6 +1,6 @@
 extension AttestationRefusal {
     /// What an operator can do about a phone that was refused for this reason, as one sentence.
-    public var advice: String {
+    package var advice: String {
         switch self {
         case .tooManyCertificates, .evidenceTooLarge, .malformedCertificate, .malformedCBOR, .malformedAuthData,
             .malformedKeyDescription, .duplicateExtension, .unsupportedFormat:

@@ -1,5 +1,5 @@
 /// Why evidence is not accepted; each reason has one name, in the reply and in the log.
-public enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
+package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
     // Both platforms: the size of what is looked at.
     case tooManyCertificates = "too_many_certificates"
     case evidenceTooLarge = "evidence_too_large"
@@ -60,11 +60,11 @@ public enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable 
 }
 
 /// What no evidence may exceed, whatever it holds.
-public enum EvidenceLimits {
+package enum EvidenceLimits {
     /// Certificates in one chain; the longest real one has eight.
-    public static let certificates = 10
+    package static let certificates = 10
     /// Bytes in all; the largest real evidence has 6.2 KB.
-    public static let byteCount = 32 * 1024
+    package static let byteCount = 32 * 1024
     /// Signatures that one verification may check.
-    public static let signatureChecks = 12
+    package static let signatureChecks = 12
 }

@@ -1,34 +1,34 @@
-public import Evidence
+package import Evidence
 internal import FoundationEssentials
-public import Vocabulary
+package import Vocabulary
 
 /// What was attested of a device: the key that acts for it, and facts for operators.
-public struct AttestedDevice: Sendable {
-    public let platform: Platform
-    public let deviceKey: P256PublicKey
+package struct AttestedDevice: Sendable {
+    package let platform: Platform
+    package let deviceKey: P256PublicKey
     /// Android: the package; iOS: `TEAMID.bundle.id`, by which its assertions are recognized.
-    public let appID: String
-    public let appVersion: String?
+    package let appID: String
+    package let appVersion: String?
     /// iOS: the service that attested the key.
-    public let environment: AppAttestEnvironment?
-    public let securityLevel: String
+    package let environment: AppAttestEnvironment?
+    package let securityLevel: String
     /// Android: how the system was started.
-    public let bootState: String?
+    package let bootState: String?
     /// As the evidence writes it; this and all other texts of the evidence cut after 100 characters, since whoever can sign a
     /// chain can write what he likes and operators have to read it.
-    public let osVersion: String?
-    public let osPatchLevel: Int?
-    public let vendorPatchLevel: Int?
-    public let bootPatchLevel: Int?
-    public let brand: String?
-    public let model: String?
-    public let provisioning: Provisioning?
+    package let osVersion: String?
+    package let osPatchLevel: Int?
+    package let vendorPatchLevel: Int?
+    package let bootPatchLevel: Int?
+    package let brand: String?
+    package let model: String?
+    package let provisioning: Provisioning?
     /// The name of the root at which the chain ends.
-    public let anchor: String
+    package let anchor: String
     /// The time of verification.
-    public let time: Timestamp
+    package let time: Timestamp
     /// The status list was older than the policy likes: worth a warning in the log.
-    public let isStatusListStale: Bool
+    package let isStatusListStale: Bool
 
     /// Characters as Unicode numbers them: what people see as one may be of any length.
     private static func cut(_ text: String) -> String {
@@ -36,7 +36,7 @@ public struct AttestedDevice: Sendable {
     }
 
     /// The facts as one JSON object, keys sorted, absent ones left out.
-    public func json() -> String {
+    package func json() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(Facts(self)) else {

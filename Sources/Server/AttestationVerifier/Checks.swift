@@ -2,7 +2,7 @@
 
 extension AndroidVerifier {
     /// The checks of a key attestation; the first one that is not passed decides the reason.
-    public enum Check: String, CaseIterable, Sendable {
+    package enum Check: String, CaseIterable, Sendable {
         case form = "every certificate can be read, within the limits"
         case anchor = "there are at least two certificates, each naming the next, and the last is a trusted root"
         case links = "each certificate is signed by the next"
@@ -21,7 +21,7 @@ extension AndroidVerifier {
 
 extension AppleVerifier {
     /// The checks of an attestation object; the first one that is not passed decides the reason.
-    public enum Check: String, CaseIterable, Sendable {
+    package enum Check: String, CaseIterable, Sendable {
         case form = "the object and its certificates can be read, within the limits"
         case anchor = "the chain leads to a trusted root"
         case validity = "the certificates are valid at this time"
@@ -36,7 +36,7 @@ extension AppleVerifier {
 
 extension AssertionVerifier {
     /// The checks of an assertion; the first one that is not passed decides the reason.
-    public enum Check: String, CaseIterable, Sendable {
+    package enum Check: String, CaseIterable, Sendable {
         case form = "the assertion can be read"
         case signature = "the signature is the key's, over this statement"
         case app = "the app is the registered one"

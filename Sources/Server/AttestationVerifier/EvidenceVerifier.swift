@@ -1,17 +1,17 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 /// What registration asks: is this a genuine app on genuine hardware, and which key acts for it.
 ///
 /// Pure: no network, clock or store. The same code serves production and labs; only anchors and policy differ.
-public struct EvidenceVerifier: Sendable {
-    public let policy: AttestationPolicy
-    public let androidAnchors: [TrustAnchor]
-    public let appleAnchors: [TrustAnchor]
+package struct EvidenceVerifier: Sendable {
+    package let policy: AttestationPolicy
+    package let androidAnchors: [TrustAnchor]
+    package let appleAnchors: [TrustAnchor]
     /// The only part that changes while a server runs.
-    public var statusList: StatusList?
+    package var statusList: StatusList?
 
-    public init(
+    package init(
         policy: AttestationPolicy,
         androidAnchors: [TrustAnchor] = TrustAnchor.google,
         appleAnchors: [TrustAnchor] = TrustAnchor.apple,
@@ -24,7 +24,7 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// Verifies an Android chain, leaf first.
-    public func verify(
+    package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
         at time: Timestamp
@@ -34,7 +34,7 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// As ``verify(android:challenge:at:)``, keeping the account of it.
-    public func verify(
+    package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
         at time: Timestamp,
@@ -60,7 +60,7 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// Verifies an App Attest attestation object.
-    public func verify(
+    package func verify(
         appleObject object: [UInt8],
         keyID: [UInt8],
         clientDataHash: SHA256Digest,
@@ -77,7 +77,7 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// As ``verify(appleObject:keyID:clientDataHash:at:)``, keeping the account of it.
-    public func verify(
+    package func verify(
         appleObject object: [UInt8],
         keyID: [UInt8],
         clientDataHash: SHA256Digest,

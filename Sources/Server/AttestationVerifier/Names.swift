@@ -1,8 +1,8 @@
-public import Evidence
+package import Evidence
 
 extension SecurityLevel {
     /// The name in the AOSP schema; a number where the level is not known.
-    public var name: String {
+    package var name: String {
         switch self {
         case .software: "Software"
         case .trustedEnvironment: "TrustedEnvironment"
@@ -12,7 +12,7 @@ extension SecurityLevel {
     }
 
     /// The level of this name; nil for every other text.
-    public init?(name: String) {
+    package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
         self = level
@@ -21,7 +21,7 @@ extension SecurityLevel {
 
 extension VerifiedBootState {
     /// The name in the AOSP schema; a number where the state is not known.
-    public var name: String {
+    package var name: String {
         switch self {
         case .verified: "Verified"
         case .selfSigned: "SelfSigned"
@@ -32,7 +32,7 @@ extension VerifiedBootState {
     }
 
     /// The state of this name; nil for every other text.
-    public init?(name: String) {
+    package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }
             )

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
-public import Vocabulary
+package import Vocabulary
 
 /// Google's list of attestation certificates that no longer count, by serial number.
-public struct StatusList: Hashable, Sendable {
+package struct StatusList: Hashable, Sendable {
     /// What the list says of a certificate.
-    public enum Status: Hashable, Sendable {
+    package enum Status: Hashable, Sendable {
         case revoked
         case suspended
     }
@@ -12,12 +12,12 @@ public struct StatusList: Hashable, Sendable {
     /// Serial numbers in lower-case hexadecimal without leading zeros.
     private let entries: [String: Status]
     /// When the list was fetched: its age is counted from here.
-    public let fetched: Timestamp
+    package let fetched: Timestamp
 
     /// Reads the JSON as Google publishes it (https://android.googleapis.com/attestation/status); nil for anything else.
     ///
     /// A status of another name than SUSPENDED counts as revoked: a word not known here is no reason to trust.
-    public init?(json: [UInt8], fetched: Timestamp) {
+    package init?(json: [UInt8], fetched: Timestamp) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json)) else { return nil }
         var entries: [String: Status] = [:]
         for (serial, entry) in file.entries {
@@ -30,10 +30,10 @@ public struct StatusList: Hashable, Sendable {
     }
 
     /// How many certificates the list names.
-    public var count: Int { self.entries.count }
+    package var count: Int { self.entries.count }
 
     /// What the list says of a serial number in hexadecimal; nil where it does not name it.
-    public func status(of serialNumber: String) -> Status? {
+    package func status(of serialNumber: String) -> Status? {
         self.entries[Self.normalized(serialNumber)]
     }
 
@@ -52,19 +52,19 @@ public struct StatusList: Hashable, Sendable {
 }
 
 /// What is asked of the status list before an Android device is accepted.
-public struct StatusListPolicy: Hashable, Sendable {
+package struct StatusListPolicy: Hashable, Sendable {
     /// The oldest list that counts; nil where no list is demanded.
-    public var maximumAge: Duration?
+    package var maximumAge: Duration?
     /// Whether evidence is accepted with a warning while there is no list, or an older one.
-    public var acceptsStale: Bool
+    package var acceptsStale: Bool
 
-    public init(maximumAge: Duration? = nil, acceptsStale: Bool = false) {
+    package init(maximumAge: Duration? = nil, acceptsStale: Bool = false) {
         self.maximumAge = maximumAge
         self.acceptsStale = acceptsStale
     }
 
     /// Whether this policy is not content with the list at `time`.
-    public func isStale(_ list: StatusList?, at time: Timestamp) -> Bool {
+    package func isStale(_ list: StatusList?, at time: Timestamp) -> Bool {
         guard let maximumAge = self.maximumAge else { return false }
         guard let list else { return true }
         return time - list.fetched > maximumAge

@@ -1,23 +1,23 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 /// A public key at which a chain may end.
 ///
 /// Anchors are keys, not certificates: one RSA key stands in four Google roots of different dates.
-public struct TrustAnchor: Hashable, Sendable {
+package struct TrustAnchor: Hashable, Sendable {
     /// The name in logs and explanations.
-    public let name: String
+    package let name: String
     /// SHA-256 of the SubjectPublicKeyInfo.
-    public let keyHash: SHA256Digest
+    package let keyHash: SHA256Digest
     /// The key itself, which a chain without its root (App Attest) is verified with; nil where only the hash is known.
     let key: SubjectPublicKey?
     /// The root's name; nil where only the key is known.
     let subject: DistinguishedName?
     /// Whether a lab's authority made the root.
-    public let isOfLab: Bool
+    package let isOfLab: Bool
 
     /// The key of a root's certificate; nil where the bytes are none.
-    public init?(name: String, certificate: [UInt8]) {
+    package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name
         self.keyHash = sha256(root.publicKey.encoded)
@@ -28,7 +28,7 @@ public struct TrustAnchor: Hashable, Sendable {
 
     /// The key of a root's certificate, named for what it is wherever its file lies: the vendor's name for the key where
     /// it is pinned, otherwise the key's hash.
-    public init?(certificate: [UInt8]) {
+    package init?(certificate: [UInt8]) {
         self.init(name: "", certificate: certificate)
         let hash = self.keyHash
         let pinned = (Self.google + Self.apple).first { $0.keyHash == hash }
@@ -59,7 +59,7 @@ extension TrustAnchor {
     ///
     /// As published at https://developer.android.com/privacy-and-security/security-key-attestation and
     /// https://android.googleapis.com/attestation/root; SHA-256 of each SubjectPublicKeyInfo.
-    public static let google: [TrustAnchor] = [
+    package static let google: [TrustAnchor] = [
         TrustAnchor(
             name: "google-rsa",
             keyHash: "feb2ea7551ee316ed4bb443c8293b884dbfdea40b603ee3e4f4a897e4580fbae"
@@ -74,7 +74,7 @@ extension TrustAnchor {
     ///
     /// As published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem; the whole
     /// SubjectPublicKeyInfo, for App Attest chains do not hold their root.
-    public static let apple: [TrustAnchor] = [
+    package static let apple: [TrustAnchor] = [
         TrustAnchor(
             name: "apple-app-attestation",
             key: "3076301006072a8648ce3d020106052b8104002203620004"

@@ -3,13 +3,13 @@ internal import CryptoExtras
 internal import Evidence
 
 /// The account of one verification: what it has cost and which checks were passed.
-public struct Verification: Sendable {
+package struct Verification: Sendable {
     /// Signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
-    public private(set) var signatureChecks = 0
+    package private(set) var signatureChecks = 0
     /// The checks that were passed, in their order; the one after the last is what refused.
-    public private(set) var passed: [String] = []
+    package private(set) var passed: [String] = []
 
-    public init() {}
+    package init() {}
 
     mutating func pass(_ check: some RawRepresentable<String>) {
         self.passed.append(check.rawValue)

@@ -1,21 +1,21 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What somebody did, or a server did for somebody, as the audit log keeps it.
 ///
 /// No value of it can hold a deletion code or a recovery code: wallets are named by their ids, recovery codes by the
 /// vault's MACs.
-public struct AuditRecord: Hashable, Sendable {
-    public var at: Timestamp
+package struct AuditRecord: Hashable, Sendable {
+    package var at: Timestamp
     /// The epoch of the store, which a restore raises.
-    public var epoch: Int
-    public var actor: AuditActor
-    public var event: AuditEvent
-    public var subject: AuditSubject
-    public var phase: AuditPhase
+    package var epoch: Int
+    package var actor: AuditActor
+    package var event: AuditEvent
+    package var subject: AuditSubject
+    package var phase: AuditPhase
     /// What the command said beside its subject, in a word or two: `percent 10`.
-    public var detail: String?
+    package var detail: String?
 
-    public init(
+    package init(
         at: Timestamp,
         epoch: Int,
         actor: AuditActor,
@@ -35,97 +35,97 @@ public struct AuditRecord: Hashable, Sendable {
 }
 
 /// One entry of the log: a record in its place.
-public struct AuditEntry: Hashable, Sendable {
+package struct AuditEntry: Hashable, Sendable {
     /// From 1 on, without gaps.
-    public var number: UInt64
-    public var record: AuditRecord
+    package var number: UInt64
+    package var record: AuditRecord
 
-    public init(number: UInt64, record: AuditRecord) {
+    package init(number: UInt64, record: AuditRecord) {
         self.number = number
         self.record = record
     }
 }
 
 /// On whose behalf something was done.
-public struct AuditActor: RawRepresentable, Hashable, Sendable {
-    public let rawValue: String
+package struct AuditActor: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
 
-    public init(rawValue: String) {
+    package init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// A user of this machine, by the number that the kernel says of the socket's other end.
-    public static func user(_ id: UInt32, name: String?) -> AuditActor {
+    package static func user(_ id: UInt32, name: String?) -> AuditActor {
         AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
     }
 
     /// A wallet that proved itself.
-    public static let wallet = AuditActor(rawValue: "wallet")
+    package static let wallet = AuditActor(rawValue: "wallet")
     /// Whoever has a wallet's deletion code.
-    public static let deletionCode = AuditActor(rawValue: "deletion code")
+    package static let deletionCode = AuditActor(rawValue: "deletion code")
     /// The same through the portal.
-    public static let portal = AuditActor(rawValue: "portal")
+    package static let portal = AuditActor(rawValue: "portal")
     /// The server itself.
-    public static let server = AuditActor(rawValue: "server")
+    package static let server = AuditActor(rawValue: "server")
 }
 
 /// What was done: a command as operators write it, or an event.
-public struct AuditEvent: RawRepresentable, Hashable, Sendable {
-    public let rawValue: String
+package struct AuditEvent: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
 
-    public init(rawValue: String) {
+    package init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// The log's first entry.
-    public static let logBegun = AuditEvent(rawValue: "log begun")
+    package static let logBegun = AuditEvent(rawValue: "log begun")
     /// A crash left a part of an entry, which stands before this one and is nobody's word.
-    public static let tornTail = AuditEvent(rawValue: "torn tail")
+    package static let tornTail = AuditEvent(rawValue: "torn tail")
     /// A wallet's user revoked it by its deletion code.
-    public static let deletionCode = AuditEvent(rawValue: "deletion code")
+    package static let deletionCode = AuditEvent(rawValue: "deletion code")
     /// A wallet said that it wiped itself.
-    public static let wipe = AuditEvent(rawValue: "wipe")
+    package static let wipe = AuditEvent(rawValue: "wipe")
     /// A wallet asked to be linked to a recovery code of the deny list, which ends it.
-    public static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
-    public static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
-    public static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
-    public static let revokeSolution = AuditEvent(rawValue: "revoke solution")
-    public static let restoreSolution = AuditEvent(rawValue: "restore solution")
-    public static let removeDenied = AuditEvent(rawValue: "deny-list remove")
+    package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
+    package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
+    package static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
+    package static let revokeSolution = AuditEvent(rawValue: "revoke solution")
+    package static let restoreSolution = AuditEvent(rawValue: "restore solution")
+    package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
     /// A backup of the store was made.
-    public static let backup = AuditEvent(rawValue: "backup")
+    package static let backup = AuditEvent(rawValue: "backup")
     /// A backup took the store's place, and an epoch began.
-    public static let restore = AuditEvent(rawValue: "restore")
+    package static let restore = AuditEvent(rawValue: "restore")
     /// Wallets that had ended were removed.
-    public static let purge = AuditEvent(rawValue: "purge")
+    package static let purge = AuditEvent(rawValue: "purge")
     /// The vault got a new key version.
-    public static let rotateVault = AuditEvent(rawValue: "vault rotate")
+    package static let rotateVault = AuditEvent(rawValue: "vault rotate")
     /// All values are sealed with the vault's active key version.
-    public static let resealed = AuditEvent(rawValue: "vault sealed anew")
+    package static let resealed = AuditEvent(rawValue: "vault sealed anew")
     /// Key versions that seal nothing any more were removed.
-    public static let retireVault = AuditEvent(rawValue: "vault retire")
-    public static let advanceClock = AuditEvent(rawValue: "clock advance")
-    public static let showWallet = AuditEvent(rawValue: "wallet show")
-    public static let listWallets = AuditEvent(rawValue: "wallet list")
-    public static let listSessions = AuditEvent(rawValue: "sessions")
-    public static let listDenied = AuditEvent(rawValue: "deny-list list")
-    public static let showDenied = AuditEvent(rawValue: "deny-list show")
-    public static let listFlags = AuditEvent(rawValue: "flags list")
-    public static let setFlag = AuditEvent(rawValue: "flags set")
-    public static let showUpdatePolicy = AuditEvent(rawValue: "update-policy show")
-    public static let setUpdatePolicy = AuditEvent(rawValue: "update-policy set")
-    public static let clearUpdatePolicy = AuditEvent(rawValue: "update-policy clear")
-    public static let showStatus = AuditEvent(rawValue: "status")
-    public static let reload = AuditEvent(rawValue: "reload")
-    public static let setLogLevel = AuditEvent(rawValue: "log-level")
+    package static let retireVault = AuditEvent(rawValue: "vault retire")
+    package static let advanceClock = AuditEvent(rawValue: "clock advance")
+    package static let showWallet = AuditEvent(rawValue: "wallet show")
+    package static let listWallets = AuditEvent(rawValue: "wallet list")
+    package static let listSessions = AuditEvent(rawValue: "sessions")
+    package static let listDenied = AuditEvent(rawValue: "deny-list list")
+    package static let showDenied = AuditEvent(rawValue: "deny-list show")
+    package static let listFlags = AuditEvent(rawValue: "flags list")
+    package static let setFlag = AuditEvent(rawValue: "flags set")
+    package static let showUpdatePolicy = AuditEvent(rawValue: "update-policy show")
+    package static let setUpdatePolicy = AuditEvent(rawValue: "update-policy set")
+    package static let clearUpdatePolicy = AuditEvent(rawValue: "update-policy clear")
+    package static let showStatus = AuditEvent(rawValue: "status")
+    package static let reload = AuditEvent(rawValue: "reload")
+    package static let setLogLevel = AuditEvent(rawValue: "log-level")
     /// How far a backup or a rotation is.
-    public static let showUpkeep = AuditEvent(rawValue: "upkeep show")
-    public static let showVaultKeys = AuditEvent(rawValue: "vault status")
+    package static let showUpkeep = AuditEvent(rawValue: "upkeep show")
+    package static let showVaultKeys = AuditEvent(rawValue: "vault status")
     /// A command that only a newer server knows.
-    public static let unknown = AuditEvent(rawValue: "unknown")
+    package static let unknown = AuditEvent(rawValue: "unknown")
 
     /// Everything that this version enters, commands first.
-    public static let all: [AuditEvent] = [
+    package static let all: [AuditEvent] = [
         .showStatus, .listSessions, .showWallet, .listWallets, .revokeWallets, .revokeRecoveryCode, .revokeSolution,
         .restoreSolution, .listDenied, .showDenied, .removeDenied, .listFlags, .setFlag, .showUpdatePolicy,
         .setUpdatePolicy, .clearUpdatePolicy, .reload, .setLogLevel, .advanceClock, .backup, .restore, .rotateVault,
@@ -135,20 +135,20 @@ public struct AuditEvent: RawRepresentable, Hashable, Sendable {
 }
 
 /// What it was done to.
-public struct AuditSubject: Hashable, Sendable {
-    public var wallets: [WalletID]
-    public var recoveryCode: RecoveryCodeMAC?
+package struct AuditSubject: Hashable, Sendable {
+    package var wallets: [WalletID]
+    package var recoveryCode: RecoveryCodeMAC?
 
-    public init(wallets: [WalletID] = [], recoveryCode: RecoveryCodeMAC? = nil) {
+    package init(wallets: [WalletID] = [], recoveryCode: RecoveryCodeMAC? = nil) {
         self.wallets = wallets
         self.recoveryCode = recoveryCode
     }
 
     /// Wallets that one entry names; it has 400 KB then, a tenth of what is read as one.
-    public static let walletsInEntry = 10_000
+    package static let walletsInEntry = 10_000
 
     /// The same for several entries, none of which names more wallets than one may; a single one in nearly all cases.
-    public var inParts: [AuditSubject] {
+    package var inParts: [AuditSubject] {
         guard self.wallets.count > Self.walletsInEntry else { return [self] }
         return stride(from: 0, to: self.wallets.count, by: Self.walletsInEntry).map { start in
             AuditSubject(
@@ -163,7 +163,7 @@ public struct AuditSubject: Hashable, Sendable {
 ///
 /// Who replays a log takes a `begun` for done unless a `failed` names it: the commit may have been the last thing before
 /// a crash, or before a store that did not answer.
-public enum AuditPhase: Hashable, Sendable {
+package enum AuditPhase: Hashable, Sendable {
     /// About to be committed.
     case begun
     /// Done, with what came of it; `of` is the number of the `begun` entry where there is one.
@@ -175,17 +175,17 @@ public enum AuditPhase: Hashable, Sendable {
 }
 
 /// A place in the log that proves all entries up to it: the number of an entry and its MAC.
-public struct AuditMark: Hashable, Sendable, CustomStringConvertible {
-    public var number: UInt64
-    public var mac: String
+package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
+    package var number: UInt64
+    package var mac: String
 
-    public init(number: UInt64, mac: String) {
+    package init(number: UInt64, mac: String) {
         self.number = number
         self.mac = mac
     }
 
     /// Reads `NUMBER:MAC`, as the log stream and `audit verify` write it.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, let number = UInt64(parts[0]), number > 0, AuditLine.isMAC(parts[1].utf8) else {
             return nil
@@ -193,5 +193,5 @@ public struct AuditMark: Hashable, Sendable, CustomStringConvertible {
         self.init(number: number, mac: String(parts[1]))
     }
 
-    public var description: String { "\(self.number):\(self.mac)" }
+    package var description: String { "\(self.number):\(self.mac)" }
 }

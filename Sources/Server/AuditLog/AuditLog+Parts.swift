@@ -1,23 +1,23 @@
-public import Vault
-public import Vocabulary
+package import Vault
+package import Vocabulary
 
 extension AuditLog {
     /// What a log is made of.
-    public struct Parts: Sendable {
-        public var path: String
-        public var vault: any Vault
-        public var clock: any WallClock
+    package struct Parts: Sendable {
+        package var path: String
+        package var vault: any Vault
+        package var clock: any WallClock
         /// The epoch of the store, which a restore raises.
-        public var epoch: Int
+        package var epoch: Int
         /// Whether the log goes on in a later epoch than its newest entry is of: for the restore that opens it, and nobody
         /// else.
-        public var opensEpoch = false
+        package var opensEpoch = false
         /// Told of the newest entry after each write and at the opening, for the log stream: with it a cut is found.
-        public var onNewest: @Sendable (AuditMark) -> Void
+        package var onNewest: @Sendable (AuditMark) -> Void
         /// Called with a line for the log when it is not known any more what the file holds; ends the process.
-        public var onFatal: @Sendable (String) -> Never
+        package var onFatal: @Sendable (String) -> Never
 
-        public init(
+        package init(
             path: String,
             vault: any Vault,
             clock: any WallClock,

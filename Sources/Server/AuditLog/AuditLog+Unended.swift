@@ -7,7 +7,7 @@ extension AuditLog {
     ///
     /// - Returns: how many there were.
     @discardableResult
-    public func endUnended() async throws(AuditLogError) -> Int {
+    package func endUnended() async throws(AuditLogError) -> Int {
         let begun = self.takeUnended()
         for (number, record) in begun.sorted(by: { $0.key < $1.key }) {
             try await self.append(

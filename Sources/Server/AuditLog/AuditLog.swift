@@ -14,7 +14,7 @@ internal import Vocabulary
 ///
 /// Invariant: what is begun can be ended. A disk that fills up meanwhile refuses what is about to begin; the end of what
 /// was committed has its room set aside, for without it the process would have to end, and could not start again.
-public final class AuditLog: Sendable {
+package final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
         let waiter: CheckedContinuation<Result<AuditMark, AuditLogError>, Never>
@@ -58,7 +58,7 @@ public final class AuditLog: Sendable {
     }
 
     /// The newest entry.
-    public var newest: AuditMark { self.state.withLock(\.newest) }
+    package var newest: AuditMark { self.state.withLock(\.newest) }
 
     /// What was begun and not ended when the log was opened; given once.
     func takeUnended() -> [UInt64: AuditRecord] {
@@ -69,10 +69,10 @@ public final class AuditLog: Sendable {
     }
 
     /// Whether there is a log at this path.
-    public static func exists(at path: String) -> Bool { DurableFile.exists(path) }
+    package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
     /// Makes a log with its first entry; one that exists is never replaced.
-    public static func create(_ parts: Parts) async throws(AuditLogError) {
+    package static func create(_ parts: Parts) async throws(AuditLogError) {
         let record = AuditRecord(
             at: parts.clock.now(),
             epoch: parts.epoch,
@@ -88,7 +88,7 @@ public final class AuditLog: Sendable {
     ///
     /// What a crash left of an entry stays in the file, and an entry behind it says so. A log that is not as it was
     /// written is not gone on with.
-    public static func open(_ parts: Parts) async throws(AuditLogError) -> AuditLog {
+    package static func open(_ parts: Parts) async throws(AuditLogError) -> AuditLog {
         let lock: FileLock
         do throws(LockError) {
             lock = try FileLock(parts.path + ".lock")
@@ -183,7 +183,7 @@ extension AuditLog {
     ///
     /// - Throws: when nothing was added. Whoever was about to do something does not do it.
     @discardableResult
-    public func append(
+    package func append(
         _ event: AuditEvent,
         by actor: AuditActor,
         on subject: AuditSubject = AuditSubject(),
@@ -214,7 +214,7 @@ extension AuditLog {
     }
 
     /// Takes no more entries, waits for those that are being written and lets go of the file.
-    public func close() async {
+    package func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = self.state.withLock { state in
                 state.isClosed = true
@@ -226,7 +226,7 @@ extension AuditLog {
     }
 
     /// Ends the process where what was committed cannot be told: the same as for a sync that failed.
-    public func mustAppend(
+    package func mustAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
         on subject: AuditSubject = AuditSubject(),
@@ -241,7 +241,7 @@ extension AuditLog {
     }
 
     /// Adds what may be missing: an entry before it says enough.
-    public func tryAppend(
+    package func tryAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
         on subject: AuditSubject = AuditSubject(),

@@ -1,7 +1,7 @@
-public import HostSystem
+package import HostSystem
 
 /// Why an entry was not added, or a log not opened.
-public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Nothing was added; the same again once there is room, or the file can be used.
     case file(FileError)
     /// The vault did not answer; again later.
@@ -17,7 +17,7 @@ public enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Log and store are not of the same epoch: one of them is an older copy. Restore the store, or find the log.
     case otherEpoch(String, log: Int, store: Int)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): error.description
         case .vault: "the vault did not answer"

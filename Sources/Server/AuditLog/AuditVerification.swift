@@ -1,33 +1,33 @@
-public import HostSystem
-public import Vault
-public import Vocabulary
+package import HostSystem
+package import Vault
+package import Vocabulary
 
 /// What a look at a whole log found.
-public struct AuditVerification: Hashable, Sendable {
+package struct AuditVerification: Hashable, Sendable {
     /// The newest of the entries that are as they were written, all from the first one on.
-    public var newest: AuditMark?
+    package var newest: AuditMark?
     /// The epoch of that entry; epochs only rise, so it is the latest of which the log tells.
-    public var newestEpoch: Int?
+    package var newestEpoch: Int?
     /// Remains of crashes that entries tell of, each before the entry of this number.
-    public var tornBefore: [UInt64] = []
+    package var tornBefore: [UInt64] = []
     /// The first thing that is not as it was written; nil for an intact log.
-    public var problem: AuditProblem?
+    package var problem: AuditProblem?
     /// Whether the entry that the log stream told of is there, also where something behind it is not as it was written;
     /// true where none was named.
-    public var hasMark = true
+    package var hasMark = true
     /// The entry behind which the epoch begins that was asked for: the last one of an earlier epoch, or the log's first
     /// one; nil where the log begins later, or no epoch was asked for.
-    public var beginning: AuditMark?
+    package var beginning: AuditMark?
     /// When the first later one began than the epoch that was asked for; nil where none did.
-    public var supersededAt: Timestamp?
+    package var supersededAt: Timestamp?
     /// Where the entries that are as they were written end in the file.
     var intactByteCount = 0
 
-    public init() {}
+    package init() {}
 }
 
 /// How a log is not what was written.
-public enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is nothing in it, not even the first entry that every log has.
     case empty
     /// A line was changed, or is none that the server of this vault wrote.
@@ -41,7 +41,7 @@ public enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The entry of this number has another MAC than the log stream told: it is not the same log any more.
     case replaced(number: UInt64)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .empty: "the log is empty; every log has a first entry"
         case .changed(let line, let after):
@@ -62,7 +62,7 @@ public enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
 /// Reads a log from its beginning and says how far it is as it was written.
 ///
 /// Works beside a running server and without one; who has the file and the vault can do it.
-public struct AuditReader {
+package struct AuditReader {
     private static let chunk = 1 << 18
     /// Far more than the longest entry has (``AuditSubject/walletsInEntry``); none that is longer is written.
     static let longestLine = 1 << 22
@@ -70,7 +70,7 @@ public struct AuditReader {
     private let file: AppendFile
     private let vault: any Vault
 
-    public init(_ path: String, vault: any Vault) throws(FileError) {
+    package init(_ path: String, vault: any Vault) throws(FileError) {
         try self.init(AppendFile(reading: path), vault: vault)
     }
 
@@ -84,7 +84,7 @@ public struct AuditReader {
     /// - Parameters:
     ///   - last: what the log stream said of the newest entry, or of any: the log must still have it.
     ///   - epoch: whose beginning is looked for.
-    public func verify(
+    package func verify(
         last: AuditMark? = nil,
         beginningOf epoch: Int? = nil,
         read: ((AuditEntry) -> Void)? = nil

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import Hummingbird
 internal import HummingbirdCore
-public import Logging
+package import Logging
 internal import NIOCore
-public import ServerSettings
+package import ServerSettings
 internal import ServiceLifecycle
 internal import Synchronization
 internal import UnixSignals
-public import Vocabulary
+package import Vocabulary
 
 /// The deletion portal: one page over plain HTTP, for a proxy that speaks TLS in front of it.
-public struct PortalServer: Sendable {
+package struct PortalServer: Sendable {
     /// How long peers may take and how many there may be.
     struct Limits: Sendable {
         /// A connection on which nothing happens; a request's first lines, too.
@@ -31,7 +31,7 @@ public struct PortalServer: Sendable {
     /// - Parameters:
     ///   - settings: those of the sections `portal` and `log`; `portal.socket` must be set.
     /// - Throws: ``PortalStartError`` for what cannot be used.
-    public init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
+    package init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
         guard let socket = settings[SettingTable.portalSocket] else { throw PortalStartError.noSocket }
         try self.init(settings, desk: ServerDesk(path: socket), clock: clock, log: log)
     }
@@ -91,7 +91,7 @@ public struct PortalServer: Sendable {
     /// Serves until SIGTERM or SIGINT; what is being answered then is still answered.
     ///
     /// - Parameter ready: called with the address once people can connect.
-    public func run(ready: @escaping @Sendable (ListenAddress) -> Void) async throws {
+    package func run(ready: @escaping @Sendable (ListenAddress) -> Void) async throws {
         let (address, isReady) = (self.address, Ready())
         let application = self.application { channel in
             isReady.set()
@@ -119,7 +119,7 @@ public struct PortalServer: Sendable {
 }
 
 /// Why the portal did not start; mend the configuration.
-public enum PortalStartError: Error, Hashable, Sendable {
+package enum PortalStartError: Error, Hashable, Sendable {
     /// No `portal.socket` is set.
     case noSocket
     /// The machine does not know `portal.time-zone`.

@@ -1,27 +1,27 @@
-public import Logging
-public import Metrics
+package import Logging
+package import Metrics
 internal import ServiceLifecycle
 internal import Synchronization
-public import Vocabulary
+package import Vocabulary
 
 /// Tells programs and sockets of an operator's what happens to wallets, at the moment when it does.
 ///
 /// Whoever tells it something does not wait: each receiver has a queue of its own that drops what it has no room for.
 /// Delivery is an attempt, not a promise: what must not be lost is in the audit log and the store.
-public final class EventHooks: Sendable {
+package final class EventHooks: Sendable {
     /// How much waits, and for how long.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// Lines that wait for one receiver; further ones are dropped.
-        public var capacity = 4096
+        package var capacity = 4096
         /// One that takes no line for this long is cut off, and opened again.
-        public var patience: Duration = .seconds(10)
+        package var patience: Duration = .seconds(10)
         /// Before a receiver that failed is opened again; twice as long each time that it took nothing.
-        public var firstPause: Duration = .milliseconds(250)
-        public var longestPause: Duration = .seconds(30)
+        package var firstPause: Duration = .milliseconds(250)
+        package var longestPause: Duration = .seconds(30)
         /// For what waits when the server stops.
-        public var farewell: Duration = .seconds(2)
+        package var farewell: Duration = .seconds(2)
 
-        public init() {}
+        package init() {}
     }
 
     private let feeds: [EventFeed]
@@ -32,7 +32,7 @@ public final class EventHooks: Sendable {
     private let number = Mutex<UInt64>(0)
 
     /// - Parameter metrics: where it is counted what receivers got and what they did not.
-    public init(
+    package init(
         _ receivers: [any EventReceiver],
         limits: Limits = Limits(),
         clock: any WallClock,
@@ -55,12 +55,12 @@ public final class EventHooks: Sendable {
     }
 
     /// Makes the series of every kind of receiver, so that one which is set up later does not begin in the middle.
-    public static func announce(to metrics: any MetricsFactory) {
+    package static func announce(to metrics: any MetricsFactory) {
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
     }
 
     /// Queues an event for every receiver; never waits for one.
-    public func tell(_ event: WalletIncident) {
+    package func tell(_ event: WalletIncident) {
         // Numbered and queued in one: a receiver takes a gap for a lost event.
         let untold = self.number.withLock { number in
             number += 1
@@ -77,12 +77,12 @@ public final class EventHooks: Sendable {
     /// Ends the programs that were started, with all that they have started: this process ends next.
     ///
     /// The end of their input tells them the same, but nobody makes them listen to it.
-    public func endAtOnce() {
+    package func endAtOnce() {
         for feed in self.feeds { feed.receiver.endAtOnce() }
     }
 
     /// Delivers until graceful shutdown, then what waits, for a moment; or until cancelled.
-    public func run() async {
+    package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await withDiscardingTaskGroup { feeds in

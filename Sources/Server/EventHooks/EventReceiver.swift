@@ -1,5 +1,5 @@
 /// Who gets lines: a program or a socket.
-public protocol EventReceiver: Sendable {
+package protocol EventReceiver: Sendable {
     /// For the log.
     var name: String { get }
 
@@ -17,20 +17,20 @@ public protocol EventReceiver: Sendable {
 
 extension EventReceiver {
     /// One that was not started here goes on.
-    public func endAtOnce() {}
+    package func endAtOnce() {}
 }
 
 /// What a receiver is.
-public enum EventReceiverKind: String, Sendable, CaseIterable {
+package enum EventReceiverKind: String, Sendable, CaseIterable {
     case program
     case socket
 }
 
 /// Writes one line, and returns when the receiver's side has taken it.
-public typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
+package typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
 
 /// Why a receiver takes no lines at present; it is tried again in any case.
-public enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The program could not be started, or nobody listens on the socket: look at the path and its permissions.
     case notReached(String)
     /// It closed its end: the line that was on its way is written again to the next one.
@@ -38,7 +38,7 @@ public enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// It did not take a line for so long, and was cut off.
     case stalled(Duration)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notReached(let reason): "not reached: \(reason)"
         case .ended(let how): "it ended: \(how)"

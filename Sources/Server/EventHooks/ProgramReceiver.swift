@@ -10,22 +10,22 @@ internal import SystemPackage
 /// It is started once and kept, not once for each event: events keep their order, a flood of them starts no flood of
 /// processes, and a program that hangs is one process that is ended. It is started without a shell, in a session of its own,
 /// so that ending it ends all that it has started.
-public struct ProgramReceiver: EventReceiver {
+package struct ProgramReceiver: EventReceiver {
     private let path: String
     private let arguments: [String]
     private let group = StartedGroup()
 
-    public init(path: String, arguments: [String]) {
+    package init(path: String, arguments: [String]) {
         self.path = path
         self.arguments = arguments
     }
 
     /// The path alone: arguments may hold what nobody should read.
-    public var name: String { self.path }
+    package var name: String { self.path }
 
-    public var kind: EventReceiverKind { .program }
+    package var kind: EventReceiverKind { .program }
 
-    public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+    package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         // Writing to a program that has ended must fail, not end this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
@@ -69,7 +69,7 @@ public struct ProgramReceiver: EventReceiver {
         }
     }
 
-    public func endAtOnce() { self.group.end() }
+    package func endAtOnce() { self.group.end() }
 
     /// The program takes no more lines.
     private struct HasEnded: Error {}

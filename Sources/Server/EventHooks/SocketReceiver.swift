@@ -4,19 +4,19 @@ internal import NIOPosix
 /// A program that listens on a Unix socket and gets each event as a line.
 ///
 /// Nothing is ever read from it: one that talks back blocks itself.
-public struct SocketReceiver: EventReceiver {
+package struct SocketReceiver: EventReceiver {
     private let path: String
     private static let connectLimit = TimeAmount.seconds(5)
 
-    public init(path: String) {
+    package init(path: String) {
         self.path = path
     }
 
-    public var name: String { self.path }
+    package var name: String { self.path }
 
-    public var kind: EventReceiverKind { .socket }
+    package var kind: EventReceiverKind { .socket }
 
-    public func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
+    package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         let channel: any Channel
         do {
             channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)

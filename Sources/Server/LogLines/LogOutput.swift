@@ -1,42 +1,42 @@
 internal import Foundation
 internal import HostSystem
-public import Logging
-public import ServerSettings
+package import Logging
+package import ServerSettings
 internal import Synchronization
 
 /// Where log lines go: standard error, or a file that is opened again when it was moved away.
-public final class LogOutput: Sendable {
+package final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
     private let lowest = Mutex(Logger.Level.info)
 
     /// Opens the file; standard error where none is named.
-    public init(path: String?) throws {
+    package init(path: String?) throws {
         self.path = path
         self.file = Mutex(try path.map(Self.open))
     }
 
     /// A handler of this output.
-    public func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
+    package func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
         self.level = level
         return LineLogHandler(output: self, format: format)
     }
 
     /// Lines below this level are not written; it holds for every logger of this output at once.
-    public var level: Logger.Level {
+    package var level: Logger.Level {
         get { self.lowest.withLock { $0 } }
         set { self.lowest.withLock { $0 = newValue } }
     }
 
     /// Opens the file anew, for who moves logs away; the present one stays when that fails.
-    public func reopen() throws {
+    package func reopen() throws {
         guard let path else { return }
         let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
     /// Writes a line; one that cannot be written, on a full disk, is lost and stops nothing.
-    public func write(_ line: String) {
+    package func write(_ line: String) {
         let isWritten = self.file.withLock { file in
             guard let file else { return false }
             try? file.write(contentsOf: Array(line.utf8))
@@ -54,29 +54,29 @@ public final class LogOutput: Sendable {
 }
 
 /// One line for each event, as text or as JSON.
-public struct LineLogHandler: LogHandler {
+package struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
     /// A logger that sets a level of its own keeps it.
-    public var logLevel: Logger.Level {
+    package var logLevel: Logger.Level {
         get { self.ownLevel ?? self.output.level }
         set { self.ownLevel = newValue }
     }
     private var ownLevel: Logger.Level?
-    public var metadata: Logger.Metadata = [:]
-    public var metadataProvider: Logger.MetadataProvider?
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
 
     init(output: LogOutput, format: LogFormatSetting) {
         self.output = output
         self.format = format
     }
 
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }
         set { self.metadata[key] = newValue }
     }
 
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         switch self.format {
@@ -116,7 +116,7 @@ public struct LineLogHandler: LogHandler {
 
 extension Logger.Level {
     /// The level of the setting.
-    public init(_ setting: LogLevelSetting) {
+    package init(_ setting: LogLevelSetting) {
         switch setting {
         case .debug: self = .debug
         case .info: self = .info

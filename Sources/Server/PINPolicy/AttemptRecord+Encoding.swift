@@ -13,7 +13,7 @@ import Vocabulary
 /// telling a right PIN from a wrong one.
 extension AttemptRecord {
     /// The only length an encoded record has.
-    public static let byteCount = 36
+    package static let byteCount = 36
 
     private static let form: UInt8 = 1
     private static let permanentFlag: UInt8 = 1
@@ -22,7 +22,7 @@ extension AttemptRecord {
     private static let noAttempt = [UInt8](repeating: 0, count: 16)
 
     /// The bytes that are kept.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var flags: UInt8 = 0
         if self.isBlockedPermanently { flags |= Self.permanentFlag }
         if self.block != nil { flags |= Self.blockFlag }
@@ -40,7 +40,7 @@ extension AttemptRecord {
     }
 
     /// Reads what ``encoded()`` wrote and nothing else: a damaged record must not pass for one with fewer failures.
-    public init?(decoding bytes: [UInt8]) {
+    package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
         let flags = bytes[1]
         guard flags & ~(Self.permanentFlag | Self.blockFlag | Self.attemptFlag) == 0 else { return nil }

@@ -1,4 +1,4 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What is kept of a wallet's wrong PINs since the last right one.
 ///
@@ -8,13 +8,13 @@ public import Vocabulary
 ///
 /// That a wallet is blocked for good, and until when it is blocked, are stored facts. Neither is computed anew from the
 /// count, so that a changed policy cannot open what is closed.
-public struct AttemptRecord: Hashable, Sendable {
+package struct AttemptRecord: Hashable, Sendable {
     /// A time in which no PIN is judged.
-    public struct Block: Hashable, Sendable {
+    package struct Block: Hashable, Sendable {
         /// The first moment at which a PIN is judged again.
-        public let end: Timestamp
+        package let end: Timestamp
         /// What the policy said when the block began; longer than zero.
-        public let length: Duration
+        package let length: Duration
 
         /// Begins at `now`; nil where there is nothing to wait for.
         init?(of length: Duration, from now: Timestamp) {
@@ -29,27 +29,27 @@ public struct AttemptRecord: Hashable, Sendable {
     }
 
     /// Wrong PINs since the last right one; stays at ``mostFailures`` instead of overflowing.
-    public internal(set) var failures = 0
+    package internal(set) var failures = 0
     /// The block that the last wrong PIN began; it may be over.
-    public internal(set) var block: Block?
+    package internal(set) var block: Block?
     /// Once set, no PIN is ever judged again.
-    public internal(set) var isBlockedPermanently = false
+    package internal(set) var isBlockedPermanently = false
     /// The entry of a PIN that was counted last, kept so that repeating its message costs nothing.
-    public internal(set) var lastWrongAttempt: AttemptID?
+    package internal(set) var lastWrongAttempt: AttemptID?
 
     /// What fits into two bytes; no policy allows as many.
-    public static let mostFailures = Int(UInt16.max)
+    package static let mostFailures = Int(UInt16.max)
 
     /// Nothing counted.
-    public init() {}
+    package init() {}
 
     /// True where the record says no more than its absence would.
-    public var isEmpty: Bool { self == AttemptRecord() }
+    package var isEmpty: Bool { self == AttemptRecord() }
 }
 
 extension AttemptRecord {
     /// Whether a PIN may be judged.
-    public enum Charge: Hashable, Sendable {
+    package enum Charge: Hashable, Sendable {
         /// It may, and it is counted already.
         case granted
         /// It may not; nothing was counted. This is the answer, drawn from the present state alone.
@@ -60,7 +60,7 @@ extension AttemptRecord {
     ///
     /// A repetition of the last wrong attempt is refused with that attempt's verdict, whatever PIN comes with it: under
     /// one id nobody learns more than one answer.
-    public mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
+    package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
         switch self.state(policy: policy, now: now) {
         case .blockedPermanently:
@@ -79,7 +79,7 @@ extension AttemptRecord {
     }
 
     /// Takes everything back after the right PIN.
-    public mutating func acquit() {
+    package mutating func acquit() {
         self = AttemptRecord()
     }
 
@@ -87,7 +87,7 @@ extension AttemptRecord {
     ///
     /// `isRight` runs at most once, after the count and never where none was granted. The caller keeps the changed
     /// record durably, whatever the verdict, before it lets the verdict out.
-    public mutating func judge(
+    package mutating func judge(
         _ attempt: AttemptID,
         policy: AttemptPolicy,
         now: Timestamp,
@@ -107,7 +107,7 @@ extension AttemptRecord {
     ///
     /// A policy that shrank below what is counted already leaves one attempt: it applies from the next judged attempt
     /// on, and does not block on its own.
-    public func state(policy: AttemptPolicy, now: Timestamp) -> PINState {
+    package func state(policy: AttemptPolicy, now: Timestamp) -> PINState {
         if self.isBlockedPermanently { return .blockedPermanently }
         if let block = self.block, block.end > now { return .blocked(remaining: block.remaining(now: now)) }
         guard self.failures < policy.allowance else { return .open(attemptsLeft: 1, finalRound: true) }
@@ -122,7 +122,7 @@ extension AttemptRecord {
     /// Returns whether the record changed and has to be kept; if it were not, each start of the server with a wrong
     /// clock would begin the wait anew.
     @discardableResult
-    public mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
+    package mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
         guard let block = self.block, now + block.length < block.end else { return false }
         self.block = Block(end: now + block.length, length: block.length)
         return true

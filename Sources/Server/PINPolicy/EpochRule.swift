@@ -1,10 +1,10 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a restore costs every wallet, because nobody knows any more what was guessed since the backup.
 ///
 /// A restore opens an epoch, and the operator says under which rule. It is applied when the wallet's next PIN is judged,
 /// and once: what follows counts on from there, and a valid PIN ends it like everything that is counted.
-public enum EpochRule: String, Hashable, Sendable, CaseIterable {
+package enum EpochRule: String, Hashable, Sendable, CaseIterable {
     /// The wallet is in its last round: n := max(n, (R−1)·A).
     case strict
     /// One wrong PIN more than the backup has, with the block that follows, though never the one that blocks for good.
@@ -14,12 +14,12 @@ public enum EpochRule: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What one restore costs.
-public struct EpochCharge: Hashable, Sendable {
-    public var rule: EpochRule
+package struct EpochCharge: Hashable, Sendable {
+    package var rule: EpochRule
     /// When the epoch was opened.
-    public var openedAt: Timestamp
+    package var openedAt: Timestamp
 
-    public init(_ rule: EpochRule, openedAt: Timestamp) {
+    package init(_ rule: EpochRule, openedAt: Timestamp) {
         self.rule = rule
         self.openedAt = openedAt
     }
@@ -30,7 +30,7 @@ extension AttemptRecord {
     ///
     /// Invariant (G3): never fewer failures than before, and never the last one: whether a wallet is blocked for good is
     /// for its PINs to decide, and stays what it was. A running block keeps its end, unless a later one begins.
-    public mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
+    package mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
         guard !self.isBlockedPermanently else { return }
         for charge in charges {
             switch charge.rule {

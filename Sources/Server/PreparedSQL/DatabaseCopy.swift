@@ -1,4 +1,4 @@
-public import GRDB
+package import GRDB
 internal import GRDBSQLite
 
 /// A copy of an open database, made some pages at a time while others go on writing.
@@ -8,22 +8,22 @@ internal import GRDBSQLite
 ///
 /// Invariants that make it safe: the copy keeps its source alive; it is used on the thread that has the source and no
 /// other, which is why it is not `Sendable`; nothing of the destination is read before ``finish()``.
-@safe public final class DatabaseCopy {
+@safe package final class DatabaseCopy {
     /// Why a copy does not go on: the destination, or the source, gave this code of SQLite's.
-    public struct Failure: Error, Hashable {
-        public let code: Int32
+    package struct Failure: Error, Hashable {
+        package let code: Int32
 
         /// The destination's disk is full.
-        public var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
+        package var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
 
         /// The source cannot be read; nothing is read of the destination.
-        public var isOfSource: Bool {
+        package var isOfSource: Bool {
             // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ: macros with casts, which Swift does not see (sqlite3.h).
             [SQLITE_CORRUPT, SQLITE_NOTADB].contains(self.code & 0xFF)
                 || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
         }
 
-        public init(code: Int32) {
+        package init(code: Int32) {
             self.code = code
         }
     }
@@ -35,7 +35,7 @@ internal import GRDBSQLite
     /// Begins to copy `source` into the file `path`, which exists and is empty.
     ///
     /// - Important: Not within a transaction of the source.
-    public init(of source: Database, to path: String) throws(Failure) {
+    package init(of source: Database, to path: String) throws(Failure) {
         self.source = source
         var destination: OpaquePointer?
         let code = unsafe sqlite3_open_v2(path, &destination, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
@@ -64,7 +64,7 @@ internal import GRDBSQLite
     /// Copies at most so many pages; true once all are copied.
     ///
     /// - Important: Not within a transaction of the source.
-    public func step(pages: Int32) throws(Failure) -> Bool {
+    package func step(pages: Int32) throws(Failure) -> Bool {
         switch unsafe sqlite3_backup_step(self.backup, pages) {
         case SQLITE_DONE: return true
         case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED: return false
@@ -73,14 +73,14 @@ internal import GRDBSQLite
     }
 
     /// How many pages the source has, and how many of them are still to be copied, as of the last step.
-    public var progress: (total: Int, remaining: Int) {
+    package var progress: (total: Int, remaining: Int) {
         unsafe (Int(sqlite3_backup_pagecount(self.backup)), Int(sqlite3_backup_remaining(self.backup)))
     }
 
     /// Ends the copy and lets go of the file.
     ///
     /// - Throws: when the copy is not whole.
-    public func finish() throws(Failure) {
+    package func finish() throws(Failure) {
         let code = unsafe sqlite3_backup_finish(self.backup)
         unsafe self.backup = nil
         let closed = unsafe sqlite3_close(self.destination)

@@ -1,4 +1,4 @@
-public import GRDB
+package import GRDB
 internal import GRDBSQLite
 
 /// One statement of SQLite's, compiled once and run over and over.
@@ -10,7 +10,7 @@ internal import GRDBSQLite
 /// Invariants that make it safe: the statement keeps its database alive; it is used on the thread that has the database
 /// and no other, which is why it is not `Sendable`; what it binds lies in memory of its own, which is changed only where it
 /// does not run, and outlives it; what it reads is copied out, or compared, before the statement goes on.
-@safe public final class PreparedStatement {
+@safe package final class PreparedStatement {
     /// As much as an attempt record or an id takes, and more.
     private static let leastByteCount = 64
 
@@ -23,7 +23,7 @@ internal import GRDBSQLite
     /// Compiles the first statement of `sql`.
     ///
     /// - Throws: `DatabaseError`.
-    public init(_ sql: String, on database: Database) throws {
+    package init(_ sql: String, on database: Database) throws {
         var statement: OpaquePointer?
         let code = unsafe sqlite3_prepare_v3(
             database.sqliteConnection,
@@ -49,13 +49,13 @@ internal import GRDBSQLite
     }
 
     /// Sets the parameter of this place, counted from 1, until it is set again.
-    public func bind(_ number: Int64, at place: Int32) {
+    package func bind(_ number: Int64, at place: Int32) {
         let code = unsafe sqlite3_bind_int64(self.statement, place, number)
         precondition(code == SQLITE_OK, "the statement has such a parameter and is not running")
     }
 
     /// Sets the parameter of this place, counted from 1, to a copy of the bytes, until it is set again.
-    public func bind(_ bytes: [UInt8], at place: Int32) {
+    package func bind(_ bytes: [UInt8], at place: Int32) {
         let index = Int(place) - 1
         let old = unsafe self.memories[index]
         if old.count < bytes.count {
@@ -72,7 +72,7 @@ internal import GRDBSQLite
     /// Runs the statement and lends its first row to `read`; nil where there is none.
     ///
     /// - Throws: `DatabaseError`, or what `read` throws; the statement can be run again in either case.
-    public func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
+    package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
         // What it returns is the error that stepping has reported already.
         defer { unsafe sqlite3_reset(self.statement) }
         switch unsafe sqlite3_step(self.statement) {
@@ -85,7 +85,7 @@ internal import GRDBSQLite
     /// Runs the statement and lends each of its rows to `read`.
     ///
     /// - Throws: `DatabaseError`, or what `read` throws; the statement can be run again in either case.
-    public func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
+    package func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
         defer { unsafe sqlite3_reset(self.statement) }
         var values: [Value] = []
         while true {
@@ -100,21 +100,21 @@ internal import GRDBSQLite
     /// Runs a statement that has no rows.
     ///
     /// - Throws: `DatabaseError`; the statement can be run again.
-    public func run() throws {
+    package func run() throws {
         _ = try self.first { _ in }
     }
 
     /// Runs a statement that has no rows; how many rows of its table it changed, added or removed.
     ///
     /// - Throws: `DatabaseError`; the statement can be run again.
-    public func change() throws -> Int {
+    package func change() throws -> Int {
         try self.run()
         return unsafe Int(sqlite3_changes(sqlite3_db_handle(self.statement)))
     }
 }
 
 /// The row at which a statement stands; lent for as long as it does.
-@safe public struct PreparedRow: ~Copyable {
+@safe package struct PreparedRow: ~Copyable {
     private let statement: OpaquePointer
 
     fileprivate init(_ statement: OpaquePointer) {
@@ -122,18 +122,18 @@ internal import GRDBSQLite
     }
 
     /// A whole number; nil where the column holds anything else.
-    public func number(_ column: Int32) -> Int64? {
+    package func number(_ column: Int32) -> Int64? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(self.statement, column)
     }
 
     /// A copy of the bytes; nil where the column holds anything else.
-    public func bytes(_ column: Int32) -> [UInt8]? {
+    package func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
     }
 
     /// Whether the column holds nothing.
-    public func isNull(_ column: Int32) -> Bool {
+    package func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(self.statement, column) == SQLITE_NULL
     }
 

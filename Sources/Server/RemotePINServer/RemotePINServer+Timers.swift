@@ -2,7 +2,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Vocabulary
 internal import WalletStore
-public import Wire
+package import Wire
 
 extension RemotePINServer {
     /// How often the timers are looked at, in real time; nothing that a wallet may do hangs on it.
@@ -11,7 +11,7 @@ extension RemotePINServer {
     /// Runs every timer that is due: ends sessions, removes registrations that no session was opened for.
     ///
     /// What these timers end is refused by the calls themselves from the same moment on; here it is only cleared away.
-    public func runDueTimers() async {
+    package func runDueTimers() async {
         let now = self.services.clock.now()
         self.services.attestations.refresh(at: now, log: self.log)
         let ended = self.services.registry.endSessions(dueAt: now)
@@ -49,7 +49,7 @@ extension RemotePINServer {
     }
 
     /// Reads the status list again, changed or not, and what operators set; says of each whether the old one stays.
-    public func reload() async -> [ReloadedPart] {
+    package func reload() async -> [ReloadedPart] {
         var parts: [ReloadedPart] = []
         if self.services.attestations.hasFile {
             let problem = self.services.attestations.refresh(at: self.services.clock.now(), forced: true, log: self.log)
@@ -66,7 +66,7 @@ extension RemotePINServer {
     }
 
     /// Runs the timers until graceful shutdown or cancellation.
-    public func runTimers() async {
+    package func runTimers() async {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }

@@ -1,36 +1,36 @@
-public import AttestationVerifier
-public import AuditLog
-public import Logging
-public import Metrics
+package import AttestationVerifier
+package import AuditLog
+package import Logging
+package import Metrics
 internal import ServiceLifecycle
 internal import Synchronization
-public import Transport
-public import Vault
-public import Vocabulary
-public import WalletStore
+package import Transport
+package import Vault
+package import Vocabulary
+package import WalletStore
 
 /// The server: takes connections and has their calls done with the parts that it was given.
 ///
 /// It holds no rule of its own; what it owns is what all connections share, and the timers.
-public final class RemotePINServer: Sendable {
+package final class RemotePINServer: Sendable {
     /// What a server is made of.
-    public struct Parts: Sendable {
-        public var rules: ServiceRules
-        public var clock: any WallClock
-        public var store: any WalletStore
-        public var vault: any Vault
-        public var attestations: EvidenceVerifier
+    package struct Parts: Sendable {
+        package var rules: ServiceRules
+        package var clock: any WallClock
+        package var store: any WalletStore
+        package var vault: any Vault
+        package var attestations: EvidenceVerifier
         /// Where the verifier's status list comes from, when it may change; nil leaves the verifier as it is.
-        public var statusList: StatusListFile?
+        package var statusList: StatusListFile?
         /// Where every command and every revocation is on record.
-        public var audit: AuditLog
-        public var log: Logger
+        package var audit: AuditLog
+        package var log: Logger
         /// Where calls are counted.
-        public var metrics: any MetricsFactory
+        package var metrics: any MetricsFactory
         /// Told of what happens to wallets once it is committed; must not wait.
-        public var onEvent: @Sendable (WalletIncident) -> Void
+        package var onEvent: @Sendable (WalletIncident) -> Void
 
-        public init(
+        package init(
             rules: ServiceRules,
             clock: any WallClock,
             store: any WalletStore,
@@ -61,7 +61,7 @@ public final class RemotePINServer: Sendable {
 
     /// Joins the parts; asks the vault once, so that one that does not work is found before the first wallet, and the
     /// store for what operators have set.
-    public init(_ parts: Parts) async throws(ServerStartError) {
+    package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
         let decoy: Decoy
@@ -90,7 +90,7 @@ public final class RemotePINServer: Sendable {
     }
 
     /// Serves one connection from its first call to its last.
-    public func serve(_ connection: ServerConnection) async {
+    package func serve(_ connection: ServerConnection) async {
         let id = self.connections.add(1, ordering: .relaxed).newValue
         var log = self.log
         log[metadataKey: "connection"] = "\(id)"
@@ -138,7 +138,7 @@ public final class RemotePINServer: Sendable {
 }
 
 /// Why a server did not start.
-public enum ServerStartError: Error, Hashable, Sendable {
+package enum ServerStartError: Error, Hashable, Sendable {
     /// The vault does not open what it sealed, or cannot be reached: look at its key.
     case vault(VaultError)
     /// What operators have set cannot be read: look at the store.
@@ -147,7 +147,7 @@ public enum ServerStartError: Error, Hashable, Sendable {
 
 extension RemotePINServer {
     /// Serves all connections of a listener until graceful shutdown or cancellation; returns when all have ended.
-    public func serve(_ listener: RPCListener) async {
+    package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {

@@ -1,6 +1,6 @@
-public import AttestationVerifier
+package import AttestationVerifier
 internal import Synchronization
-public import HostSystem
+package import HostSystem
 internal import Vocabulary
 
 /// The file of Google's status list, which an operator replaces while the server runs.
@@ -8,9 +8,9 @@ internal import Vocabulary
 /// A list that cannot be read never takes the place of one that could: whoever spoils the file must not bring revoked
 /// devices back. The file's change time stands for the time of fetching, so a list that is fetched again unchanged
 /// counts as new when the file is touched.
-public final class StatusListFile: Sendable {
+package final class StatusListFile: Sendable {
     /// What came of looking at the file.
-    public enum Refresh: Sendable {
+    package enum Refresh: Sendable {
         /// It is the one that was read, or the one that was refused before.
         case unchanged
         case loaded(StatusList)
@@ -30,17 +30,17 @@ public final class StatusListFile: Sendable {
     private let state: Mutex<State>
 
     /// Reads the file.
-    public init(path: String) throws(StatusListProblem) {
+    package init(path: String) throws(StatusListProblem) {
         let (list, changed) = try Self.read(path)
         self.path = path
         self.state = Mutex(State(list: list, seen: changed))
     }
 
     /// The last list that could be read.
-    public var current: StatusList { self.state.withLock(\.list) }
+    package var current: StatusList { self.state.withLock(\.list) }
 
     /// Reads the file again if it has changed, or in any case.
-    public func refresh(forced: Bool = false) -> Refresh {
+    package func refresh(forced: Bool = false) -> Refresh {
         self.state.withLock { state in
             let changed = try? DurableFile.changeTime(of: self.path)
             guard forced || changed != state.seen else { return .unchanged }
@@ -71,12 +71,12 @@ public final class StatusListFile: Sendable {
 }
 
 /// Why a status list was not taken; tell the operator.
-public enum StatusListProblem: Error, Hashable, CustomStringConvertible {
+package enum StatusListProblem: Error, Hashable, CustomStringConvertible {
     case file(FileError)
     /// Fetch it anew.
     case notAList(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): error.description
         case .notAList(let path): "\(path) is not Google's status list"

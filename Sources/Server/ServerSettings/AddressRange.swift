@@ -1,13 +1,13 @@
 internal import HostSystem
 
 /// An IPv4 or IPv6 network, or one address: `10.0.0.0/8`, `::1`.
-public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// 4 or 16 bytes; those behind the prefix are zero.
     private let bytes: [UInt8]
     /// Leading bits that count.
     private let prefixLength: Int
     /// As it was written.
-    public let description: String
+    package let description: String
 
     static let loopback4 = AddressRange(bytes: [127, 0, 0, 1], prefixLength: 32, description: "127.0.0.1")
     static let loopback6 = AddressRange(
@@ -23,7 +23,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads a network; one whose address has bits behind its prefix is refused, as it may mean something else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let bytes = IPAddressText.bytes(of: String(parts[0])) else { return nil }
         var length = bytes.count * 8
@@ -38,7 +38,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether an address, as text without a port, is in it; an IPv4 address mapped into IPv6 counts as what it is.
-    public func contains(_ address: String) -> Bool {
+    package func contains(_ address: String) -> Bool {
         guard let bytes = IPAddressText.bytes(of: address), bytes.count == self.bytes.count else { return false }
         return self.masked(bytes) == self.bytes
     }

@@ -1,10 +1,10 @@
 /// Writes the table for people: as a configuration file, as help and as a page of the manual.
-public enum ConfigurationFile {
+package enum ConfigurationFile {
     /// A file that explains every setting: those in `values` are set, the others stand there as comments with their
     /// default.
     ///
     /// - Precondition: `values` are YAML and names of the table.
-    public static func text(setting values: [String: String] = [:], heading: String) -> String {
+    package static func text(setting values: [String: String] = [:], heading: String) -> String {
         var lines = Self.comment(heading, indentation: "")
         lines.append("#")
         lines += Self.comment(
@@ -33,7 +33,7 @@ public enum ConfigurationFile {
     }
 
     /// The settings as `--help` lists them; all of them, or those that a program uses.
-    public static func help(where isUsed: (any SettingDeclaration) -> Bool = { _ in true }) -> String {
+    package static func help(where isUsed: (any SettingDeclaration) -> Bool = { _ in true }) -> String {
         var lines: [String] = []
         for declaration in SettingTable.all where isUsed(declaration) {
             lines.append("  --\(declaration.name) <\(declaration.form)>")
@@ -45,7 +45,7 @@ public enum ConfigurationFile {
     }
 
     /// The settings as a table in Markdown.
-    public static func markdown() -> String {
+    package static func markdown() -> String {
         var lines = [
             "# Settings of remote-pin-server",
             "",

@@ -1,22 +1,22 @@
-public import Vocabulary
+package import Vocabulary
 
 /// The value of every setting, each with its origin.
 ///
 /// Defaults are outranked by the file, the file by the environment and that by flags. A value that exists is within
 /// its range, and the rules that join several settings hold.
-public struct ServerSettings: Sendable {
+package struct ServerSettings: Sendable {
     private var values: [String: any Sendable] = [:]
     private var origins: [String: SettingOrigin] = [:]
     /// Those that a source tried to set and could not; what they hold is another source's.
     private var refused: Set<String> = []
 
     /// The configuration file's text with the path that problems name, and the folder that its paths are relative to.
-    public struct File: Sendable {
-        public var path: String
-        public var folder: String
-        public var text: String
+    package struct File: Sendable {
+        package var path: String
+        package var folder: String
+        package var text: String
 
-        public init(path: String, folder: String, text: String) {
+        package init(path: String, folder: String, text: String) {
             self.path = path
             self.folder = folder
             self.text = text
@@ -29,7 +29,7 @@ public struct ServerSettings: Sendable {
     ///   and their settings must not be asked for.
     /// - Throws: all problems at once: unknown names, values outside their range, settings that nobody made, and
     ///   settings that do not go together.
-    public init(
+    package init(
         file: File?,
         environment: [String: String] = [:],
         flags: [(name: String, value: String)] = [],
@@ -75,7 +75,7 @@ public struct ServerSettings: Sendable {
     }
 
     /// The value of a setting.
-    public subscript<Value>(_ setting: Setting<Value>) -> Value {
+    package subscript<Value>(_ setting: Setting<Value>) -> Value {
         guard let value = self.values[setting.name] as? Value else {
             preconditionFailure("\(setting.name) is in the table, so it has a value")
         }
@@ -83,10 +83,10 @@ public struct ServerSettings: Sendable {
     }
 
     /// Where a setting's value comes from.
-    public func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
+    package func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
 
     /// Every setting as an operator may see it, in the table's order.
-    public var rows: [SettingRow] {
+    package var rows: [SettingRow] {
         SettingTable.all.map { declaration in
             let value = self.values[declaration.name].map { declaration.publicText(of: $0) }
             let isRefused = self.refused.contains(declaration.name)
@@ -99,7 +99,7 @@ public struct ServerSettings: Sendable {
     }
 
     /// The policy that the settings of `pin` make.
-    public var attemptPolicy: AttemptPolicy {
+    package var attemptPolicy: AttemptPolicy {
         let policy = AttemptPolicy(
             rounds: self[SettingTable.rounds],
             attemptsPerRound: self[SettingTable.attemptsPerRound],

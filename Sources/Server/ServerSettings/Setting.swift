@@ -2,17 +2,17 @@
 ///
 /// The declarations in ``SettingTable`` are the only place that knows a setting. Reading and checking, `--help`, the
 /// generated configuration file and the documentation all come from them, so that they cannot disagree.
-public struct Setting<Value: Sendable>: SettingDeclaration {
+package struct Setting<Value: Sendable>: SettingDeclaration {
     /// Group and name, as in the file's two levels: `session.lifetime`.
-    public let name: String
+    package let name: String
     /// What it may be.
-    public let kind: SettingKind<Value>
+    package let kind: SettingKind<Value>
     /// What it is when no source says; nil where the operator has to.
-    public let standard: Value?
+    package let standard: Value?
     /// What it does, in full sentences for an operator.
-    public let text: String
+    package let text: String
     /// Whether its value may hold a secret; then nothing ever prints it.
-    public let isSecret: Bool
+    package let isSecret: Bool
 
     init(_ name: String, _ kind: SettingKind<Value>, standard: Value?, isSecret: Bool = false, _ text: String) {
         self.name = name
@@ -22,22 +22,22 @@ public struct Setting<Value: Sendable>: SettingDeclaration {
         self.text = text
     }
 
-    public var form: String { self.kind.form }
-    public var allowed: String { self.kind.allowed }
-    public var isList: Bool { self.kind.isList }
-    public var standardText: String? { self.standard.map(self.kind.show) }
-    public var standardValue: (any Sendable)? { self.standard }
+    package var form: String { self.kind.form }
+    package var allowed: String { self.kind.allowed }
+    package var isList: Bool { self.kind.isList }
+    package var standardText: String? { self.standard.map(self.kind.show) }
+    package var standardValue: (any Sendable)? { self.standard }
 
-    public func value(of raw: RawValue) -> (any Sendable)? { self.kind.read(raw) }
+    package func value(of raw: RawValue) -> (any Sendable)? { self.kind.read(raw) }
 
-    public func show(_ value: any Sendable) -> String {
+    package func show(_ value: any Sendable) -> String {
         guard let value = value as? Value else { preconditionFailure("\(self.name) holds a value of another type") }
         return self.kind.show(value)
     }
 }
 
 /// A ``Setting`` whatever the type of its value.
-public protocol SettingDeclaration: Sendable {
+package protocol SettingDeclaration: Sendable {
     /// Group and name, as in the file's two levels: `session.lifetime`.
     var name: String { get }
     /// What kind of value it takes, in a word or two: `duration`.
@@ -63,19 +63,19 @@ public protocol SettingDeclaration: Sendable {
 
 extension SettingDeclaration {
     /// The environment variable that sets it: `REMOTE_PIN_SESSION_LIFETIME`.
-    public var environmentName: String {
+    package var environmentName: String {
         SettingTable.environmentPrefix
             + self.name.uppercased().map { $0 == "." || $0 == "-" ? "_" : String($0) }.joined()
     }
 
     /// The part before the dot, a section of the file.
-    public var group: String { String(self.name.prefix { $0 != "." }) }
+    package var group: String { String(self.name.prefix { $0 != "." }) }
     /// The part behind the dot.
-    public var key: String { String(self.name.drop { $0 != "." }.dropFirst()) }
+    package var key: String { String(self.name.drop { $0 != "." }.dropFirst()) }
 }
 
 /// What a source said, before anything is known of its meaning.
-public struct RawValue: Sendable {
+package struct RawValue: Sendable {
     /// One text, or those of a list.
     var texts: [String]
     /// Whether it was written as a list.

@@ -2,9 +2,9 @@
 ///
 /// All names of settings have a dot and no option of the program has one, so the two are never confused; that the name
 /// is a setting's is found where all other problems of the configuration are.
-public enum SettingFlags {
+package enum SettingFlags {
     /// The arguments as the parser takes them.
-    public static func rewritten(_ arguments: [String]) -> [String] {
+    package static func rewritten(_ arguments: [String]) -> [String] {
         var result: [String] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {

@@ -2,13 +2,13 @@ internal import ConfigText
 internal import Vocabulary
 
 /// A kind of value: how it is read, how it is written and what is said to who wrote something else.
-public struct SettingKind<Value: Sendable>: Sendable {
+package struct SettingKind<Value: Sendable>: Sendable {
     /// In a word or two: `duration`.
-    public let form: String
+    package let form: String
     /// The values that are taken: `1s … 24h`.
-    public let allowed: String
+    package let allowed: String
     /// Whether several values are taken.
-    public let isList: Bool
+    package let isList: Bool
     let read: @Sendable (RawValue) -> Value?
     let show: @Sendable (Value) -> String
 

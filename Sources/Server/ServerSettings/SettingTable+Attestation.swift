@@ -6,7 +6,7 @@ extension SettingTable {
     ]
     static let iOS: [any SettingDeclaration] = [Self.iosApps, Self.iosEnvironments, Self.iosRoots]
 
-    public static let androidApps = Setting(
+    package static let androidApps = Setting(
         "android.apps",
         .list(
             of: .one(
@@ -22,73 +22,73 @@ extension SettingTable {
         code. Name a package again for another certificate. With none, no Android device can register.
         """
     )
-    public static let androidSecurityLevel = Setting(
+    package static let androidSecurityLevel = Setting(
         "android.security-level",
         .choice,
         standard: SecurityLevelSetting.tee,
         "Where the hardware key must be kept: in the trusted environment or better, or in a separate security chip."
     )
-    public static let androidBootStates = Setting(
+    package static let androidBootStates = Setting(
         "android.boot-states",
         .list(of: .choice),
         standard: [BootStateSetting.verified],
         "States of verified boot that are accepted; the device must be locked in any case."
     )
-    public static let androidPatchLevel = Setting(
+    package static let androidPatchLevel = Setting(
         "android.patch-level",
         .patchLevel,
         standard: .some(nil),
         "The oldest security patch of the system that is accepted; evidence that states none is then refused."
     )
-    public static let androidVendorPatchLevel = Setting(
+    package static let androidVendorPatchLevel = Setting(
         "android.vendor-patch-level",
         .patchLevel,
         standard: .some(nil),
         "The same for the vendor image; many real devices state none."
     )
-    public static let androidBootPatchLevel = Setting(
+    package static let androidBootPatchLevel = Setting(
         "android.boot-patch-level",
         .patchLevel,
         standard: .some(nil),
         "The same for the boot image; many real devices state none."
     )
-    public static let androidProvisioning = Setting(
+    package static let androidProvisioning = Setting(
         "android.provisioning",
         .list(of: .choice),
         standard: ProvisioningSetting.allCases,
         "How the device may have come to its attestation key: in the factory, or from the vendor's server."
     )
-    public static let androidAttestKeys = Setting(
+    package static let androidAttestKeys = Setting(
         "android.attest-keys",
         .flag,
         standard: false,
         "Whether a key may be attested by an attestation key of the app's own (ATTEST_KEY)."
     )
-    public static let androidRoots = Setting(
+    package static let androidRoots = Setting(
         "android.roots",
         .list(of: .path),
         standard: [],
         "PEM files whose certificates replace Google's roots. With none, Google's count."
     )
-    public static let androidStatusList = Setting(
+    package static let androidStatusList = Setting(
         "android.status-list",
         .optional(.path),
         standard: .some(nil),
         "Google's list of revoked attestation certificates, a JSON file that the operator refreshes."
     )
-    public static let androidStatusListMaximumAge = Setting(
+    package static let androidStatusListMaximumAge = Setting(
         "android.status-list-maximum-age",
         .duration(.seconds(3600) ... .seconds(365 * 86_400)),
         standard: .seconds(7 * 86_400),
         "A list older than this is stale."
     )
-    public static let androidStaleStatusList = Setting(
+    package static let androidStaleStatusList = Setting(
         "android.stale-status-list",
         .choice,
         standard: StaleStatusListSetting.refuse,
         "What is done while the list is stale: registrations are refused, or allowed with a warning in the log."
     )
-    public static let iosApps = Setting(
+    package static let iosApps = Setting(
         "ios.apps",
         .list(
             of: .one(
@@ -103,13 +103,13 @@ extension SettingTable {
         standard: [],
         "Apps that may register, as team and bundle id. With none, no iOS device can register."
     )
-    public static let iosEnvironments = Setting(
+    package static let iosEnvironments = Setting(
         "ios.environments",
         .list(of: .choice),
         standard: [AppleEnvironmentSetting.production],
         "App Attest environments that are accepted."
     )
-    public static let iosRoots = Setting(
+    package static let iosRoots = Setting(
         "ios.roots",
         .list(of: .path),
         standard: [],

@@ -2,7 +2,7 @@
 extension SettingTable {
     static let proxyProtocol: [any SettingDeclaration] = [Self.balancers]
 
-    public static let balancers = Setting(
+    package static let balancers = Setting(
         "proxy-protocol.from",
         .list(of: .network),
         standard: [],
@@ -10,21 +10,21 @@ extension SettingTable {
             + "names is the one that limits, log and `admin sessions` use. From other addresses such a header ends the "
             + "connection. Name the balancers only: whoever is named can claim any source."
     )
-    public static let handshakes = Setting(
+    package static let handshakes = Setting(
         "limits.handshakes",
         .number(10...1_000_000),
         standard: 1_000,
         "Connections at a time that have not finished their TLS handshake; when there are more, one of the oldest is "
             + "closed, so that newcomers get their turn and who says nothing keeps no place."
     )
-    public static let longFrames = Setting(
+    package static let longFrames = Setting(
         "limits.long-frames",
         .number(10...1_000_000),
         standard: 500,
         "Connections at a time that have sent the beginning of a message longer than 4,096 bytes, which only a registration "
             + "is, and not its end; when there are more, one of the oldest is closed. Each may hold some 130 KiB."
     )
-    public static let framesPerSource = Setting(
+    package static let framesPerSource = Setting(
         "limits.frames-per-source",
         .number(0...1_000_000),
         standard: 500,
@@ -32,20 +32,20 @@ extension SettingTable {
             + "rate-limited and nothing of it is looked at. Calls in sessions and all others have this each, so that "
             + "whoever has no wallet takes nothing from those who have one. An unlock is three calls."
     )
-    public static let frameBurstPerSource = Setting(
+    package static let frameBurstPerSource = Setting(
         "limits.frame-burst-per-source",
         .number(1...1_000_000),
         standard: 5_000,
         "Calls that one source may make at once after it was silent for long enough."
     )
-    public static let enrollmentsPerSource = Setting(
+    package static let enrollmentsPerSource = Setting(
         "limits.enrollments-per-source",
         .number(0...1_000_000),
         standard: 60,
         "BeginEnrollment and Register calls a minute from one source, 0 for no such limit. A registration takes one of "
             + "each; checking its evidence costs as much as several PIN checks."
     )
-    public static let enrollmentBurstPerSource = Setting(
+    package static let enrollmentBurstPerSource = Setting(
         "limits.enrollment-burst-per-source",
         .number(2...1_000_000),
         standard: 300,

@@ -2,7 +2,7 @@
 extension SettingTable {
     static let observation: [any SettingDeclaration] = [Self.observationListen]
 
-    public static let observationListen = Setting(
+    package static let observationListen = Setting(
         "observation.listen",
         .optional(
             .one(

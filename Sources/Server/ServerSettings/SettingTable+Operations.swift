@@ -5,27 +5,27 @@ extension SettingTable {
         Self.hookProgram, Self.hookArguments, Self.hookSocket, Self.hookQueue,
     ]
 
-    public static let drainLimit = Setting(
+    package static let drainLimit = Setting(
         "drain.limit",
         .duration(.zero ... .seconds(600)),
         standard: .seconds(15),
         "After SIGTERM calls that are being answered have this long; then their connections are cut. A service manager must "
             + "wait longer than this and drain.delay together."
     )
-    public static let drainDelay = Setting(
+    package static let drainDelay = Setting(
         "drain.delay",
         .duration(.zero ... .seconds(300)),
         standard: .zero,
         "After SIGTERM the server says at once that it is not ready, and goes on taking connections for this long: as long as "
             + "a load balancer takes to notice."
     )
-    public static let hookProgram = Setting(
+    package static let hookProgram = Setting(
         "hook.program",
         .optional(.path),
         standard: .some(nil),
         "Program that is kept running, without a shell, and gets a line on its standard input for each event."
     )
-    public static let hookArguments = Setting(
+    package static let hookArguments = Setting(
         "hook.arguments",
         .list(
             of: .one(
@@ -40,13 +40,13 @@ extension SettingTable {
         "The program's arguments. Every process of the machine can read them, so name a file for a secret; this program never "
             + "shows them."
     )
-    public static let hookSocket = Setting(
+    package static let hookSocket = Setting(
         "hook.socket",
         .optional(.path),
         standard: .some(nil),
         "Unix-domain socket of a program that listens, at most 100 bytes long; it gets the same lines. Both may be set."
     )
-    public static let hookQueue = Setting(
+    package static let hookQueue = Setting(
         "hook.queue",
         .number(1...1_000_000),
         standard: 4096,

@@ -8,34 +8,34 @@ extension SettingTable {
         Self.portalTimeZone, Self.portalHelpLink,
     ]
 
-    public static let portalSocket = Setting(
+    package static let portalSocket = Setting(
         "portal.socket",
         .optional(.path),
         standard: .some(nil),
         "Unix-domain socket over which the deletion portal reaches the server, at most 100 bytes long; with none the server "
             + "opens none. It takes deletion codes and nothing else."
     )
-    public static let portalGroup = Setting(
+    package static let portalGroup = Setting(
         "portal.group",
         .optional(.group),
         standard: .some(nil),
         "Group that may open the portal's socket (mode 0660), so that the portal runs as a user of its own; with none "
             + "only the server's user may (0600)."
     )
-    public static let portalListen = Setting(
+    package static let portalListen = Setting(
         "portal.listen",
         .one("address", "HOST:PORT, as 127.0.0.1:7480", read: { ListenAddress($0) }, show: { "\($0)" }),
         standard: ListenAddress(host: "127.0.0.1", port: 7480),
         "Address and port of the portal's plain HTTP, for a proxy in front of it that speaks TLS. Port 0 takes a free one."
     )
-    public static let portalTrustedProxies = Setting(
+    package static let portalTrustedProxies = Setting(
         "portal.trusted-proxies",
         .list(of: .network),
         standard: [AddressRange.loopback4, AddressRange.loopback6],
         "Whose word on a person's address is believed: the portal takes the last address in X-Forwarded-For that is not one "
             + "of these, and where the connection itself is not from one, the connection's."
     )
-    public static let portalProduct = Setting(
+    package static let portalProduct = Setting(
         "portal.product",
         .one(
             "text",
@@ -50,7 +50,7 @@ extension SettingTable {
         standard: "NL Wallet",
         "What the app is called on the page."
     )
-    public static let portalTimeZone = Setting(
+    package static let portalTimeZone = Setting(
         "portal.time-zone",
         .one(
             "time zone",
@@ -61,7 +61,7 @@ extension SettingTable {
         standard: "Europe/Amsterdam",
         "In which time zone the page tells times; it names it, too."
     )
-    public static let portalHelpLink = Setting(
+    package static let portalHelpLink = Setting(
         "portal.help-link",
         .optional(
             .one(

@@ -4,7 +4,7 @@ internal import Vocabulary
 extension SettingTable {
     static let upkeep: [any SettingDeclaration] = [Self.purgeAfter]
 
-    public static let purgeAfter = Setting(
+    package static let purgeAfter = Setting(
         "purge.after",
         .optional(.duration(.seconds(86_400) ... .seconds(3650 * 86_400))),
         standard: .some(.seconds(365 * 86_400)),

@@ -1,16 +1,16 @@
-public import Vocabulary
+package import Vocabulary
 
 /// Every setting of the server, in the order in which they are explained.
-public enum SettingTable {
+package enum SettingTable {
     /// What the environment variables of settings begin with.
-    public static let environmentPrefix = "REMOTE_PIN_"
+    package static let environmentPrefix = "REMOTE_PIN_"
 
     /// Variables with that beginning which are not settings: the tests' and the wallet's own.
     static let foreignVariables = ["REMOTE_PIN_VECTORS", "REMOTE_PIN_HOME"]
     static let foreignPrefixes = ["REMOTE_PIN_WALLET_", "REMOTE_PIN_TEST_"]
 
     /// All of them.
-    public static let all: [any SettingDeclaration] =
+    package static let all: [any SettingDeclaration] =
         Self.network + Self.proxyProtocol + Self.storage + Self.upkeep + Self.portal + Self.limits + Self.pin
         + Self.android + Self.iOS + Self.stopping + Self.hooks + Self.observation + Self.operation
 
@@ -68,91 +68,91 @@ public enum SettingTable {
 }
 
 extension SettingTable {
-    public static let listenAddress = Setting(
+    package static let listenAddress = Setting(
         "listen.address",
         .one("address", "HOST:PORT, as 0.0.0.0:7400 or [::]:7400", read: { ListenAddress($0) }, show: { "\($0)" }),
         standard: ListenAddress(host: "127.0.0.1", port: 7400),
         "Address and port that wallets connect to. Port 0 takes a free one."
     )
-    public static let listenThreads = Setting(
+    package static let listenThreads = Setting(
         "listen.threads",
         .number(0...256),
         standard: 0,
         "Threads that serve connections, 0 for as many as this machine has processors. One checks thousands of PINs a second."
     )
-    public static let tlsCertificate = Setting(
+    package static let tlsCertificate = Setting(
         "tls.certificate",
         .path,
         standard: nil,
         "PEM file with the server's certificate and, behind it, those of its issuers. Read again on SIGHUP."
     )
-    public static let tlsKey = Setting(
+    package static let tlsKey = Setting(
         "tls.key",
         .path,
         standard: nil,
         "PEM file with the certificate's private key; a file that others can read is refused."
     )
-    public static let dataFolder = Setting(
+    package static let dataFolder = Setting(
         "data.folder",
         .path,
         standard: "data",
         "Folder of the embedded database. One server at a time can use it."
     )
-    public static let vaultKeyFile = Setting(
+    package static let vaultKeyFile = Setting(
         "vault.key-file",
         .path,
         standard: "vault.key",
         "File with the vault's keys, mode 0600. Whoever loses it loses every wallet; keep a copy apart from the database."
     )
-    public static let adminSocket = Setting(
+    package static let adminSocket = Setting(
         "admin.socket",
         .path,
         standard: "admin.sock",
         "Unix-domain socket for the admin commands, at most 100 bytes long; who may open it may give every command."
     )
-    public static let adminGroup = Setting(
+    package static let adminGroup = Setting(
         "admin.group",
         .optional(.group),
         standard: .some(nil),
         "Group whose members may open the socket too (mode 0660); without one only the server's own user may."
     )
-    public static let auditFile = Setting(
+    package static let auditFile = Setting(
         "audit.file",
         .path,
         standard: "audit.log",
         "File of the audit log, mode 0600. Keep it apart from the data folder: a restored store replays its revocations."
     )
-    public static let handshakeLimit = Setting(
+    package static let handshakeLimit = Setting(
         "limits.handshake",
         .duration(.milliseconds(100) ... .seconds(300)),
         standard: .seconds(10),
         "A TLS handshake that takes longer ends the connection."
     )
-    public static let frameLimit = Setting(
+    package static let frameLimit = Setting(
         "limits.frame",
         .duration(.milliseconds(100) ... .seconds(300)),
         standard: .seconds(10),
         "A frame that takes longer from its first to its last byte ends the connection, as does a peer that does not read."
     )
-    public static let idleWithoutSession = Setting(
+    package static let idleWithoutSession = Setting(
         "limits.idle-without-session",
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(60),
         "A connection without a session on which no call was usefully answered for this long is closed."
     )
-    public static let idleWithSession = Setting(
+    package static let idleWithSession = Setting(
         "limits.idle-with-session",
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(1800),
         "The same for a connection with a session."
     )
-    public static let connections = Setting(
+    package static let connections = Setting(
         "limits.connections",
         .number(1...1_000_000),
         standard: 10_000,
         "Connections at a time; any further one is closed as soon as it is accepted. Each needs a file descriptor."
     )
-    public static let connectionsPerSource = Setting(
+    package static let connectionsPerSource = Setting(
         "limits.connections-per-source",
         .number(0...1_000_000),
         standard: 2_500,
@@ -160,19 +160,19 @@ extension SettingTable {
             + "addresses. Behind a load balancer all connections come from its few: have it say their sources (proxy-protocol), "
             + "or set 0 and limit sources in front of it."
     )
-    public static let sessionLifetime = Setting(
+    package static let sessionLifetime = Setting(
         "session.lifetime",
         .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(900),
         "A session ends at the latest after this long; the wallet then opens another one."
     )
-    public static let tokenLifetime = Setting(
+    package static let tokenLifetime = Setting(
         "enrollment.token-lifetime",
         .duration(.seconds(1) ... .seconds(3600)),
         standard: .seconds(300),
         "An enrollment has to be finished within this time; attestation takes some seconds on a real phone."
     )
-    public static let unopenedLifetime = Setting(
+    package static let unopenedLifetime = Setting(
         "enrollment.unopened-lifetime",
         .duration(.seconds(60) ... .seconds(30 * 86_400)),
         standard: .seconds(86_400),
@@ -181,19 +181,19 @@ extension SettingTable {
 }
 
 extension SettingTable {
-    public static let rounds = Setting(
+    package static let rounds = Setting(
         "pin.rounds",
         .number(AttemptPolicy.allowedRounds),
         standard: AttemptPolicy.standard.rounds,
         "Rounds of attempts; the end of the last one blocks a wallet for good."
     )
-    public static let attemptsPerRound = Setting(
+    package static let attemptsPerRound = Setting(
         "pin.attempts-per-round",
         .number(AttemptPolicy.allowedAttempts),
         standard: AttemptPolicy.standard.attemptsPerRound,
         "Wrong PINs in one round. At most rounds × attempts are judged between two right ones."
     )
-    public static let blocks = Setting(
+    package static let blocks = Setting(
         "pin.blocks",
         .list(
             of: .duration(.zero...AttemptPolicy.longestBlock),
@@ -202,55 +202,55 @@ extension SettingTable {
         standard: AttemptPolicy.standard.blocks,
         "The block after each round but the last. Where there are fewer, the last one serves the further rounds."
     )
-    public static let deletionCode = Setting(
+    package static let deletionCode = Setting(
         "features.deletion-code",
         .flag,
         standard: true,
         "Gives each new wallet a code with which its user can revoke it without the device."
     )
-    public static let androidMinimumVersion = Setting(
+    package static let androidMinimumVersion = Setting(
         "update.android-minimum",
         .optional(.version),
         standard: .some(nil),
         "Android apps below this version are served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe."
     )
-    public static let androidNotifyVersion = Setting(
+    package static let androidNotifyVersion = Setting(
         "update.android-notify",
         .optional(.version),
         standard: .some(nil),
         "Android apps below this version tell their user that an update exists."
     )
-    public static let iosMinimumVersion = Setting(
+    package static let iosMinimumVersion = Setting(
         "update.ios-minimum",
         .optional(.version),
         standard: .some(nil),
         "iOS apps below this version are served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe."
     )
-    public static let iosNotifyVersion = Setting(
+    package static let iosNotifyVersion = Setting(
         "update.ios-notify",
         .optional(.version),
         standard: .some(nil),
         "iOS apps below this version tell their user that an update exists."
     )
-    public static let logLevel = Setting(
+    package static let logLevel = Setting(
         "log.level",
         .choice,
         standard: LogLevelSetting.info,
         "Lines below this level are not written."
     )
-    public static let logFormat = Setting(
+    package static let logFormat = Setting(
         "log.format",
         .choice,
         standard: LogFormatSetting.text,
         "One line of text, or one JSON object, for each event."
     )
-    public static let logFile = Setting(
+    package static let logFile = Setting(
         "log.file",
         .optional(.path),
         standard: .some(nil),
         "File that lines are appended to instead of standard error."
     )
-    public static let labFolder = Setting(
+    package static let labFolder = Setting(
         "lab.folder",
         .optional(.path),
         standard: .some(nil),

@@ -1,17 +1,17 @@
 /// Where to listen: a host or address, and a port.
-public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name, an IPv4 address, or an IPv6 address without brackets.
-    public var host: String
+    package var host: String
     /// 0 lets the system choose.
-    public var port: Int
+    package var port: Int
 
-    public init(host: String, port: Int) {
+    package init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
     /// Reads `0.0.0.0:7400`, `pin.example.org:7400` or `[::1]:7400`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
         else { return nil }
@@ -27,28 +27,28 @@ public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: host, port: port)
     }
 
-    public var description: String {
+    package var description: String {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
 }
 
 /// An Android app that may register: a package signed with one certificate.
-public struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
+package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
     /// As `org.example.wallet`.
-    public var package: String
+    package var package: String
     /// SHA-256 of the signing certificate, 32 bytes.
-    public var signingDigest: [UInt8]
+    package var signingDigest: [UInt8]
     /// The lowest version code that may register.
-    public var minimumVersion: UInt64
+    package var minimumVersion: UInt64
 
-    public init(package: String, signingDigest: [UInt8], minimumVersion: UInt64 = 0) {
+    package init(package: String, signingDigest: [UInt8], minimumVersion: UInt64 = 0) {
         self.package = package
         self.signingDigest = signingDigest
         self.minimumVersion = minimumVersion
     }
 
     /// Reads `PACKAGE:DIGEST` or `PACKAGE:DIGEST:VERSION`; the digest in hexadecimal.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 || parts.count == 3, Self.isDottedName(parts[0]),
             let digest = Self.digest(parts[1])
@@ -57,7 +57,7 @@ public struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
         self.init(package: parts[0], signingDigest: digest, minimumVersion: version)
     }
 
-    public var description: String {
+    package var description: String {
         let digest = self.signingDigest.map { Self.hexadecimal($0) }.joined()
         return self.minimumVersion == 0
             ? "\(self.package):\(digest)" : "\(self.package):\(digest):\(self.minimumVersion)"
@@ -92,37 +92,37 @@ public struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Whether an Android key must be kept by a trusted environment or by a separate security chip.
-public enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
+package enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
     case tee
     case strongBox = "strongbox"
 }
 
 /// A state of an Android device's verified boot that may be accepted.
-public enum BootStateSetting: String, Hashable, Sendable, CaseIterable {
+package enum BootStateSetting: String, Hashable, Sendable, CaseIterable {
     case verified
     case selfSigned = "self-signed"
 }
 
 /// How an Android device's attestation key came to it.
-public enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
+package enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
     case factory
     case remote
 }
 
 /// An App Attest environment.
-public enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
+package enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
     case production
     case development
 }
 
 /// What is done with a registration while the status list is older than allowed.
-public enum StaleStatusListSetting: String, Hashable, Sendable, CaseIterable {
+package enum StaleStatusListSetting: String, Hashable, Sendable, CaseIterable {
     case refuse
     case warn
 }
 
 /// How much is logged.
-public enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
+package enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
     case debug
     case info
     case notice
@@ -131,22 +131,22 @@ public enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The form of a log line.
-public enum LogFormatSetting: String, Hashable, Sendable, CaseIterable {
+package enum LogFormatSetting: String, Hashable, Sendable, CaseIterable {
     case text
     case json
 }
 
 /// The month, and perhaps the day, of an Android security patch: `2025-06` or `2025-06-05`.
-public struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
+package struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
     /// `2000...2999`.
-    public var year: Int
+    package var year: Int
     /// `1...12`.
-    public var month: Int
+    package var month: Int
     /// `1...31`, or nil where only the month counts.
-    public var day: Int?
+    package var day: Int?
 
     /// Reads `2025-06` or `2025-06-05`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 || parts.count == 3, parts[0].count == 4, parts.dropFirst().allSatisfy({ $0.count == 2 })
         else { return nil }
@@ -160,7 +160,7 @@ public struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
         self.day = numbers.count == 3 ? numbers[2] : nil
     }
 
-    public var description: String {
+    package var description: String {
         ([self.month] + (self.day.map { [$0] } ?? []))
             .reduce("\(self.year)") { text, number in text + (number < 10 ? "-0" : "-") + "\(number)" }
     }

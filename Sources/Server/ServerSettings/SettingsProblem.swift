@@ -1,38 +1,38 @@
 /// Something in the configuration that is not as it must be.
-public struct SettingsProblem: Hashable, Sendable, CustomStringConvertible {
+package struct SettingsProblem: Hashable, Sendable, CustomStringConvertible {
     /// Where it stands: `server.yaml:12`, `REMOTE_PIN_PIN_ROUNDS`, `--pin.rounds`; empty where nothing says it.
-    public var place: String
+    package var place: String
     /// What is wrong and what is allowed, in one sentence.
-    public var message: String
+    package var message: String
 
-    public init(place: String, message: String) {
+    package init(place: String, message: String) {
         self.place = place
         self.message = message
     }
 
-    public var description: String { self.place.isEmpty ? self.message : "\(self.place): \(self.message)" }
+    package var description: String { self.place.isEmpty ? self.message : "\(self.place): \(self.message)" }
 }
 
 /// Why a configuration is not used: everything that is wrong with it, so that one edit mends it all.
-public struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible {
     /// At least one.
-    public var problems: [SettingsProblem]
+    package var problems: [SettingsProblem]
 
-    public init(problems: [SettingsProblem]) {
+    package init(problems: [SettingsProblem]) {
         self.problems = problems
     }
 
-    public var description: String { self.problems.map(\.description).joined(separator: "\n") }
+    package var description: String { self.problems.map(\.description).joined(separator: "\n") }
 }
 
 /// Where a value comes from; a later case outranks an earlier one.
-public enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
+package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
     case standard
     case file(String, line: Int)
     case environment(String)
     case flag(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .standard: "default"
         case .file(let path, let line): "\(path):\(line)"

@@ -1,9 +1,9 @@
-public import Metrics
-public import Secrets
-public import Vocabulary
+package import Metrics
+package import Secrets
+package import Vocabulary
 
 /// A vault whose operations are counted, by kind and by whether they were done; it stands before any other.
-public struct CountedVault: Vault {
+package struct CountedVault: Vault {
     private struct Counters: Sendable {
         let done: Counter
         let notOurs: Counter
@@ -48,7 +48,7 @@ public struct CountedVault: Vault {
     private let (seals, unseals): (Counters, Counters)
     private let (macs, verifications): (Counters, Counters)
 
-    public init(_ vault: any Vault, metrics factory: any MetricsFactory) {
+    package init(_ vault: any Vault, metrics factory: any MetricsFactory) {
         self.vault = vault
         self.seals = Counters("seal", factory)
         self.unseals = Counters("unseal", factory)
@@ -56,7 +56,7 @@ public struct CountedVault: Vault {
         self.verifications = Counters("verify", factory)
     }
 
-    public func seal(
+    package func seal(
         _ secret: borrowing SecretBytes,
         as field: VaultField,
         of wallet: WalletID
@@ -72,7 +72,7 @@ public struct CountedVault: Vault {
         }
     }
 
-    public func unseal(
+    package func unseal(
         _ sealed: [UInt8],
         as field: VaultField,
         of wallet: WalletID
@@ -82,12 +82,12 @@ public struct CountedVault: Vault {
         }
     }
 
-    public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+    package func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         try await self.macs.count { () throws(VaultError) in try await self.vault.mac(message, for: use) }
     }
 
     /// A MAC that is not right is an answer, and no failure of the vault.
-    public func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+    package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         try await self.verifications.count { () throws(VaultError) in
             try await self.vault.isMAC(mac, of: message, for: use)
         }

@@ -1,9 +1,9 @@
-public import HostSystem
+package import HostSystem
 
 /// Why a key file cannot be used; every case says what its operator has to do.
 ///
 /// Holds no key.
-public enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It cannot be read or written.
     case file(FileError)
     /// Others may read or write it: change its mode, and rotate if someone may have.
@@ -17,7 +17,7 @@ public enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another process has it locked and does not let go, or the lock cannot be made.
     case locked(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): "vault key file: \(error)"
         case .mode(let path, let mode):

@@ -1,19 +1,19 @@
-public import Secrets
+package import Secrets
 internal import Synchronization
 internal import HostSystem
-public import Vocabulary
+package import Vocabulary
 
 /// The vault whose keys lie in a file of the server's own machine.
 ///
 /// It protects what is in the database's copies and backups from those who lack the file. Who has both has the vault;
 /// PINs are safe from him all the same (G1), because their salts are on the devices.
-public final class KeyFileVault: Vault {
+package final class KeyFileVault: Vault {
     let path: String
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
     /// Reads a key file; one that others may read is refused.
-    public convenience init(_ path: String) throws(KeyFileError) {
+    package convenience init(_ path: String) throws(KeyFileError) {
         try self.init(path, count: SealCount(path: path + ".count"))
     }
 
@@ -26,7 +26,7 @@ public final class KeyFileVault: Vault {
     /// Makes a key file with one version of keys, mode 0600.
     ///
     /// What exists is never replaced: it may be all that opens somebody's wallets.
-    public static func create(at path: String) throws(KeyFileError) {
+    package static func create(at path: String) throws(KeyFileError) {
         guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
             let ring = KeyRing(versions: [version], active: 1, index: .random(count: KeyVersion.byteCount))
         else { preconditionFailure("a new key has a key's length") }
@@ -38,7 +38,7 @@ public final class KeyFileVault: Vault {
     /// What older versions sealed still opens. The key that recovery codes are looked up by is not changed.
     /// - Returns: the new version's number.
     @discardableResult
-    public static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
+    package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
         try self.change(path) { ring in ring.adding(.random(count: KeyVersion.byteCount)) }.active.number
     }
 
@@ -60,7 +60,7 @@ public final class KeyFileVault: Vault {
     ///
     /// A file of another vault, or one from before a rotation, would have the server seal and sign with keys that its store
     /// and its audit log do not know, which nobody could take back.
-    public func reload() throws(KeyFileError) {
+    package func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
         let path = self.path
         try self.ring.withLock { ring throws(KeyFileError) in
@@ -70,15 +70,15 @@ public final class KeyFileVault: Vault {
     }
 
     /// The version that seals now.
-    public var activeVersion: UInt32 { self.keys.active.number }
+    package var activeVersion: UInt32 { self.keys.active.number }
 
     /// Every version that opens what was sealed under it, ascending.
-    public var versions: [UInt32] { self.keys.versions.map(\.number) }
+    package var versions: [UInt32] { self.keys.versions.map(\.number) }
 
     /// Whether a value was sealed by an older version and should be sealed anew.
-    public func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
+    package func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
 
-    public func seal(
+    package func seal(
         _ secret: borrowing SecretBytes,
         as field: VaultField,
         of wallet: WalletID
@@ -90,7 +90,7 @@ public final class KeyFileVault: Vault {
         return version.seal(secret, as: field, of: wallet)
     }
 
-    public func unseal(
+    package func unseal(
         _ sealed: [UInt8],
         as field: VaultField,
         of wallet: WalletID
@@ -105,14 +105,14 @@ public final class KeyFileVault: Vault {
         }
     }
 
-    public func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+    package func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
         case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup: self.keys.lastingMAC(message, for: use)
         }
     }
 
-    public func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+    package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         let keys = self.keys
         switch use {
         case .enrollmentToken:

@@ -4,7 +4,7 @@ internal import Secrets
 ///
 /// What recovery codes are looked up by, what makes entries of the audit log, epochs and backups verifiable is under keys of
 /// their own that have no versions: a new one would find no recovery code and verify nothing that was written before.
-public protocol RotatingVault: Vault {
+package protocol RotatingVault: Vault {
     /// Every version that opens what was sealed under it, ascending.
     var versions: [UInt32] { get }
     /// The version that seals now.
@@ -20,15 +20,15 @@ public protocol RotatingVault: Vault {
 }
 
 extension KeyFileVault: RotatingVault {
-    public func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
+    package func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
-    public func addVersion() throws(KeyFileError) -> UInt32 {
+    package func addVersion() throws(KeyFileError) -> UInt32 {
         try self.change { $0.adding(.random(count: KeyVersion.byteCount)) }.active.number
     }
 
-    public func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }
+    package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }
 
-    public func remove(_ versions: Set<UInt32>) throws(KeyFileError) {
+    package func remove(_ versions: Set<UInt32>) throws(KeyFileError) {
         try self.change { $0.removing(versions) }
     }
 

@@ -1,11 +1,11 @@
-public import Secrets
-public import Vocabulary
+package import Secrets
+package import Vocabulary
 
 /// The server's keys: what only they can open, and what only they can have made.
 ///
 /// Everything sealed is bound to its field and its wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so
 /// that a writer of the database cannot put one wallet's value, or one field's, in another's place.
-public protocol Vault: Sendable {
+package protocol Vault: Sendable {
     /// Seals under the active key version: key id ‖ nonce ‖ ciphertext ‖ tag. Every value of one length is sealed to one
     /// length.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
@@ -25,7 +25,7 @@ extension Vault {
     /// Whether a value opens; its secret is kept nowhere.
     ///
     /// - Throws: ``VaultError/unreachable`` where nobody can say.
-    public func opens(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> Bool {
+    package func opens(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> Bool {
         do throws(VaultError) {
             _ = try await self.unseal(sealed, as: field, of: wallet)
             return true
@@ -36,7 +36,7 @@ extension Vault {
 }
 
 /// What is sealed; its name is part of the associated data and must never change.
-public enum VaultField: String, Sendable, CaseIterable {
+package enum VaultField: String, Sendable, CaseIterable {
     case identity
     case unlockShare = "unlock-share"
     case presenceShare = "presence-share"
@@ -44,7 +44,7 @@ public enum VaultField: String, Sendable, CaseIterable {
 }
 
 /// What a MAC is for; each use has a key of its own.
-public enum MACUse: String, Sendable, CaseIterable {
+package enum MACUse: String, Sendable, CaseIterable {
     /// Enrollment tokens.
     case enrollmentToken = "enrollment-token"
     /// Recovery codes, which are looked up by it: this key is never rotated.
@@ -58,7 +58,7 @@ public enum MACUse: String, Sendable, CaseIterable {
 }
 
 /// Why the vault did not answer.
-public enum VaultError: Error, Hashable, Sendable {
+package enum VaultError: Error, Hashable, Sendable {
     /// The value was altered, belongs to another field or wallet, or its key is not among the vault's; refuse the call
     /// and tell the operator.
     case notOurs

@@ -4,14 +4,14 @@ internal import Synchronization
 ///
 /// Eight ranges for each doubling of the time: what is told is at most an eighth too long, and noting costs less than a
 /// microsecond.
-public final class CommitLatency: Sendable {
+package final class CommitLatency: Sendable {
     /// What was noted since the start.
-    public struct Summary: Hashable, Sendable {
-        public var count = 0
-        public var median: Duration = .zero
-        public var p99: Duration = .zero
+    package struct Summary: Hashable, Sendable {
+        package var count = 0
+        package var median: Duration = .zero
+        package var p99: Duration = .zero
 
-        public init() {}
+        package init() {}
     }
 
     private static let rangesPerDoubling = 8
@@ -19,7 +19,7 @@ public final class CommitLatency: Sendable {
 
     private let counts = Mutex([Int](repeating: 0, count: CommitLatency.rangeCount))
 
-    public init() {}
+    package init() {}
 
     /// A commit took this long.
     func note(_ duration: Duration) {
@@ -29,7 +29,7 @@ public final class CommitLatency: Sendable {
     }
 
     /// Number, median and 99th percentile.
-    public func summary() -> Summary {
+    package func summary() -> Summary {
         let counts = self.counts.withLock { $0 }
         var summary = Summary()
         summary.count = counts.reduce(0, +)

@@ -1,11 +1,11 @@
-public import PINPolicy
-public import Vocabulary
+package import PINPolicy
+package import Vocabulary
 
 /// What operators read and change of a store, and what is kept for them.
 ///
 /// As in ``WalletStore``, every operation is one atomic step; the conditions are looked at within it. Where several
 /// servers share a store, each learns of another's changes by ``operatorValues()``.
-public protocol OperatorStore: Sendable {
+package protocol OperatorStore: Sendable {
     /// What is on file of a wallet; nil for an unknown one.
     func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
 
@@ -69,28 +69,28 @@ public protocol OperatorStore: Sendable {
 }
 
 /// What is on file of a wallet.
-public struct StoredWallet: Sendable {
-    public var identity: Sealed
-    public var registeredAt: Timestamp
-    public var sessionOpened: Bool
-    public var lastSession: Timestamp?
+package struct StoredWallet: Sendable {
+    package var identity: Sealed
+    package var registeredAt: Timestamp
+    package var sessionOpened: Bool
+    package var lastSession: Timestamp?
     /// The wallet's own end; nil while it is in use.
-    public var revocation: Revocation?
+    package var revocation: Revocation?
     /// Meaningful where revoked.
-    public var revokedAt: Timestamp
-    public var isSolutionRevoked: Bool
-    public var isLinkedToRecoveryCode: Bool
+    package var revokedAt: Timestamp
+    package var isSolutionRevoked: Bool
+    package var isLinkedToRecoveryCode: Bool
     /// One was given at registration; a revoked wallet's is overwritten.
-    public var hasDeletionCode: Bool
-    public var assertionCounter: UInt32?
+    package var hasDeletionCode: Bool
+    package var assertionCounter: UInt32?
     /// As it is kept; ``attempts(under:)`` is what counts.
-    public var attempts: AttemptRecord
+    package var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochCharges: ArraySlice<EpochCharge>
+    package var epochCharges: ArraySlice<EpochCharge>
     /// What was attested, a JSON object.
-    public var attested: String
+    package var attested: String
 
-    public init(
+    package init(
         identity: Sealed,
         registeredAt: Timestamp,
         sessionOpened: Bool,
@@ -122,23 +122,23 @@ public struct StoredWallet: Sendable {
 }
 
 /// A wallet among all.
-public struct StoredListing: Hashable, Sendable {
+package struct StoredListing: Hashable, Sendable {
     /// Where it stands in the order of registration; no other wallet ever stands there.
-    public var place: UInt64
-    public var walletID: WalletID
+    package var place: UInt64
+    package var walletID: WalletID
     /// As it was attested; nil where that does not say.
-    public var platform: Platform?
-    public var registeredAt: Timestamp
-    public var sessionOpened: Bool
-    public var lastSession: Timestamp?
+    package var platform: Platform?
+    package var registeredAt: Timestamp
+    package var sessionOpened: Bool
+    package var lastSession: Timestamp?
     /// The wallet's own end; nil while it is in use.
-    public var revocation: Revocation?
+    package var revocation: Revocation?
     /// As it is kept; ``attempts(under:)`` is what counts.
-    public var attempts: AttemptRecord
+    package var attempts: AttemptRecord
     /// What restores cost and is not counted there yet.
-    public var epochCharges: ArraySlice<EpochCharge>
+    package var epochCharges: ArraySlice<EpochCharge>
 
-    public init(
+    package init(
         place: UInt64,
         walletID: WalletID,
         platform: Platform?,
@@ -163,7 +163,7 @@ public struct StoredListing: Hashable, Sendable {
 
 extension StoredWallet {
     /// What counts under a policy, with what restores cost.
-    public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
         attempts.enter(self.epochCharges, policy: policy)
         return attempts
@@ -172,14 +172,14 @@ extension StoredWallet {
 
 extension StoredListing {
     /// What counts under a policy, with what restores cost.
-    public func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
         attempts.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }
 
-public enum WalletsRevocationOutcome: Hashable, Sendable {
+package enum WalletsRevocationOutcome: Hashable, Sendable {
     /// All have ended: so many in this step, and so many before it.
     case revoked(now: Int, before: Int)
     /// There are no wallets of these ids; none of the others ended.
@@ -187,17 +187,17 @@ public enum WalletsRevocationOutcome: Hashable, Sendable {
 }
 
 /// What became of a recovery code and the wallets that are linked to it.
-public struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
+package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
     /// Since when it is on the deny list.
-    public var deniedAt: Timestamp
+    package var deniedAt: Timestamp
     /// It was on it before this step.
-    public var wasDenied: Bool
+    package var wasDenied: Bool
     /// All wallets that are linked to it; each has ended, now or before.
-    public var linked: Set<WalletID>
+    package var linked: Set<WalletID>
     /// Those that this step ended.
-    public var ended: Int
+    package var ended: Int
 
-    public init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
+    package init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
         self.deniedAt = deniedAt
         self.wasDenied = wasDenied
         self.linked = linked
@@ -206,34 +206,34 @@ public struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
 }
 
 /// A recovery code on the deny list.
-public struct StoredDenial: Hashable, Sendable {
-    public var mac: RecoveryCodeMAC
-    public var deniedAt: Timestamp
+package struct StoredDenial: Hashable, Sendable {
+    package var mac: RecoveryCodeMAC
+    package var deniedAt: Timestamp
 
-    public init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
+    package init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
         self.mac = mac
         self.deniedAt = deniedAt
     }
 }
 
 /// What operators have set, as it is kept: texts by their names.
-public struct OperatorValues: Hashable, Sendable {
+package struct OperatorValues: Hashable, Sendable {
     /// Raised by every change, so that an older state is known for one.
-    public var revision: Int64
-    public var values: [String: Value]
+    package var revision: Int64
+    package var values: [String: Value]
 
     /// One text and when it was set.
-    public struct Value: Hashable, Sendable {
-        public var text: String
-        public var setAt: Timestamp
+    package struct Value: Hashable, Sendable {
+        package var text: String
+        package var setAt: Timestamp
 
-        public init(_ text: String, setAt: Timestamp) {
+        package init(_ text: String, setAt: Timestamp) {
             self.text = text
             self.setAt = setAt
         }
     }
 
-    public init(revision: Int64, values: [String: Value]) {
+    package init(revision: Int64, values: [String: Value]) {
         self.revision = revision
         self.values = values
     }

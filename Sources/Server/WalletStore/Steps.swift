@@ -1,27 +1,27 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a vault sealed; opaque to the store.
-public typealias Sealed = [UInt8]
+package typealias Sealed = [UInt8]
 
 /// A registration whose token, signatures and attestation were found good.
-public struct NewRegistration: Sendable {
-    public var walletID: WalletID
+package struct NewRegistration: Sendable {
+    package var walletID: WalletID
     /// SHA-256 of the hardware key: who repeats a registration must hold the same one.
-    public var hardwareKeyDigest: SHA256Digest
+    package var hardwareKeyDigest: SHA256Digest
     /// Platform, hardware key, app id, PIN key and its id, sealed as one value.
-    public var identity: Sealed
-    public var pinKeyID: PINKeyID
-    public var unlockShare: Sealed
-    public var presenceShare: Sealed
+    package var identity: Sealed
+    package var pinKeyID: PINKeyID
+    package var unlockShare: Sealed
+    package var presenceShare: Sealed
     /// The sealed code and its SHA-256; nil where the feature is off.
-    public var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
+    package var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
     /// The counter of the App Attest assertion that proved the key; nil on Android.
-    public var assertionCounter: UInt32?
+    package var assertionCounter: UInt32?
     /// What was attested, for operators: a JSON object.
-    public var attested: String
-    public var now: Timestamp
+    package var attested: String
+    package var now: Timestamp
 
-    public init(
+    package init(
         walletID: WalletID,
         hardwareKeyDigest: SHA256Digest,
         identity: Sealed,
@@ -46,7 +46,7 @@ public struct NewRegistration: Sendable {
     }
 }
 
-public enum RegisterOutcome: Hashable, Sendable {
+package enum RegisterOutcome: Hashable, Sendable {
     case registered
     /// A session was opened, the wallet was revoked, or another hardware key holds this token: `challenge-invalid`.
     case tokenUsed
@@ -56,28 +56,28 @@ public enum RegisterOutcome: Hashable, Sendable {
 }
 
 /// A wallet's sealed identity and whether its token can still be registered.
-public struct StoredIdentity: Hashable, Sendable {
-    public var identity: Sealed
+package struct StoredIdentity: Hashable, Sendable {
+    package var identity: Sealed
     /// False from the first session on, and once revoked.
-    public var mayRegisterAgain: Bool
+    package var mayRegisterAgain: Bool
 
-    public init(identity: Sealed, mayRegisterAgain: Bool) {
+    package init(identity: Sealed, mayRegisterAgain: Bool) {
         self.identity = identity
         self.mayRegisterAgain = mayRegisterAgain
     }
 }
 
 /// A session whose device proof was found good.
-public struct NewSession: Sendable {
-    public var walletID: WalletID
+package struct NewSession: Sendable {
+    package var walletID: WalletID
     /// The identity against which the proof was checked; a wallet registered again meanwhile has another.
-    public var identity: Sealed
+    package var identity: Sealed
     /// The counter of the proof; nil on Android.
-    public var assertionCounter: UInt32?
-    public var policy: AttemptPolicy
-    public var now: Timestamp
+    package var assertionCounter: UInt32?
+    package var policy: AttemptPolicy
+    package var now: Timestamp
 
-    public init(
+    package init(
         walletID: WalletID,
         identity: Sealed,
         assertionCounter: UInt32?,
@@ -92,7 +92,7 @@ public struct NewSession: Sendable {
     }
 }
 
-public enum SessionOutcome: Hashable, Sendable {
+package enum SessionOutcome: Hashable, Sendable {
     /// The share is nil for a wallet that is blocked for good.
     case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?)
     case revoked(Revocation)
@@ -105,26 +105,26 @@ public enum SessionOutcome: Hashable, Sendable {
 /// One entry of a PIN with the instruction that it is to allow.
 ///
 /// Its signatures were found good.
-public struct Attempt: Sendable {
-    public var walletID: WalletID
-    public var attemptID: AttemptID
+package struct Attempt: Sendable {
+    package var walletID: WalletID
+    package var attemptID: AttemptID
     /// The PIN key that the wallet believes current.
-    public var namedKeyID: PINKeyID
+    package var namedKeyID: PINKeyID
     /// The identity that the session has opened, as it was sealed.
     ///
     /// Compared byte for byte with the one on file, since an id of a PIN key is the client's to choose and may come
     /// twice: no two sealed values are the same.
-    public var identity: Sealed
+    package var identity: Sealed
     /// The PIN key in that identity: what the candidate is compared with, once the attempt is counted.
-    public var pinKey: P256PublicKey
+    package var pinKey: P256PublicKey
     /// What the entered PIN gave.
-    public var candidate: P256PublicKey
-    public var effect: Effect
-    public var policy: AttemptPolicy
-    public var now: Timestamp
+    package var candidate: P256PublicKey
+    package var effect: Effect
+    package var policy: AttemptPolicy
+    package var now: Timestamp
 
     /// What a right PIN writes or reads; sealed before the step.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Reads the unlock share.
         case releaseShare
         case replacePINKey(identity: Sealed, newKeyID: PINKeyID)
@@ -133,7 +133,7 @@ public struct Attempt: Sendable {
         case readDeletionCode
     }
 
-    public init(
+    package init(
         walletID: WalletID,
         attemptID: AttemptID,
         namedKeyID: PINKeyID,
@@ -157,7 +157,7 @@ public struct Attempt: Sendable {
 }
 
 /// What the step found, in the order in which it looks.
-public enum AttemptOutcome: Hashable, Sendable {
+package enum AttemptOutcome: Hashable, Sendable {
     /// Nothing judged.
     case revoked(Revocation)
     /// The client names a PIN key that is not the current one; nothing judged.
@@ -171,7 +171,7 @@ public enum AttemptOutcome: Hashable, Sendable {
     case valid(Effect)
 
     /// What a right PIN read.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         case unlockShare(Sealed)
         case pinKeyReplaced
         case recoveryCodeLinked
@@ -184,7 +184,7 @@ public enum AttemptOutcome: Hashable, Sendable {
     }
 }
 
-public enum CodeRevocationOutcome: Hashable, Sendable {
+package enum CodeRevocationOutcome: Hashable, Sendable {
     /// Now or before; `at` is when it was first revoked.
     case revoked(WalletID, at: Timestamp)
     case notRecognised

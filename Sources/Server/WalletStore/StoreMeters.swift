@@ -1,14 +1,14 @@
-public import Metrics
+package import Metrics
 
 /// What is measured of a store's thread: for each batch, never for a step, so that a check pays nothing.
-public struct StoreMeters: Sendable {
+package struct StoreMeters: Sendable {
     let wait: Timer
     let commit: Timer
     let batch: Recorder
     let failedBatches: Counter
 
     /// Made once for each store.
-    public init(_ factory: any MetricsFactory) {
+    package init(_ factory: any MetricsFactory) {
         self.wait = Timer(label: "remote_pin_store_queue_wait_seconds", factory: factory)
         self.commit = Timer(label: "remote_pin_store_commit_seconds", factory: factory)
         self.batch = Recorder(label: "remote_pin_store_batch_steps", factory: factory)

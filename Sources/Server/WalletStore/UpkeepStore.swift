@@ -1,16 +1,16 @@
-public import PINPolicy
-public import Vocabulary
+package import PINPolicy
+package import Vocabulary
 
 /// An epoch that a restore opened.
-public struct StoredEpoch: Hashable, Sendable {
+package struct StoredEpoch: Hashable, Sendable {
     /// From 2 on; the first epoch has no record.
-    public var number: Int
-    public var rule: EpochRule
-    public var openedAt: Timestamp
+    package var number: Int
+    package var rule: EpochRule
+    package var openedAt: Timestamp
     /// The vault's, over the record and its predecessor's.
-    public var mac: [UInt8]
+    package var mac: [UInt8]
 
-    public init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
+    package init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
         self.number = number
         self.rule = rule
         self.openedAt = openedAt
@@ -19,12 +19,12 @@ public struct StoredEpoch: Hashable, Sendable {
 }
 
 /// How far a copy has come.
-public struct StoreCopyProgress: Hashable, Sendable {
-    public var pages: Int
-    public var copied: Int
-    public var isWhole: Bool
+package struct StoreCopyProgress: Hashable, Sendable {
+    package var pages: Int
+    package var copied: Int
+    package var isWhole: Bool
 
-    public init(pages: Int, copied: Int, isWhole: Bool) {
+    package init(pages: Int, copied: Int, isWhole: Bool) {
         self.pages = pages
         self.copied = copied
         self.isWhole = isWhole
@@ -32,7 +32,7 @@ public struct StoreCopyProgress: Hashable, Sendable {
 }
 
 /// Why a store was not copied.
-public enum StoreCopyError: Error, Hashable, Sendable {
+package enum StoreCopyError: Error, Hashable, Sendable {
     /// Another copy is being made; wait for it.
     case busy
     /// The store is closing.
@@ -48,7 +48,7 @@ public enum StoreCopyError: Error, Hashable, Sendable {
 /// What is done to a store as a whole, in small steps between those of wallets.
 ///
 /// Apart from ``WalletStore`` because no call of a wallet needs any of it.
-public protocol UpkeepStore: Sendable {
+package protocol UpkeepStore: Sendable {
     /// Every epoch but the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
@@ -106,28 +106,28 @@ public protocol UpkeepStore: Sendable {
 }
 
 /// Wallets that may be removed.
-public struct Purgeable: Hashable, Sendable {
-    public var wallets: [WalletID]
+package struct Purgeable: Hashable, Sendable {
+    package var wallets: [WalletID]
     /// The place behind which to go on; nil at the end.
-    public var next: UInt64?
+    package var next: UInt64?
 
-    public init(wallets: [WalletID], next: UInt64?) {
+    package init(wallets: [WalletID], next: UInt64?) {
         self.wallets = wallets
         self.next = next
     }
 }
 
 /// What a store knows of a version of the vault's keys.
-public struct StoredVaultVersion: Hashable, Sendable {
-    public var version: UInt32
+package struct StoredVaultVersion: Hashable, Sendable {
+    package var version: UInt32
     /// When it was first seen to seal.
-    public var activeSince: Timestamp
+    package var activeSince: Timestamp
     /// When a look at every wallet found nothing that an older one sealed; nil until then.
-    public var sealedAnewAt: Timestamp?
+    package var sealedAnewAt: Timestamp?
     /// What its key is recognized by; nil where an earlier version of the server noted it.
-    public var check: [UInt8]?
+    package var check: [UInt8]?
 
-    public init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
+    package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
         self.version = version
         self.activeSince = activeSince
         self.sealedAnewAt = sealedAnewAt
@@ -136,16 +136,16 @@ public struct StoredVaultVersion: Hashable, Sendable {
 }
 
 /// What a look at a whole store found.
-public struct StoreInspection: Hashable, Sendable {
+package struct StoreInspection: Hashable, Sendable {
     /// SQLite's own words for what is damaged; empty for an intact file.
-    public var damage: [String]
+    package var damage: [String]
     /// Tables, indexes and the like that are not as this version makes them: triggers, views, changed definitions.
-    public var foreign: [String]
-    public var wallets: Int
+    package var foreign: [String]
+    package var wallets: Int
     /// The latest epoch that a wallet's row names.
-    public var latestEpoch: Int
+    package var latestEpoch: Int
 
-    public init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
+    package init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
         self.damage = damage
         self.foreign = foreign
         self.wallets = wallets
@@ -154,13 +154,13 @@ public struct StoreInspection: Hashable, Sendable {
 }
 
 /// What became of wallets that were to end.
-public struct WalletsEnding: Hashable, Sendable {
-    public var ended: Int
+package struct WalletsEnding: Hashable, Sendable {
+    package var ended: Int
     /// Had ended before.
-    public var before: Int
-    public var unknown: Int
+    package var before: Int
+    package var unknown: Int
 
-    public init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
+    package init(ended: Int = 0, before: Int = 0, unknown: Int = 0) {
         self.ended = ended
         self.before = before
         self.unknown = unknown
@@ -168,38 +168,38 @@ public struct WalletsEnding: Hashable, Sendable {
 }
 
 /// All that the vault sealed for one wallet.
-public struct SealedValues: Hashable, Sendable {
-    public var identity: Sealed
+package struct SealedValues: Hashable, Sendable {
+    package var identity: Sealed
     /// Nil where the wallet has ended: its shares are destroyed, and its deletion code.
-    public var shares: Shares?
+    package var shares: Shares?
 
-    public struct Shares: Hashable, Sendable {
-        public var unlock: Sealed
-        public var presence: Sealed
+    package struct Shares: Hashable, Sendable {
+        package var unlock: Sealed
+        package var presence: Sealed
         /// Nil where it has none.
-        public var deletionCode: Sealed?
+        package var deletionCode: Sealed?
 
-        public init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?) {
+        package init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?) {
             self.unlock = unlock
             self.presence = presence
             self.deletionCode = deletionCode
         }
     }
 
-    public init(identity: Sealed, shares: Shares?) {
+    package init(identity: Sealed, shares: Shares?) {
         self.identity = identity
         self.shares = shares
     }
 }
 
 /// A wallet and what is sealed of it.
-public struct SealedWallet: Hashable, Sendable {
+package struct SealedWallet: Hashable, Sendable {
     /// Where it stands in the order of registration.
-    public var place: UInt64
-    public var walletID: WalletID
-    public var values: SealedValues
+    package var place: UInt64
+    package var walletID: WalletID
+    package var values: SealedValues
 
-    public init(place: UInt64, walletID: WalletID, values: SealedValues) {
+    package init(place: UInt64, walletID: WalletID, values: SealedValues) {
         self.place = place
         self.walletID = walletID
         self.values = values
@@ -207,12 +207,12 @@ public struct SealedWallet: Hashable, Sendable {
 }
 
 /// Sealed values that are to take the place of others; each new one is as long as the old one.
-public struct SealedReplacement: Hashable, Sendable {
-    public var walletID: WalletID
-    public var old: SealedValues
-    public var new: SealedValues
+package struct SealedReplacement: Hashable, Sendable {
+    package var walletID: WalletID
+    package var old: SealedValues
+    package var new: SealedValues
 
-    public init(walletID: WalletID, old: SealedValues, new: SealedValues) {
+    package init(walletID: WalletID, old: SealedValues, new: SealedValues) {
         self.walletID = walletID
         self.old = old
         self.new = new

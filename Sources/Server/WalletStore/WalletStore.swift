@@ -1,4 +1,4 @@
-public import Vocabulary
+package import Vocabulary
 
 /// Where wallets are kept, durably.
 ///
@@ -7,7 +7,7 @@ public import Vocabulary
 /// servers can share one store. What is sealed is opaque here; the store never sees a key of the vault.
 ///
 /// Invariant (G3, G4): no verdict exists outside this store before the attempt is counted durably.
-public protocol WalletStore: OperatorStore {
+package protocol WalletStore: OperatorStore {
     /// Keeps a registration, or replaces one of the same token and hardware key that no session was opened for yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 
@@ -39,7 +39,7 @@ public protocol WalletStore: OperatorStore {
 }
 
 /// Why a step was not done; nothing of it was written and nothing was judged.
-public enum StoreError: Error, Hashable, Sendable {
+package enum StoreError: Error, Hashable, Sendable {
     /// Answer `unavailable`: the disk is full, or the store is closing.
     case unavailable
     /// Committed and durable, but copies of the shares that it destroyed are still in the store's log: tell of it, answer

@@ -1,9 +1,9 @@
 /// Finds what a mistyped name was meant to be.
 ///
 /// The server's settings, a phone's profile and a scenario all refuse a wrong name with it.
-public enum NearestName {
+package enum NearestName {
     /// The candidate that the fewest edits lead to; nil when even that one takes more than a third of its length.
-    public static func to(_ name: String, among candidates: [String]) -> String? {
+    package static func to(_ name: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, edits: Self.edits(from: Array(name), to: Array($0))) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
         return best.edits <= max(2, best.name.count / 3) ? best.name : nil

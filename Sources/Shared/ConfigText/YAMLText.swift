@@ -1,9 +1,9 @@
-public import Yams
+package import Yams
 
 /// The YAML that people write: settings, stages, scenarios, phones.
-public enum YAMLText {
+package enum YAMLText {
     /// The text's value, with the lines of its parts; nil where it holds none.
-    public static func compose(_ text: String) throws(YAMLFault) -> Node? {
+    package static func compose(_ text: String) throws(YAMLFault) -> Node? {
         if let alias = YAMLAliases.first(in: text) {
             throw YAMLFault(
                 line: alias.line,
@@ -19,10 +19,10 @@ public enum YAMLText {
 }
 
 /// Why a text cannot be read, for a person.
-public struct YAMLFault: Error, Hashable, Sendable {
+package struct YAMLFault: Error, Hashable, Sendable {
     /// From 1; nil where it is of no one line.
-    public let line: Int?
-    public let message: String
+    package let line: Int?
+    package let message: String
 
     init(line: Int?, message: String) {
         self.line = line

@@ -1,12 +1,12 @@
 internal import Glibc
 
 /// The machine's users and groups.
-public enum Accounts {
+package enum Accounts {
     /// The user that this process acts as.
-    public static var currentUser: UInt32 { geteuid() }
+    package static var currentUser: UInt32 { geteuid() }
 
     /// The name of a user; nil where the machine knows none.
-    public static func userName(of id: UInt32) -> String? {
+    package static func userName(of id: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe self.found(&entry, { unsafe getpwuid_r(id, $0, $1, $2, $3) }) { entry in
             unsafe entry.pw_name.map { unsafe String(cString: $0) }
@@ -14,14 +14,14 @@ public enum Accounts {
     }
 
     /// The number of a group, named or given as a number; nil where the machine knows none of that name.
-    public static func groupID(of name: String) -> UInt32? {
+    package static func groupID(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe group()
         return unsafe self.found(&entry, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
     }
 
     /// Gives a file or folder to a group, with these permissions.
-    public static func give(_ path: String, toGroup id: UInt32, mode: UInt32) throws(FileError) {
+    package static func give(_ path: String, toGroup id: UInt32, mode: UInt32) throws(FileError) {
         try SystemCall.retrying(path) { unsafe chown(path, uid_t.max, id) }
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }
     }

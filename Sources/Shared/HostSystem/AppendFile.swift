@@ -5,9 +5,9 @@ internal import Glibc
 ///
 /// A class because it is held by whatever writes it as long as that lives; one writer at a time, who holds a
 /// ``FileLock``.
-public final class AppendFile: Sendable {
+package final class AppendFile: Sendable {
     /// Why bytes were not appended.
-    public enum AppendError: Error, Hashable, Sendable {
+    package enum AppendError: Error, Hashable, Sendable {
         /// Nothing was appended: the file is as it was.
         case refused(FileError)
         /// What the device holds is not known; a later sync may succeed without what this one lost. Nothing may be
@@ -18,20 +18,20 @@ public final class AppendFile: Sendable {
     private let file: Descriptor
 
     /// Opens a file that exists, to read it and to append to it.
-    public init(_ path: String) throws(FileError) {
+    package init(_ path: String) throws(FileError) {
         self.file = try Descriptor(opening: path, flags: O_RDWR | O_APPEND | O_NOFOLLOW)
     }
 
     /// Opens a file that exists, to read it only.
-    public init(reading path: String) throws(FileError) {
+    package init(reading path: String) throws(FileError) {
         self.file = try Descriptor(opening: path, flags: O_RDONLY)
     }
 
     /// How long the file is now.
-    public func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
+    package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// At most so many bytes from a place on; fewer only at the end.
-    public func read(at offset: Int, atMost count: Int) throws(FileError) -> [UInt8] {
+    package func read(at offset: Int, atMost count: Int) throws(FileError) -> [UInt8] {
         try self.file.read(count, at: offset)
     }
 
@@ -39,7 +39,7 @@ public final class AppendFile: Sendable {
     ///
     /// After a sync that failed, what was lost may still be read from memory and no later sync writes it (fsync(2)): whoever goes
     /// on behind it would have a hole in the file after the next loss of power.
-    public func renewEnd(atMost count: Int) throws(FileError) {
+    package func renewEnd(atMost count: Int) throws(FileError) {
         let length = try self.byteCount()
         let offset = max(0, length - count)
         let bytes = try self.read(at: offset, atMost: length - offset)
@@ -67,7 +67,7 @@ public final class AppendFile: Sendable {
     ///
     /// - Parameter room: Bytes for which the file system sets room aside behind them, which appends take that ask for none;
     ///   refused where there is not as much. A file system that cannot do that is taken at its word that there is.
-    public func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
+    package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int
         do throws(FileError) {
             length = try self.byteCount()

@@ -1,18 +1,18 @@
 internal import CBuildID
 
 /// What every program of this project says of itself.
-public enum BuildID {
+package enum BuildID {
     /// Raised with each release.
-    public static let version = "0.1.0"
+    package static let version = "0.1.0"
 
     /// The commit that the program was built from, with `-dirty` where files had changed; nil where the build did not say.
-    public static var git: String? {
+    package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text
     }
 
     /// The line that `--version` prints.
-    public static func text(of program: String) -> String {
+    package static func text(of program: String) -> String {
         "\(program) \(self.version) (\(self.git.map { "git \($0)" } ?? "built without a git id"), protocol remote-pin/1)"
     }
 }

@@ -3,20 +3,20 @@ internal import Glibc
 /// Files that somebody else wrote, or that are too large to be held, brought to their place for good.
 extension DurableFile {
     /// Makes an empty file that must not exist yet, for somebody who writes it by its name.
-    public static func makeEmpty(_ path: String, mode: UInt32 = 0o600) throws(FileError) {
+    package static func makeEmpty(_ path: String, mode: UInt32 = 0o600) throws(FileError) {
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
     }
 
     /// Returns once what was written to a file has reached the device.
-    public static func synchronize(_ path: String) throws(FileError) {
+    package static func synchronize(_ path: String) throws(FileError) {
         try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW).synchronize()
     }
 
     /// Gives a whole, synced file its final name in the same file system, durably; one that has the name stays as it is.
     ///
     /// Whoever is killed in between leaves the file with both names. The same call finishes that.
-    public static func place(_ temporary: String, at path: String) throws(FileError) {
+    package static func place(_ temporary: String, at path: String) throws(FileError) {
         do throws(FileError) {
             // link(2) refuses an existing name, which rename(2) would replace.
             try SystemCall.retrying(path) { unsafe link(temporary, path) }
@@ -36,7 +36,7 @@ extension DurableFile {
     }
 
     /// Removes a folder and the files in it, none of which is a folder.
-    public static func removeFolder(_ path: String) throws(FileError) {
+    package static func removeFolder(_ path: String) throws(FileError) {
         for name in try self.names(in: path) {
             let file = "\(path)/\(name)"
             try SystemCall.retrying(file) { unsafe unlink(file) }

@@ -4,13 +4,13 @@ internal import Glibc
 ///
 /// A write makes a new file, syncs it, renames it over the old one and syncs the folder: a crash at any instruction
 /// leaves the old contents or the new ones, never a part, and what returned has reached the device.
-public enum DurableFile {
+package enum DurableFile {
     /// Replaces the file's contents, or makes it.
     ///
     /// When this throws the old contents are still there.
     ///
     /// - Important: Two writers of one path must exclude each other; see ``FileLock``.
-    public static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
+    package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let temporary = path + ".new"
         do throws(FileError) {
             try self.writeNew(bytes, to: temporary, flags: O_CREAT | O_TRUNC, mode: mode)
@@ -23,7 +23,7 @@ public enum DurableFile {
     }
 
     /// Makes a file that must not exist yet; one that does stays as it is.
-    public static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
+    package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
         // A name of its own: another maker at the same time must not truncate what is about to get the final name.
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         do throws(FileError) {
@@ -39,12 +39,12 @@ public enum DurableFile {
     }
 
     /// Reads a whole file of at most so many bytes.
-    public static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
+    package static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
         try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
     }
 
     /// Reads a whole file together with its permission bits, which are those of what was read.
-    public static func readWithMode(
+    package static func readWithMode(
         _ path: String,
         atMost limit: Int
     ) throws(FileError) -> (bytes: [UInt8], mode: UInt32) {
@@ -57,7 +57,7 @@ public enum DurableFile {
     /// Adds bytes to the end of a file, or makes it, and returns once they have reached the device.
     ///
     /// Not atomic: after a crash a part of them may be there.
-    public static func append(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
+    package static func append(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let isNew = !self.exists(path)
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_APPEND | O_CREAT, mode: mode)
         try file.write(bytes)
@@ -66,13 +66,13 @@ public enum DurableFile {
     }
 
     /// Removes a file for good, also after a crash.
-    public static func remove(_ path: String) throws(FileError) {
+    package static func remove(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe unlink(path) }
         try self.synchronizeFolder(of: path)
     }
 
     /// Makes a folder and those above it that are missing; one that exists keeps its mode.
-    public static func makeFolder(_ path: String, mode: UInt32 = 0o700) throws(FileError) {
+    package static func makeFolder(_ path: String, mode: UInt32 = 0o700) throws(FileError) {
         if self.isFolder(path) { return }
         let parent = self.folder(of: path)
         if parent != path, !self.isFolder(parent) { try self.makeFolder(parent, mode: mode) }
@@ -87,7 +87,7 @@ public enum DurableFile {
     }
 
     /// The names in a folder, sorted; without `.` and `..`.
-    public static func names(in path: String) throws(FileError) -> [String] {
+    package static func names(in path: String) throws(FileError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw SystemCall.error(errno, path) }
         defer { unsafe closedir(folder) }
         // An entry is as long as its name: a copy of it, with the 256 bytes that the type has for one, would read beyond it.
@@ -104,23 +104,23 @@ public enum DurableFile {
     }
 
     /// The permission bits of a file or folder.
-    public static func mode(of path: String) throws(FileError) -> UInt32 {
+    package static func mode(of path: String) throws(FileError) -> UInt32 {
         try self.status(of: path).st_mode & 0o7777
     }
 
     /// Whether anything has this name, through symbolic links.
-    public static func exists(_ path: String) -> Bool {
+    package static func exists(_ path: String) -> Bool {
         (try? self.status(of: path)) != nil
     }
 
     /// Whether this is a folder, through symbolic links.
-    public static func isFolder(_ path: String) -> Bool {
+    package static func isFolder(_ path: String) -> Bool {
         guard let status = try? self.status(of: path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// When a file was last changed, in nanoseconds since 1970: cheap to ask whether it has to be read again.
-    public static func changeTime(of path: String) throws(FileError) -> Int64 {
+    package static func changeTime(of path: String) throws(FileError) -> Int64 {
         let time = try self.status(of: path).st_mtim
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }

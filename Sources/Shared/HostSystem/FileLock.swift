@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why a lock was not taken.
-public enum LockError: Error, Hashable, Sendable {
+package enum LockError: Error, Hashable, Sendable {
     /// Another process has it; tell the person which. Nil where it has not written its id yet.
     case heldBy(pid: Int32?)
     /// The lock's file cannot be used.
@@ -12,16 +12,16 @@ public enum LockError: Error, Hashable, Sendable {
 ///
 /// The kernel frees it with the process, however that ends, so no lock is ever left behind. A class because it is held
 /// by whatever lives as long as the process; nothing in it changes.
-public final class FileLock: Sendable {
+package final class FileLock: Sendable {
     private let file: Descriptor
 
     /// Takes the lock or says at once who has it; never waits.
-    public convenience init(_ path: String) throws(LockError) {
+    package convenience init(_ path: String) throws(LockError) {
         try self.init(path, LOCK_EX | LOCK_NB)
     }
 
     /// Takes the lock, and waits for whoever has it: only for steps as short as writing one file.
-    public convenience init(waitingFor path: String) throws(LockError) {
+    package convenience init(waitingFor path: String) throws(LockError) {
         try self.init(path, LOCK_EX)
     }
 
@@ -53,7 +53,7 @@ public final class FileLock: Sendable {
     }
 
     /// The process that wrote its id into the file last; whether it still runs is not known.
-    public static func holder(_ path: String) -> Int32? {
+    package static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
     }

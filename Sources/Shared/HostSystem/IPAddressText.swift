@@ -1,12 +1,12 @@
 internal import Glibc
 
 /// IP addresses as people and headers write them.
-public enum IPAddressText {
+package enum IPAddressText {
     /// The 4 or 16 bytes of an address without a port; nil for anything else.
     ///
     /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), gives its 4: sockets for both families have
     /// their IPv4 peers so.
-    public static func bytes(of text: String) -> [UInt8]? {
+    package static func bytes(of text: String) -> [UInt8]? {
         if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
         guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }
         let isMapped = bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])

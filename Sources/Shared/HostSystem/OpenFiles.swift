@@ -1,15 +1,15 @@
 internal import Glibc
 
 /// How many files and sockets this process may have open.
-public enum OpenFiles {
+package enum OpenFiles {
     /// The limit that holds, and the most that this user may raise it to.
-    public struct Limit: Hashable, Sendable {
-        public var current: Int
-        public var highest: Int
+    package struct Limit: Hashable, Sendable {
+        package var current: Int
+        package var highest: Int
     }
 
     /// As the kernel says it (getrlimit(2)).
-    public static var limit: Limit {
+    package static var limit: Limit {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return Limit(current: 0, highest: 0)
@@ -19,7 +19,7 @@ public enum OpenFiles {
 
     /// Raises the limit to `count` if it is lower, as far as this user may; returns what holds then.
     @discardableResult
-    public static func raise(to count: Int) -> Limit {
+    package static func raise(to count: Int) -> Limit {
         let before = self.limit
         guard before.current < count else { return before }
         var wanted = rlimit()

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Another program in this process's place.
-public enum OtherProgram {
+package enum OtherProgram {
     /// Where a program of this name lies beside the one that runs.
-    public static func path(besideThisOne name: String) throws(FileError) -> String {
+    package static func path(besideThisOne name: String) throws(FileError) -> String {
         let link = "/proc/self/exe"
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = try SystemCall.retrying(link) { unsafe readlink(link, &buffer, buffer.count) }
@@ -15,7 +15,7 @@ public enum OtherProgram {
     /// Goes on as the program at `path`, with the same process id, environment and standard streams.
     ///
     /// - Returns: only where the program could not be started, why.
-    public static func become(_ path: String, arguments: [String]) -> FileError {
+    package static func become(_ path: String, arguments: [String]) -> FileError {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         unsafe pointers.append(nil)
         unsafe execv(path, &pointers)

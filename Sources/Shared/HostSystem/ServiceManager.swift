@@ -4,9 +4,9 @@ internal import Glibc
 ///
 /// A datagram of `NAME=VALUE` lines to the socket that it names in the environment: little enough to need no library of
 /// systemd's.
-public struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
     /// What it can be told.
-    public enum Message: Hashable, Sendable {
+    package enum Message: Hashable, Sendable {
         /// Everything is read and recovered, and clients can connect; also: what was read again is in use.
         case ready
         /// Files are being read again; ``ready`` follows, whatever came of it.
@@ -22,10 +22,10 @@ public struct ServiceManager: Sendable {
     /// As in `sun_path`; an abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
     /// Within which time it wants each ``Message/alive``; nil where it wants none.
-    public let watchdogInterval: Duration?
+    package let watchdogInterval: Duration?
 
     /// Reads what a process was started with; nil where nobody wants to hear anything, or over no Unix socket.
-    public init?(environment: [String: String], processID: Int32? = nil) {
+    package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)
         guard address.count > 1, address.count <= UnixSocketAddress.longestPathByteCount else { return nil }
@@ -44,7 +44,7 @@ public struct ServiceManager: Sendable {
     ///
     /// Waits, as sd_notify does, while the manager's queue is full: what it does not hear it would act upon.
     @discardableResult
-    public func tell(_ messages: Message...) -> Bool {
+    package func tell(_ messages: Message...) -> Bool {
         let text = messages.map(Self.text).joined(separator: "\n")
         return UnixSocketAddress(self.address).sendDatagram(Array(text.utf8))
     }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The process's output, written at once and in full.
-public enum StandardStreams {
+package enum StandardStreams {
     /// Why output was lost, an error number (errno(3)); 0 while none was.
     private static let loss = Atomic<Int32>(0)
     /// What the process then ends with.
@@ -10,14 +10,14 @@ public enum StandardStreams {
 
     /// One that nobody reads any more is not an error of ours: false, and the caller may stop talking.
     @discardableResult
-    public static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
+    package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 
     /// For people and logs, never for what a program reads.
     @discardableResult
-    public static func writeError(_ text: String) -> Bool { self.write(text, to: STDERR_FILENO) }
+    package static func writeError(_ text: String) -> Bool { self.write(text, to: STDERR_FILENO) }
 
     /// Keeps a closed pipe from ending the process: writing to one then fails instead (signal(7), SIGPIPE).
-    public static func ignoreBrokenPipes() {
+    package static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }
 
@@ -29,7 +29,7 @@ public enum StandardStreams {
     /// - Where any of the standard output was lost, to a full disk for example, the process says so and ends with this
     ///   status, since nobody should take half of it for the whole (gnulib, closeout). That holds for every end by
     ///   exit(3), whatever its status would have been. A reader that went away wanted no more, which is no loss.
-    public static func prepare(statusOfLostOutput status: Int32) {
+    package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             // The lowest number that is free, which is this one.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// What the calling thread has used of a processor.
-public enum ThreadTime {
+package enum ThreadTime {
     /// User and system time since the thread began (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)).
-    public static var cpu: Duration {
+    package static var cpu: Duration {
         var time = timespec()
         precondition(
             unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0,

@@ -1,14 +1,14 @@
 internal import Synchronization
 
 /// One at a time for each key, in the order in which they come; others go on beside it.
-public final class Turns<Key: Hashable & Sendable>: Sendable {
+package final class Turns<Key: Hashable & Sendable>: Sendable {
     /// A key that is not here is free.
     private let lines = Mutex<[Key: TurnLine]>([:])
 
-    public init() {}
+    package init() {}
 
     /// Waits for the turn; ``end(_:)`` must follow.
-    public func begin(_ key: Key) async {
+    package func begin(_ key: Key) async {
         await withCheckedContinuation { continuation in
             let hasTurn = self.lines.withLock { $0[key, default: TurnLine()].join(continuation) }
             if hasTurn { continuation.resume() }
@@ -16,7 +16,7 @@ public final class Turns<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Lets the next one have its turn.
-    public func end(_ key: Key) {
+    package func end(_ key: Key) {
         let next = self.lines.withLock { lines in
             let next = lines[key]?.next()
             if next == nil { lines[key] = nil }
@@ -26,10 +26,10 @@ public final class Turns<Key: Hashable & Sendable>: Sendable {
     }
 
     /// How many wait for their turn.
-    public func waitingCount(_ key: Key) -> Int { self.lines.withLock { $0[key]?.count ?? 0 } }
+    package func waitingCount(_ key: Key) -> Int { self.lines.withLock { $0[key]?.count ?? 0 } }
 
     /// Runs `body` when no other runs for this key.
-    public func alone<Result: Sendable, Failure: Error>(
+    package func alone<Result: Sendable, Failure: Error>(
         _ key: Key,
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -40,30 +40,30 @@ public final class Turns<Key: Hashable & Sendable>: Sendable {
 }
 
 /// Who has a turn and who waits for it, first come first served; a value for a lock of its owner.
-public struct TurnLine: Sendable {
+package struct TurnLine: Sendable {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    public init() {}
+    package init() {}
 
     /// How many wait.
-    public var count: Int { self.waiting.count }
+    package var count: Int { self.waiting.count }
 
     /// Takes the turn where it is free; says whether it was.
-    public mutating func take() -> Bool {
+    package mutating func take() -> Bool {
         defer { self.isTaken = true }
         return !self.isTaken
     }
 
     /// Takes the turn, or waits for it; says whether it was free, and whoever came then goes on by itself.
-    public mutating func join(_ newcomer: CheckedContinuation<Void, Never>) -> Bool {
+    package mutating func join(_ newcomer: CheckedContinuation<Void, Never>) -> Bool {
         if self.take() { return true }
         self.waiting.append(newcomer)
         return false
     }
 
     /// Ends a turn: who has the next one and is to be resumed, outside the lock; nil where it is free now.
-    public mutating func next() -> CheckedContinuation<Void, Never>? {
+    package mutating func next() -> CheckedContinuation<Void, Never>? {
         guard !self.waiting.isEmpty else {
             self.isTaken = false
             return nil

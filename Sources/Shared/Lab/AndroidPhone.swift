@@ -1,29 +1,29 @@
-public import Evidence
-public import Vocabulary
+package import Evidence
+package import Vocabulary
 
 /// What an Android phone states of itself, and of the app that asks, when its keystore attests a key.
 ///
 /// A new value is a healthy phone that runs the lab's app.
-public struct AndroidPhone: Hashable, Sendable {
-    public var package = LabApp.androidPackage
+package struct AndroidPhone: Hashable, Sendable {
+    package var package = LabApp.androidPackage
     /// The number by which versions of the package are compared.
-    public var packageVersion: Int64 = 100
+    package var packageVersion: Int64 = 100
     /// As people know it, "16".
-    public var osVersion = "16"
-    public var brand = "Example"
-    public var model = "Example One"
+    package var osVersion = "16"
+    package var brand = "Example"
+    package var model = "Example One"
     /// Year and month, as in 202610.
-    public var osPatchLevel = 202_610
+    package var osPatchLevel = 202_610
     /// Year, month and day, as in 20261005; nil where the phone states none.
-    public var vendorPatchLevel: Int? = 20_261_005
+    package var vendorPatchLevel: Int? = 20_261_005
     /// As ``vendorPatchLevel``.
-    public var bootPatchLevel: Int? = 20_261_005
-    public var securityLevel = SecurityLevel.trustedEnvironment
+    package var bootPatchLevel: Int? = 20_261_005
+    package var securityLevel = SecurityLevel.trustedEnvironment
 
-    public init() {}
+    package init() {}
 
     /// What the keystore says of a key that it has just made for the app.
-    public func keyDescription(challenge: SHA256Digest, at time: Timestamp) -> KeyDescription {
+    package func keyDescription(challenge: SHA256Digest, at time: Timestamp) -> KeyDescription {
         KeyDescription(
             version: 300,
             securityLevel: self.securityLevel,

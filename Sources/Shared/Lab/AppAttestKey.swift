@@ -1,25 +1,25 @@
-public import Evidence
-public import Vocabulary
+package import Evidence
+package import Vocabulary
 
 /// A key of an app on an iPhone, and what App Attest makes with it.
-public struct AppAttestKey: Sendable {
-    public let key: SigningKey
+package struct AppAttestKey: Sendable {
+    package let key: SigningKey
     /// Team and bundle.
-    public let appID: String
+    package let appID: String
     /// Which of Apple's services attests it.
-    public let environment: AppAttestEnvironment
+    package let environment: AppAttestEnvironment
 
-    public init(_ key: SigningKey, appID: String, environment: AppAttestEnvironment = .production) {
+    package init(_ key: SigningKey, appID: String, environment: AppAttestEnvironment = .production) {
         self.key = key
         self.appID = appID
         self.environment = environment
     }
 
     /// The key's id, SHA-256 of its public half.
-    public var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
+    package var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
 
     /// What an attestation of this key says; it has not signed yet.
-    public var attestedData: AuthenticatorData {
+    package var attestedData: AuthenticatorData {
         AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),
             flags: AuthenticatorData.hasCredential,
@@ -36,7 +36,7 @@ public struct AppAttestKey: Sendable {
     /// The attestation of this key that says `data`.
     ///
     /// - Parameter time: by which the leaf is dated; the lab's own.
-    public func attestation(
+    package func attestation(
         saying data: AuthenticatorData,
         challenge: SHA256Digest,
         by authority: LabAuthority,
@@ -56,7 +56,7 @@ public struct AppAttestKey: Sendable {
     /// The assertion that this key makes as its `counter`th.
     ///
     /// Apple signs the nonce as a message: ECDSA hashes it once more.
-    public func assertion(for clientDataHash: SHA256Digest, counter: UInt32) -> AppAttestAssertion {
+    package func assertion(for clientDataHash: SHA256Digest, counter: UInt32) -> AppAttestAssertion {
         let data = AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),
             flags: AuthenticatorData.hasCredential,

@@ -1,8 +1,8 @@
-public import Evidence
-public import Vocabulary
+package import Evidence
+package import Vocabulary
 
 /// Which chain a simulated Android device's attestation key hangs from.
-public enum AndroidBatch: Hashable, Sendable {
+package enum AndroidBatch: Hashable, Sendable {
     /// Put into the device in the factory: root, intermediate, batch key.
     case factory
     /// Fetched from the vendor's servers for a month.
@@ -26,7 +26,7 @@ public enum AndroidBatch: Hashable, Sendable {
 
 extension LabAuthority {
     /// The chain that a keystore returns for a key it made: leaf first, root last.
-    public func androidChain(
+    package func androidChain(
         for key: P256PublicKey,
         description: KeyDescription,
         batch: AndroidBatch = .factory,

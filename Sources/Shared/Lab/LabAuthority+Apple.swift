@@ -1,8 +1,8 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 /// Which chain a simulated iOS device's attestation hangs from.
-public enum AppAttestIssuer: Hashable, Sendable {
+package enum AppAttestIssuer: Hashable, Sendable {
     /// The lab's App Attest authority.
     case standard
     /// The leaf was valid until an hour before the attestation.
@@ -17,7 +17,7 @@ public enum AppAttestIssuer: Hashable, Sendable {
 
 extension LabAuthority {
     /// The chain that Apple's service returns for a key: leaf and authority, without the root.
-    public func appAttestChain(
+    package func appAttestChain(
         for key: P256PublicKey,
         nonce: SHA256Digest,
         issuer: AppAttestIssuer = .standard,

@@ -4,7 +4,7 @@ extension LabAuthority {
     /// A TLS server's certificate with its key, both PEM; `names` are host names and IP addresses.
     ///
     /// The chain is the server's certificate alone: its issuer is the root that wallets pin.
-    public func issueTLSServerCertificate(names: [String]) -> (chainPEM: String, keyPEM: String) {
+    package func issueTLSServerCertificate(names: [String]) -> (chainPEM: String, keyPEM: String) {
         let key = SigningKey()
         let addresses = names.compactMap(Self.address)
         let hosts = names.filter { Self.address($0) == nil }
@@ -22,7 +22,7 @@ extension LabAuthority {
     }
 
     /// The authority of TLS servers as PEM, for a wallet's trust.
-    public var tlsAuthorityPEM: String { PEM.certificates([self.tlsAuthority.certificate]) }
+    package var tlsAuthorityPEM: String { PEM.certificates([self.tlsAuthority.certificate]) }
 
     /// The bytes of an IPv4 or IPv6 address; nil for a host name.
     static func address(_ name: String) -> [UInt8]? {

@@ -1,12 +1,12 @@
 internal import Evidence
-public import HostSystem
+package import HostSystem
 internal import Vocabulary
 
 /// A lab's test authority: what Google, Apple and a certificate authority are for real phones and servers.
 ///
 /// Its chains have the vendors' formats and other roots, so that a server in a lab runs the very code that it runs in
 /// production. Its private keys lie in files; a server outside a lab refuses its roots (``Certificate/isOfLab``).
-public struct LabAuthority: Sendable {
+package struct LabAuthority: Sendable {
     let androidRoot: LabIssuer
     let androidIntermediate: LabIssuer
     let androidBatch: LabIssuer
@@ -15,7 +15,7 @@ public struct LabAuthority: Sendable {
     let tlsAuthority: LabIssuer
 
     /// A new authority that exists in memory only.
-    public init() {
+    package init() {
         let lab = LabIssuer.organization
         let root = DistinguishedName(
             commonName: "Lab Android Root",
@@ -38,14 +38,14 @@ public struct LabAuthority: Sendable {
     )
 
     /// The root of Android chains, as the server's configuration names it.
-    public var androidRootCertificate: [UInt8] { self.androidRoot.certificate }
+    package var androidRootCertificate: [UInt8] { self.androidRoot.certificate }
     /// The root of App Attest chains, as the server's configuration names it.
-    public var appleRootCertificate: [UInt8] { self.appleRoot.certificate }
+    package var appleRootCertificate: [UInt8] { self.appleRoot.certificate }
     /// The authority of the lab's TLS servers, as wallets pin it.
-    public var tlsAuthorityCertificate: [UInt8] { self.tlsAuthority.certificate }
+    package var tlsAuthorityCertificate: [UInt8] { self.tlsAuthority.certificate }
 
     /// A status list in Google's format that holds the serials of the revoked and the suspended batch.
-    public static let statusList = """
+    package static let statusList = """
         {
           "entries": {
             "\(AndroidBatch.revokedSerial.hex)": {
@@ -63,12 +63,12 @@ public struct LabAuthority: Sendable {
 }
 
 /// Why a lab's authority was not written or read; tell the person who runs the lab.
-public enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
+package enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
     case file(FileError)
     /// The file is there and is not what it should be: make a new lab.
     case broken(path: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): error.description
         case .broken(let path): "\(path): not a certificate and key of a lab's authority"
@@ -78,15 +78,15 @@ public enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
 
 extension LabAuthority {
     /// File names inside the authority's folder.
-    public enum File {
+    package enum File {
         /// The root of Android chains.
-        public static let androidRoot = "android-root.pem"
+        package static let androidRoot = "android-root.pem"
         /// The root of App Attest chains.
-        public static let appleRoot = "apple-root.pem"
+        package static let appleRoot = "apple-root.pem"
         /// The authority of the lab's TLS servers.
-        public static let tlsAuthority = "tls-ca.pem"
+        package static let tlsAuthority = "tls-ca.pem"
         /// The status list in Google's format.
-        public static let statusList = "android-status.json"
+        package static let statusList = "android-status.json"
     }
 
     private static let names = [
@@ -94,7 +94,7 @@ extension LabAuthority {
     ]
 
     /// Makes an authority and writes it into a folder that has none yet.
-    public static func create(in folder: String) throws(LabAuthorityError) -> LabAuthority {
+    package static func create(in folder: String) throws(LabAuthorityError) -> LabAuthority {
         let authority = LabAuthority()
         do throws(FileError) {
             try DurableFile.makeFolder(folder)
@@ -113,7 +113,7 @@ extension LabAuthority {
     }
 
     /// Reads what ``create(in:)`` wrote.
-    public static func load(from folder: String) throws(LabAuthorityError) -> LabAuthority {
+    package static func load(from folder: String) throws(LabAuthorityError) -> LabAuthority {
         var issuers: [LabIssuer] = []
         for name in Self.names { issuers.append(try LabIssuer(loading: name, from: folder)) }
         return LabAuthority(issuers: issuers)

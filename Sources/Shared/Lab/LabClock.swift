@@ -1,34 +1,34 @@
 internal import Synchronization
-public import HostSystem
-public import Vocabulary
+internal import HostSystem
+package import Vocabulary
 
 /// A lab's time: the system's clock and an offset that only grows and outlives the server.
 ///
 /// The server's side of it: the offset is kept here and written to its file before anything sees the new time, so that
 /// no restart ever goes back.
-public final class LabClock: WallClock {
+package final class LabClock: WallClock {
     private let file: String
     private let system: any WallClock
     private let offset: Mutex<Int64>
 
     /// The furthest that a clock may be moved, in all: a hundred years.
-    public static let furthest: Duration = .seconds(100 * 366 * 86_400)
+    package static let furthest: Duration = .seconds(100 * 366 * 86_400)
 
     /// Takes up the offset where it was left; 0 where the file does not exist yet.
-    public init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
+    package init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
         self.file = file
         self.system = system
         self.offset = Mutex(try LabClockFile.read(file))
     }
 
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         self.system.now().adding(milliseconds: self.offset.withLock { $0 })
     }
 
     /// Moves the clock forward for good and says the new time.
     ///
     /// - Precondition: `duration` is positive.
-    public func advance(by duration: Duration) throws(LabError) -> Timestamp {
+    package func advance(by duration: Duration) throws(LabError) -> Timestamp {
         precondition(duration > .zero, "a lab's clock only goes forward")
         try self.offset.withLock { offset throws(LabError) in
             let next = min(offset + min(duration, Self.furthest).milliseconds, Self.furthest.milliseconds)
@@ -40,19 +40,19 @@ public final class LabClock: WallClock {
 }
 
 /// A wallet's view of its lab's time, which the server moves: the file is read whenever someone asks.
-public final class FollowedLabClock: WallClock {
+package final class FollowedLabClock: WallClock {
     private let file: String
     private let system: any WallClock
     private let latest: Mutex<Int64>
 
-    public init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
+    package init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
         self.file = file
         self.system = system
         self.latest = Mutex(try LabClockFile.read(file))
     }
 
     /// The present time; as it was known last where the file cannot be read, and never an earlier one.
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         let read = (try? LabClockFile.read(self.file)) ?? 0
         let offset = self.latest.withLock { latest in
             latest = max(latest, read)

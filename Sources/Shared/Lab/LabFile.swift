@@ -4,23 +4,23 @@ internal import Yams
 /// What `lab.yaml` says: all that a wallet needs to use a lab.
 ///
 /// Paths are absolute once read.
-public struct LabFile: Hashable, Sendable {
+package struct LabFile: Hashable, Sendable {
     /// The address to connect to, a number.
-    public var host: String
+    package var host: String
     /// 0 until the lab was served for the first time; the same from then on.
-    public var port: Int
+    package var port: Int
     /// The name that the server's certificate is for.
-    public var serverName: String
+    package var serverName: String
     /// The authority that wallets pin, PEM.
-    public var caFile: String
+    package var caFile: String
     /// The test authority, with which simulated devices attest their keys.
-    public var authority: String
+    package var authority: String
     /// The offset of the lab's clock.
-    public var clockFile: String
+    package var clockFile: String
     /// The server's folder, for who starts and stops it.
-    public var server: String
+    package var server: String
 
-    public init(
+    package init(
         host: String,
         port: Int,
         serverName: String,
@@ -39,7 +39,7 @@ public struct LabFile: Hashable, Sendable {
     }
 
     /// Reads a lab's file; relative paths in it are relative to the lab's folder, so that a lab can be moved.
-    public init(of lab: LabFolder) throws(LabError) {
+    package init(of lab: LabFolder) throws(LabError) {
         let text: String
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(lab.labFile, atMost: 65_536), as: UTF8.self)
@@ -77,7 +77,7 @@ public struct LabFile: Hashable, Sendable {
     }
 
     /// Writes the file; paths inside the lab's folder become relative.
-    public func write(to lab: LabFolder) throws(LabError) {
+    package func write(to lab: LabFolder) throws(LabError) {
         func relative(_ path: String) -> String {
             path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path
         }
@@ -103,7 +103,7 @@ public struct LabFile: Hashable, Sendable {
 
 extension LabFolder {
     /// Where the lab's server takes its operator's commands, as its configuration says.
-    public func adminSocket() throws(LabError) -> String {
+    package func adminSocket() throws(LabError) -> String {
         let text: String
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(self.configurationFile, atMost: 1 << 20), as: UTF8.self)

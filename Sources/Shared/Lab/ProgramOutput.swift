@@ -1,8 +1,8 @@
-public import Foundation
+package import Foundation
 internal import Synchronization
 
 /// Reads everything that a program writes, on a thread of its own, and wakes who waits for a word of it.
-public final class ProgramOutput: Sendable {
+package final class ProgramOutput: Sendable {
     private struct State {
         /// Bytes, since a piece of what arrives may end within a character.
         var written = Data()
@@ -20,7 +20,7 @@ public final class ProgramOutput: Sendable {
     private let state = Mutex(State())
 
     /// - Precondition: The process is not running yet.
-    public init(of process: Process) {
+    package init(of process: Process) {
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
@@ -39,13 +39,13 @@ public final class ProgramOutput: Sendable {
     }
 
     /// What it wrote until now.
-    public var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
+    package var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
 
     /// True once the output holds the word, false where it ended without or the task is cancelled.
-    public func waits(for word: String) async -> Bool { await self.wait(for: word) }
+    package func waits(for word: String) async -> Bool { await self.wait(for: word) }
 
     /// Returns when the process has closed its output, which it does by ending, or when the task is cancelled.
-    public func isClosed() async { _ = await self.wait(for: nil) }
+    package func isClosed() async { _ = await self.wait(for: nil) }
 
     private func wait(for word: String?) async -> Bool {
         let number = self.state.withLock { state in

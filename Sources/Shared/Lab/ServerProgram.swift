@@ -1,8 +1,8 @@
-public import Foundation
+package import Foundation
 
 /// A real `remote-pin-server` in a process of its own, for whoever starts, kills and restarts one: scenarios, load runs
 /// and tests.
-public final class ServerProgram: Sendable {
+package final class ServerProgram: Sendable {
     private let process: Process
     /// Its standard input's other side: ends with this process, however that ends, so that a server that follows it
     /// (`--follow-input`) is left behind by nobody.
@@ -12,30 +12,30 @@ public final class ServerProgram: Sendable {
 
     /// The server ended before it was ready, could not be started, or was ended because it took too long; what it wrote
     /// says why.
-    public struct NotReady: Error, CustomStringConvertible {
-        public let output: String
+    package struct NotReady: Error, CustomStringConvertible {
+        package let output: String
         /// How long it was waited for, where it neither became ready nor ended.
-        public let patience: Duration?
+        package let patience: Duration?
 
-        public var description: String {
+        package var description: String {
             guard let patience else { return "the server did not become ready:\n\(self.output)" }
             return "the server was not ready after \(patience) and was killed; it wrote:\n\(self.output)"
         }
 
-        public init(output: String, patience: Duration? = nil) {
+        package init(output: String, patience: Duration? = nil) {
             self.output = output
             self.patience = patience
         }
     }
 
     /// The file's name, by which it is looked for.
-    public static let name = "remote-pin-server"
+    package static let name = "remote-pin-server"
 
     /// What the server writes once it takes connections.
-    public static let readyWord = "ready on "
+    package static let readyWord = "ready on "
 
     /// The program beside the one that runs; nil where none is there.
-    public static var besideThisProgram: String? {
+    package static var besideThisProgram: String? {
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
         let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(self.name).path
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
@@ -48,7 +48,7 @@ public final class ServerProgram: Sendable {
     ///   - word: what another program says when it is as far as its caller wants it.
     ///   - patience: how long it may take; for ever where it is nil.
     ///   - environment: added to this process's own.
-    public static func start(
+    package static func start(
         _ binary: String,
         _ arguments: [String],
         until word: String = ServerProgram.readyWord,
@@ -99,22 +99,22 @@ public final class ServerProgram: Sendable {
         self.closeInput()
     }
 
-    public var processID: Int32 { self.process.processIdentifier }
+    package var processID: Int32 { self.process.processIdentifier }
 
     /// What it wrote until now.
-    public var output: String { self.log.text }
+    package var output: String { self.log.text }
 
     /// Sends it a signal, unless it has ended, and does not wait for what follows.
-    public func send(_ signal: Int32) {
+    package func send(_ signal: Int32) {
         if self.process.isRunning { Foundation.kill(self.process.processIdentifier, signal) }
     }
 
     /// Returns true once it wrote `word`, false when it ended without.
-    public func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
+    package func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
 
     /// Returns its exit status once it has ended, whoever ended it, also in a task that is cancelled; asked once.
     @discardableResult
-    public func ended() async -> Int32 { await Task { await self.endOrCancellation() }.value }
+    package func ended() async -> Int32 { await Task { await self.endOrCancellation() }.value }
 
     private func endOrCancellation() async -> Int32 {
         await self.log.isClosed()
@@ -126,7 +126,7 @@ public final class ServerProgram: Sendable {
     private func closeInput() { try? self.input.fileHandleForWriting.close() }
 
     /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
-    public func kill() async {
+    package func kill() async {
         self.send(SIGKILL)
         await self.ended()
     }
@@ -135,13 +135,13 @@ public final class ServerProgram: Sendable {
     ///
     /// - Returns: Whether all of it has ended in that time.
     @discardableResult
-    public func kill(within limit: Duration) async -> Bool {
+    package func kill(within limit: Duration) async -> Bool {
         self.send(SIGKILL)
         return await self.ended(within: limit)
     }
 
     /// Asks it to stop, and kills it where it has not after that time.
-    public func terminate(within limit: Duration) async {
+    package func terminate(within limit: Duration) async {
         self.send(SIGTERM)
         if await !self.ended(within: limit) { self.send(SIGKILL) }
     }
@@ -152,7 +152,7 @@ public final class ServerProgram: Sendable {
 
     /// Asks it to stop, and returns its exit status.
     @discardableResult
-    public func terminate() async -> Int32 {
+    package func terminate() async -> Int32 {
         self.send(SIGTERM)
         return await self.ended()
     }
@@ -161,11 +161,11 @@ public final class ServerProgram: Sendable {
 /// How a process ended.
 ///
 /// `waitUntilExit()` turns the run loop of whichever thread calls it, which a task may not rely on.
-public final class ProcessExit: Sendable {
+package final class ProcessExit: Sendable {
     private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
 
     /// - Precondition: The process is not running yet.
-    public init(of process: Process) {
+    package init(of process: Process) {
         process.terminationHandler = { [ended] process in
             ended.yield(process.terminationStatus)
             ended.finish()
@@ -173,7 +173,7 @@ public final class ProcessExit: Sendable {
     }
 
     /// Waits for the end; asked once.
-    public func status() async -> Int32 {
+    package func status() async -> Int32 {
         for await status in self.statuses { return status }
         return -1
     }

@@ -1,26 +1,26 @@
 internal import Crypto
 internal import FoundationEssentials
-public import BatchVerification
-public import Secrets
-public import Vocabulary
+package import BatchVerification
+package import Secrets
+package import Vocabulary
 
 /// The P-256 key that a salt and a PIN give; exists only while a signature is made.
 ///
 /// Neither this key nor its public half may be stored on the device: with the salt beside it, either would let six
 /// digits be searched. The server keeps the public half, and lacks the salt.
-public struct PINKey: ~Copyable, Sendable {
+package struct PINKey: ~Copyable, Sendable {
     private let key: P256.Signing.PrivateKey
     /// What the server knows of the PIN.
-    public let publicKey: P256PublicKey
+    package let publicKey: P256PublicKey
 
     /// Bytes of a salt; it never leaves the device and is new for each PIN.
-    public static let saltByteCount = 32
+    package static let saltByteCount = 32
     private static let info = Array("remote-pin/1 pin key".utf8)
 
     /// Derives the key: HKDF-SHA256 of salt ‖ PIN, 48 bytes, as a number mod (q − 1) + 1.
     ///
     /// - Precondition: The salt has 32 bytes.
-    public init(pin: borrowing PIN, salt: borrowing SecretBytes) {
+    package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
         precondition(salt.count == Self.saltByteCount, "a salt has 32 bytes")
         let key = pin.keyMaterial(salt: salt).hkdfSHA256(info: Self.info, count: 48).p256SigningKey()
         guard let publicKey = P256PublicKey(key.publicKey.x963Representation) else {
@@ -31,7 +31,7 @@ public struct PINKey: ~Copyable, Sendable {
     }
 
     /// Signs a statement: ECDSA with SHA-256 of its bytes, hashed once, r‖s.
-    public borrowing func sign(_ statement: Statement) -> P256Signature {
+    package borrowing func sign(_ statement: Statement) -> P256Signature {
         guard let signature = try? self.key.signature(for: statement.bytes),
             let bytes = P256Signature(signature.rawRepresentation)
         else { preconditionFailure("a valid key signs anything") }
@@ -42,7 +42,7 @@ public struct PINKey: ~Copyable, Sendable {
     ///
     /// It leaves copies of the private key in memory and computes with it as time allows: for a tool that signs thousands
     /// a second with keys that protect nothing, and for no wallet.
-    public borrowing func quickSignature(of statement: Statement) -> ToldSignature {
+    package borrowing func quickSignature(of statement: Statement) -> ToldSignature {
         let scalar = SecretBytes(copying: Array(self.key.rawRepresentation))
         return .quick(of: statement.digest, byPrivate: scalar)
     }

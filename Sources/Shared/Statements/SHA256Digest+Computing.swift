@@ -1,9 +1,9 @@
 internal import Crypto
-public import Vocabulary
+package import Vocabulary
 
 extension Vocabulary.SHA256Digest {
     /// SHA-256 of the bytes.
-    public static func of(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
+    package static func of(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
         guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
             preconditionFailure("SHA-256 has 32 bytes")
         }

@@ -1,11 +1,11 @@
 internal import Crypto
 internal import FoundationEssentials
-public import Vocabulary
+package import Vocabulary
 
 /// What a signature is for; the first bytes of everything that is signed.
 ///
 /// The texts are part of the protocol and never change. None holds a zero byte, which is what ends them.
-public enum Purpose: String, Hashable, Sendable, CaseIterable {
+package enum Purpose: String, Hashable, Sendable, CaseIterable {
     /// A registration, by the PIN key that it names.
     case registerPIN = "remote-pin/1 register pin"
     /// A registration, by the device's hardware key.
@@ -22,15 +22,15 @@ public enum Purpose: String, Hashable, Sendable, CaseIterable {
 ///
 /// Everything before the body has a fixed length or an end that it cannot contain, so two different statements never
 /// have the same bytes. The channel binding is in every one of them: what one connection saw is of no use on another.
-public struct Statement: Hashable, Sendable {
+package struct Statement: Hashable, Sendable {
     /// The bytes M themselves; a hardware key signs these.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Assembles the bytes.
     ///
     /// `counter` is that of an instruction and 0 for everything else; `body` is the serialized
     /// message exactly as it is sent or was received, never one that was encoded again.
-    public init(
+    package init(
         _ purpose: Purpose,
         channelBinding: ChannelBinding,
         walletID: WalletID,
@@ -50,5 +50,5 @@ public struct Statement: Hashable, Sendable {
     }
 
     /// SHA-256 of the bytes: an App Attest assertion's client data hash.
-    public var digest: Vocabulary.SHA256Digest { .of(self.bytes) }
+    package var digest: Vocabulary.SHA256Digest { .of(self.bytes) }
 }

@@ -1,13 +1,13 @@
 internal import Crypto
 internal import FoundationEssentials
-public import Vocabulary
+package import Vocabulary
 
 /// A public key that was found to lie on the curve, ready to verify with; decoding a point is a part of a verification.
-public struct VerifyingKey: Sendable {
+package struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
 
     /// Nil where the bytes are no point of the curve.
-    public init?(_ publicKey: P256PublicKey) {
+    package init?(_ publicKey: P256PublicKey) {
         guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey.bytes) else { return nil }
         self.key = key
     }
@@ -15,7 +15,7 @@ public struct VerifyingKey: Sendable {
     /// Whether the signature is this key's, over the statement's bytes hashed once with SHA-256.
     ///
     /// A signature is never an identity: for any of them another with the same meaning can be made (q − s).
-    public func isValid(_ signature: P256Signature, for statement: Statement) -> Bool {
+    package func isValid(_ signature: P256Signature, for statement: Statement) -> Bool {
         self.isValid(signature, forBytes: statement.bytes)
     }
 

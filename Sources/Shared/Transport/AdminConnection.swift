@@ -1,7 +1,7 @@
-public import Wire
+package import Wire
 
 /// An operator's connection to the server that runs on this machine.
-public final class AdminConnection: Sendable {
+package final class AdminConnection: Sendable {
     private let calls: PendingCalls<AdminResult>
 
     private init(_ calls: PendingCalls<AdminResult>) {
@@ -9,7 +9,7 @@ public final class AdminConnection: Sendable {
     }
 
     /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
-    public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
+    package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
         let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
             let response = try AdminResponse(decoding: frame)
             return (response.id, response.result)
@@ -18,17 +18,17 @@ public final class AdminConnection: Sendable {
     }
 
     /// Gives a command and waits until it is done.
-    public func call(_ command: AdminCommand, timeout: Duration) async throws(CallError) -> AdminResult {
+    package func call(_ command: AdminCommand, timeout: Duration) async throws(CallError) -> AdminResult {
         try await self.calls.call(timeout: timeout) { id in AdminRequest(id: id, command: command).encoded() }
     }
 
     /// Ends the connection in an orderly way.
-    public func close() {
+    package func close() {
         self.calls.close()
     }
 
     /// Waits until the connection has ended.
-    public func closed() async {
+    package func closed() async {
         await self.calls.closed()
     }
 }

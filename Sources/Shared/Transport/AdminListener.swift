@@ -1,13 +1,13 @@
 internal import Vocabulary
-public import Wire
+package import Wire
 
 /// The Unix socket on which a running server takes its operator's commands.
 ///
 /// Whoever may open the file may give commands: only the server's own user can, or with a group its members too (mode
 /// 0600 or 0660, from before it listens). Who it is that does, the kernel says.
-public final class AdminListener: Sendable {
+package final class AdminListener: Sendable {
     /// Commands of some operators and their scripts at a time; each connection is a file of the process.
-    public static let limits = TransportLimits.local(connections: 64)
+    package static let limits = TransportLimits.local(connections: 64)
 
     private let listener: ConnectionListener
 
@@ -21,7 +21,7 @@ public final class AdminListener: Sendable {
     ///   - group: whose members may give commands too.
     ///   - observer: who is told of connections that there was no room for.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
-    public static func bind(
+    package static func bind(
         path: String,
         group: UInt32? = nil,
         limits: TransportLimits = AdminListener.limits,
@@ -33,7 +33,7 @@ public final class AdminListener: Sendable {
     }
 
     /// Carries out commands, one after the other on each connection, until ``stop()`` or cancellation.
-    public func serve(_ carryOut: @escaping @Sendable (AdminCommand, AdminPeer) async -> AdminResult) async {
+    package func serve(_ carryOut: @escaping @Sendable (AdminCommand, AdminPeer) async -> AdminResult) async {
         await self.listener.serve { opened in
             // Nothing is done for somebody of whom nobody can be told afterwards.
             guard let peer = await AdminPeer.other(endOf: opened.frames.channel) else { return }
@@ -62,7 +62,7 @@ public final class AdminListener: Sendable {
     }
 
     /// Takes no more commands and removes the socket; the command that is being carried out is still answered.
-    public func stop() {
+    package func stop() {
         self.listener.stop()
     }
 }

@@ -2,12 +2,12 @@ internal import Glibc
 internal import NIOCore
 
 /// Who gives commands over a Unix socket, as the kernel says.
-public struct AdminPeer: Hashable, Sendable {
+package struct AdminPeer: Hashable, Sendable {
     /// The user that the process acted as when it connected.
-    public let userID: UInt32
-    public let processID: Int32
+    package let userID: UInt32
+    package let processID: Int32
 
-    public init(userID: UInt32, processID: Int32) {
+    package init(userID: UInt32, processID: Int32) {
         self.userID = userID
         self.processID = processID
     }

@@ -3,20 +3,20 @@ internal import NIOCore
 /// Connections that were closed for want of room: as soon as they were accepted, or in the middle of a long frame.
 ///
 /// Told at most once in ``TransportLimits/refusalReport``, or who opens connections by the thousand would fill the log.
-public struct RefusedConnections: Hashable, Sendable {
+package struct RefusedConnections: Hashable, Sendable {
     /// Which limit was reached.
-    public enum Reason: String, Sendable, CaseIterable {
+    package enum Reason: String, Sendable, CaseIterable {
         case connections = "limits.connections"
         case connectionsPerSource = "limits.connections-per-source"
         case longFrames = "limits.long-frames"
     }
 
     /// Of the last one.
-    public let reason: Reason
+    package let reason: Reason
     /// Of the last one.
-    public let source: PeerSource
+    package let source: PeerSource
     /// How many there were since this was told last.
-    public let count: Int
+    package let count: Int
 }
 
 /// Counts the connections that are open, in all and from each source, and says which further ones may be.

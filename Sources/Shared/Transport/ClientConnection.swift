@@ -1,17 +1,17 @@
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
-public import Vocabulary
-public import Wire
+package import Vocabulary
+package import Wire
 
 /// A client's connection to its server.
 ///
 /// Several calls may be in flight; each has its own time limit.
-public final class ClientConnection: Sendable {
+package final class ClientConnection: Sendable {
     /// What only this connection's two ends know.
-    public let channelBinding: ChannelBinding
+    package let channelBinding: ChannelBinding
     /// Whether the server was recognised by a ticket of an earlier connection.
-    public let isResumed: Bool
+    package let isResumed: Bool
 
     private let calls: PendingCalls<CallResult>
 
@@ -26,7 +26,7 @@ public final class ClientConnection: Sendable {
     /// - Parameters:
     ///   - timeout: for all of it: name, socket and handshake.
     ///   - source: the address of this machine that the connection comes from; nil for the system's choice.
-    public static func connect(
+    package static func connect(
         host: String,
         port: Int,
         tls: TLSClientContext,
@@ -76,7 +76,7 @@ public final class ClientConnection: Sendable {
     }
 
     /// Makes a call and waits for its answer.
-    public func call(_ call: Call, timeout: Duration) async throws(CallError) -> CallResult {
+    package func call(_ call: Call, timeout: Duration) async throws(CallError) -> CallResult {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
@@ -84,7 +84,7 @@ public final class ClientConnection: Sendable {
     ///
     /// Throws what became of the first that has none; whether the server did the others is then not known either.
     /// - Precondition: no more than the server takes at a time (``ServerTerms/Limits/maxInFlight``).
-    public func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
+    package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
             timeout: timeout,
             calls.map { call in { id in Request(id: id, call: call).encoded() } }
@@ -92,25 +92,25 @@ public final class ClientConnection: Sendable {
     }
 
     /// Whether calls can still be made.
-    public var isOpen: Bool { self.calls.isOpen }
+    package var isOpen: Bool { self.calls.isOpen }
 
     /// Where tasks that make many calls on this connection run best: its event loop, which must not be blocked.
-    public var executor: any TaskExecutor { self.calls.executor }
+    package var executor: any TaskExecutor { self.calls.executor }
 
     /// Waits on a timer of the connection's own event loop, so that a task which runs there wakes no other thread.
     ///
     /// Returns early when the task is cancelled.
-    public func pause(for duration: Duration) async {
+    package func pause(for duration: Duration) async {
         await self.calls.pause(for: duration)
     }
 
     /// Ends the connection in an orderly way; calls without an answer throw ``CallError/closed``.
-    public func close() {
+    package func close() {
         self.calls.close()
     }
 
     /// Waits until the connection has ended.
-    public func closed() async {
+    package func closed() async {
         await self.calls.closed()
     }
 }

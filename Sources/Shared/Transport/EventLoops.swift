@@ -2,11 +2,11 @@ internal import NIOCore
 internal import NIOPosix
 
 /// The threads that connections live on.
-public enum EventLoops {
+package enum EventLoops {
     /// How many there are to be: as many as processors unless this says otherwise.
     ///
     /// - Important: Before the first connection or listener; later it changes nothing.
-    public static func use(threads: Int) {
+    package static func use(threads: Int) {
         NIOSingletons.groupLoopCountSuggestion = max(1, threads)
     }
 }

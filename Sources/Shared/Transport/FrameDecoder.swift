@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// Why bytes are not a frame, or the frame not one that may be sent; the connection ends.
-public enum FrameViolation: Error, Hashable, Sendable {
+package enum FrameViolation: Error, Hashable, Sendable {
     /// A length of zero.
     case empty
     /// A length over 65 536 bytes, or over 4 096 for another call than Register.

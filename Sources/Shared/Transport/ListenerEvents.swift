@@ -1,5 +1,5 @@
 /// What happens on a listening socket, for who counts it; called on event loops, so it must not wait.
-public enum ListenerEvent: Sendable {
+package enum ListenerEvent: Sendable {
     /// A connection was closed for want of room.
     case refused(RefusedConnections.Reason)
     /// A connection did not open, or broke the rules of TLS later.
@@ -9,18 +9,18 @@ public enum ListenerEvent: Sendable {
 }
 
 /// Who is told what happens on a listening socket.
-public struct ListenerObserver: Sendable {
+package struct ListenerObserver: Sendable {
     /// Each event.
-    public var event: @Sendable (ListenerEvent) -> Void = { _ in }
+    package var event: @Sendable (ListenerEvent) -> Void = { _ in }
     /// Every connection that failed, with the client's address, for the log.
-    public var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
+    package var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
     /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReport``, for the log.
-    public var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
+    package var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
     /// No connection can be accepted, most often for want of files, for the log; at most once a second.
-    public var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
+    package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
 
     /// Nobody.
-    public init() {}
+    package init() {}
 }
 
 /// What stands before the frames of a listening socket in the network.

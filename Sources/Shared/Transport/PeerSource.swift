@@ -5,7 +5,7 @@ internal import NIOCore
 ///
 /// Whoever has one IPv6 address has the 2⁶⁴ of its network, so that a limit for each address would be none. Peers whose
 /// address is not known are one source together.
-public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
+package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
         case unknown, ipv4, ipv6
     }
@@ -20,7 +20,7 @@ public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The source of an IP address as text, without a port; nil where it is none.
-    public init?(address: String) {
+    package init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         self.init(family: bytes.count == 4 ? .ipv4 : .ipv6, number: number)
@@ -33,7 +33,7 @@ public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
 
     /// An address that stands for the source where the next program counts: the IPv4 address itself, or the first one of
     /// the IPv6 network; nil where it is not known.
-    public var address: String? {
+    package var address: String? {
         switch self.family {
         case .ipv4: self.description
         case .ipv6: String(self.description.dropLast("/64".count))
@@ -41,7 +41,7 @@ public struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         switch self.family {
         case .ipv4:
             return stride(from: 24, through: 0, by: -8).map { "\(self.number >> UInt64($0) & 0xFF)" }

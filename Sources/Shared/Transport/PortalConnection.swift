@@ -1,7 +1,7 @@
-public import Wire
+package import Wire
 
 /// The deletion portal's connection to the server that runs on this machine.
-public final class PortalConnection: Sendable {
+package final class PortalConnection: Sendable {
     private let calls: PendingCalls<PortalResult>
 
     private init(_ calls: PendingCalls<PortalResult>) {
@@ -9,7 +9,7 @@ public final class PortalConnection: Sendable {
     }
 
     /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
-    public static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
+    package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
         let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
             let response = try PortalResponse(decoding: frame)
             return (response.id, response.result)
@@ -18,14 +18,14 @@ public final class PortalConnection: Sendable {
     }
 
     /// Has the wallet of a deletion code revoked for somebody at `source`.
-    public func revoke(code: String, source: String, timeout: Duration) async throws(CallError) -> PortalResult {
+    package func revoke(code: String, source: String, timeout: Duration) async throws(CallError) -> PortalResult {
         try await self.calls.call(timeout: timeout) { id in
             PortalRequest(id: id, code: code, source: source).encoded()
         }
     }
 
     /// Ends the connection in an orderly way.
-    public func close() {
+    package func close() {
         self.calls.close()
     }
 }

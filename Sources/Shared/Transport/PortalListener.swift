@@ -1,15 +1,15 @@
 internal import Vocabulary
-public import Wire
+package import Wire
 
 /// The Unix socket on which a running server takes what is typed on the deletion portal.
 ///
 /// Nothing but ``PortalRequest`` is read here, so that whoever takes the portal over gets no further than anybody with a
 /// browser: the operator's socket is another file. Only its owner can open it, or with a group its members too (mode
 /// 0600 or 0660, from before it listens).
-public final class PortalListener: Sendable {
+package final class PortalListener: Sendable {
     /// A connection for each code that is being looked up; the portal takes no more requests of its own at a time, and
     /// each connection is a file of the process.
-    public static let limits = TransportLimits.local(connections: 600)
+    package static let limits = TransportLimits.local(connections: 600)
 
     private let listener: ConnectionListener
     private let rest: Duration
@@ -25,7 +25,7 @@ public final class PortalListener: Sendable {
     ///   - group: whose members may open it too.
     ///   - observer: who is told of connections that there was no room for.
     /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
-    public static func bind(
+    package static func bind(
         path: String,
         group: UInt32? = nil,
         limits: TransportLimits = PortalListener.limits,
@@ -43,7 +43,7 @@ public final class PortalListener: Sendable {
     /// event loop from the wallets that it serves, so nothing more is read for a while after such an answer.
     ///
     /// - Parameter answer: nil ends the connection without an answer, so that the portal learns that nothing is known.
-    public func serve(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
+    package func serve(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
         await self.listener.serve { opened in
             while case .frame(let bytes) = await opened.frames.next() {
                 let response: PortalResponse
@@ -63,7 +63,7 @@ public final class PortalListener: Sendable {
     }
 
     /// Takes no more requests and removes the socket; the one that is being carried out is still answered.
-    public func stop() {
+    package func stop() {
         self.listener.stop()
     }
 }

@@ -71,7 +71,7 @@ struct ProxyHeader: Hashable {
 /// Why bytes from a balancer are no PROXY protocol header of version 2; the connection ends.
 ///
 /// The balancer is configured otherwise than this server, or it is none.
-public enum ProxyHeaderFault: String, Error, Hashable, Sendable {
+package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
     /// Other bytes than the signature: TLS at once, version 1's text, or anything.
     case notAHeader = "not a header"
     /// Another version than 2.

@@ -4,9 +4,9 @@ internal import NIOPosix
 internal import Vocabulary
 
 /// The socket on which a server takes its clients' connections.
-public final class RPCListener: Sendable {
+package final class RPCListener: Sendable {
     /// The port it listens on, also where 0 was asked for.
-    public let port: Int
+    package let port: Int
 
     private let listener: ConnectionListener
     private let limits: TransportLimits
@@ -24,7 +24,7 @@ public final class RPCListener: Sendable {
     ///   - isBalancer: whether an address without a port is one that must begin with a PROXY protocol header; from all
     ///     others a header is no TLS and ends the connection.
     ///   - observer: who is told of connections that come and fail.
-    public static func bind(
+    package static func bind(
         host: String,
         port: Int,
         tls: TLSServerContext,
@@ -48,7 +48,7 @@ public final class RPCListener: Sendable {
     ///
     /// `body` runs on the connection's event loop, which serves other connections too: it may compute, and must not
     /// block. When it returns the connection is closed in an orderly way.
-    public func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
+    package func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
         await self.listener.serve { opened in
             guard let tls = opened.tls else { return }
             await body(ServerConnection(opened.frames, channelBinding: tls.channelBinding, limits: self.limits))
@@ -56,7 +56,7 @@ public final class RPCListener: Sendable {
     }
 
     /// Accepts no more connections; every connection's next request is ``Incoming/closed``.
-    public func stop() {
+    package func stop() {
         self.listener.stop()
     }
 }

@@ -5,7 +5,7 @@ extension ServerConnection {
     /// or in the kernel, which sends on what a peer takes later.
     ///
     /// False also where that cannot be known.
-    public func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
+    package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 
 extension FrameChannel {

@@ -1,9 +1,9 @@
 internal import Secrets
-public import Vocabulary
-public import Wire
+package import Vocabulary
+package import Wire
 
 /// What comes next on a connection.
-public enum Incoming: Sendable {
+package enum Incoming: Sendable {
     case request(Request)
     /// Answer `malformed` to the id; then close the connection where ``Violation/endsConnection`` says so.
     case violation(Violation, id: UInt64)
@@ -12,13 +12,13 @@ public enum Incoming: Sendable {
 }
 
 /// How a peer broke the protocol.
-public enum Violation: Error, Hashable, Sendable {
+package enum Violation: Error, Hashable, Sendable {
     case frame(FrameViolation)
     case message(WireError)
 
     /// Whether the connection must be closed after the answer: not when a well-formed request said something that it may
     /// not.
-    public var endsConnection: Bool {
+    package var endsConnection: Bool {
         switch self {
         case .frame, .message(.notProtobuf), .message(.overBudget): true
         case .message(.invalid), .message(.missing), .message(.unknownField), .message(.unknownInstruction): false
@@ -30,17 +30,17 @@ public enum Violation: Error, Hashable, Sendable {
 ///
 /// One task takes its requests in order; answers and ends may come from anywhere. At most
 /// ``TransportLimits/maxInFlight`` requests wait, then nothing more is read.
-public final class ServerConnection: Sendable {
+package final class ServerConnection: Sendable {
     /// What only this connection's two ends know.
-    public let channelBinding: ChannelBinding
+    package let channelBinding: ChannelBinding
     /// The client's address for logs.
-    public var peer: String { self.frames.peer }
+    package var peer: String { self.frames.peer }
 
     /// What limits for each source count the client under.
-    public var source: PeerSource { self.frames.source }
+    package var source: PeerSource { self.frames.source }
 
     /// Which event loop it lives on: tasks of connections with the same one run on the same thread.
-    public var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
+    package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
 
     let frames: FrameChannel
     private let limits: TransportLimits
@@ -52,7 +52,7 @@ public final class ServerConnection: Sendable {
     }
 
     /// The next request, waiting for it; one task at a time may ask.
-    public func next() async -> Incoming {
+    package func next() async -> Incoming {
         switch await self.frames.next() {
         case .frame(let bytes): Self.read(bytes)
         case .violation(let violation): .violation(.frame(violation), id: 0)
@@ -77,7 +77,7 @@ public final class ServerConnection: Sendable {
     ///
     /// - Parameter isUse: whether the time in which the connection may be idle begins anew; with a refusal it never does.
     @discardableResult
-    public func send(_ response: Response, isUse: Bool = true) async -> Bool {
+    package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
         var payload = response.encoded()
         // It may hold a share; the copy that TLS encrypts is wiped by who makes it.
@@ -86,23 +86,23 @@ public final class ServerConnection: Sendable {
     }
 
     /// A session has begun: the connection may be idle for longer.
-    public func sessionOpened() {
+    package func sessionOpened() {
         self.frames.allowIdleness(of: self.limits.idleWithSession)
     }
 
     /// Ends the connection in an orderly way: what was sent before arrives.
-    public func close() {
+    package func close() {
         self.frames.close()
     }
 
     /// Ends the connection at once: once ``closed()`` has returned, nothing more leaves, not even what was sent before
     /// and is still on its way through this machine.
-    public func abort() {
+    package func abort() {
         self.frames.abort()
     }
 
     /// Waits until the connection has ended.
-    public func closed() async {
+    package func closed() async {
         await self.frames.closed()
     }
 }

@@ -1,8 +1,8 @@
 internal import COpenSSL
-public import Vocabulary
+package import Vocabulary
 
 /// Whom a client takes for its server; the platform's roots never count.
-public enum TLSTrust: Hashable, Sendable {
+package enum TLSTrust: Hashable, Sendable {
     /// Certificates of authorities, PEM; one of them has signed the server's, and the name and times are right.
     case authority(pem: [UInt8])
     /// SHA-256 of the SubjectPublicKeyInfo of the server's own certificate; one of them is its key, and the name and
@@ -11,7 +11,7 @@ public enum TLSTrust: Hashable, Sendable {
 }
 
 /// What a client expects of its server, and the tickets that it got under these expectations.
-public final class TLSClientContext: Sendable {
+package final class TLSClientContext: Sendable {
     private let context: SSLContext
     private let serverName: ServerName
 
@@ -19,7 +19,7 @@ public final class TLSClientContext: Sendable {
     ///   - serverName: the DNS name or IP address that the certificate must be for.
     ///   - resumes: whether tickets are kept and used; without them every connection shakes hands in full, and
     ///     the server is asked for none.
-    public init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
+    package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =
             switch trust {

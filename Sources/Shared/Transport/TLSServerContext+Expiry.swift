@@ -1,11 +1,11 @@
 internal import COpenSSL
 internal import Glibc
 internal import Synchronization
-public import Vocabulary
+package import Vocabulary
 
 extension TLSServerContext {
     /// Until when the certificate in use is valid; nil where it does not say so in a way that can be read.
-    public var certificateExpiry: Timestamp? {
+    package var certificateExpiry: Timestamp? {
         let context = self.current.withLock { $0 }
         return withExtendedLifetime(context) {
             guard let certificate = unsafe SSL_CTX_get0_certificate(context.pointer),

@@ -2,13 +2,13 @@ internal import COpenSSL
 internal import Synchronization
 
 /// The certificate and key that a server shows, which can be replaced while it runs.
-public final class TLSServerContext: Sendable {
+package final class TLSServerContext: Sendable {
     private let certificatePath: String
     private let keyPath: String
     let current: Mutex<SSLContext>
 
     /// Reads a certificate chain (PEM, leaf first) and its private key (PEM, not encrypted).
-    public init(certificateFile: String, keyFile: String) throws(TLSContextError) {
+    package init(certificateFile: String, keyFile: String) throws(TLSContextError) {
         self.certificatePath = certificateFile
         self.keyPath = keyFile
         self.current = Mutex(try SSLContext(certificateFile: certificateFile, keyFile: keyFile))
@@ -18,7 +18,7 @@ public final class TLSServerContext: Sendable {
     ///
     /// A new context has new ticket keys, so that no ticket outlives the certificate that it was got under. When it
     /// throws, the present certificate stays in use.
-    public func reload() throws(TLSContextError) {
+    package func reload() throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
         self.current.withLock { $0 = replacement }
     }

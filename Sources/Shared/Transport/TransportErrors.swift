@@ -1,7 +1,7 @@
 /// Why a TLS connection did not come about or cannot go on.
 ///
 /// It is closed; the same again will fail the same way, except for ``timedOut`` and ``endedEarly``.
-public enum TLSFailure: Error, Hashable, Sendable {
+package enum TLSFailure: Error, Hashable, Sendable {
     /// The server's certificate is not one that the trust admits; libssl's words for it.
     case untrusted(String)
     /// The certificate is trusted and is not for the name.
@@ -21,7 +21,7 @@ public enum TLSFailure: Error, Hashable, Sendable {
 /// Why a connection to a server did not open, or ended although its peer could have gone on.
 ///
 /// It is closed; nothing is to be done, but to count it.
-public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// Of the handshake, or of a record later.
     case tls(TLSFailure)
     /// A balancer did not begin with the header that it has to send.
@@ -29,7 +29,7 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
     /// It was one of the oldest that were not open yet when there were too many (``TransportLimits/handshakes``).
     case displaced
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .tls(let failure): "\(failure)"
         case .proxyHeader(let fault): "PROXY protocol: \(fault.rawValue)"
@@ -41,7 +41,7 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
 /// Why a certificate, a key or a trust cannot be used.
 ///
 /// Mend the file; nothing was changed.
-public enum TLSContextError: Error, Hashable, Sendable {
+package enum TLSContextError: Error, Hashable, Sendable {
     /// The certificate chain's file cannot be read or holds none.
     case certificate(path: String, reason: String)
     /// The key's file cannot be read, is encrypted, or holds none.
@@ -57,7 +57,7 @@ public enum TLSContextError: Error, Hashable, Sendable {
 /// Why a listener could not be made.
 ///
 /// Mend the configuration.
-public enum ListenError: Error, Hashable, Sendable {
+package enum ListenError: Error, Hashable, Sendable {
     /// Another process listens there.
     case addressInUse(String)
     /// Ports or folders that this user may not use.
@@ -69,7 +69,7 @@ public enum ListenError: Error, Hashable, Sendable {
 }
 
 /// Why there is no connection.
-public enum ConnectError: Error, Hashable, Sendable {
+package enum ConnectError: Error, Hashable, Sendable {
     /// No network, or the name is unknown; again when the network is back.
     case noRoute
     /// The machine answers and nothing listens there; again later.
@@ -83,7 +83,7 @@ public enum ConnectError: Error, Hashable, Sendable {
 /// Why a call has no answer.
 ///
 /// Whether the server did what was asked is not known.
-public enum CallError: Error, Hashable, Sendable {
+package enum CallError: Error, Hashable, Sendable {
     /// The connection has ended; again on a new one.
     case closed
     /// No answer in time; the connection lives, a late answer is ignored.

@@ -4,7 +4,7 @@ internal import Vocabulary
 
 extension AdminRequest {
     /// The bytes of one frame, without its length.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__admin_request__init)
         unsafe root.pointee.id = self.id
@@ -16,7 +16,7 @@ extension AdminRequest {
     ///
     /// A command that this version does not know, or that says more than this version knows, becomes
     /// ``AdminCommand/unknown``: nobody acts on half of what an operator asked for.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__admin_request__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             let command = try naming(id: id) { () throws(FieldFault) in
@@ -34,7 +34,7 @@ extension AdminRequest {
 
 extension AdminResponse {
     /// The bytes of one frame, without its length.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__admin_response__init)
         unsafe root.pointee.id = self.id
@@ -43,7 +43,7 @@ extension AdminResponse {
     }
 
     /// Reads one frame's bytes.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__admin_response__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             return AdminResponse(

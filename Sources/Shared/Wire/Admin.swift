@@ -1,11 +1,11 @@
-public import Vocabulary
+package import Vocabulary
 
 /// One command of an operator to a running server, with the id that its answer repeats.
-public struct AdminRequest: Hashable, Sendable {
-    public var id: UInt64
-    public var command: AdminCommand
+package struct AdminRequest: Hashable, Sendable {
+    package var id: UInt64
+    package var command: AdminCommand
 
-    public init(id: UInt64, command: AdminCommand) {
+    package init(id: UInt64, command: AdminCommand) {
         self.id = id
         self.command = command
     }
@@ -14,7 +14,7 @@ public struct AdminRequest: Hashable, Sendable {
 /// What an operator asks of a running server.
 ///
 /// Each case names the result that it gets, or else ``AdminResult/failed(_:)``.
-public enum AdminCommand: Hashable, Sendable {
+package enum AdminCommand: Hashable, Sendable {
     /// Moves a lab's clock forward, by whole milliseconds from one to ``longestAdvance``; refused outside a lab.
     /// ``AdminResult/clockAdvanced(now:)``.
     case advanceClock(by: Duration)
@@ -75,30 +75,30 @@ public enum AdminCommand: Hashable, Sendable {
     case unknown
 
     /// Ten years.
-    public static let longestAdvance: Duration = .seconds(10 * 366 * 24 * 3600)
+    package static let longestAdvance: Duration = .seconds(10 * 366 * 24 * 3600)
     /// Wallets that one command can end.
-    public static let mostWallets = 1000
+    package static let mostWallets = 1000
     /// Entries of the deny list that one answer can hold.
-    public static let mostDenied = 500
+    package static let mostDenied = 500
     /// Wallets or sessions that one answer can hold.
-    public static let mostListed = 500
+    package static let mostListed = 500
     /// Bytes of a backup's path.
-    public static let longestPath = 4000
+    package static let longestPath = 4000
 }
 
 /// The answer to the ``AdminRequest`` of the same id.
-public struct AdminResponse: Hashable, Sendable {
-    public var id: UInt64
-    public var result: AdminResult
+package struct AdminResponse: Hashable, Sendable {
+    package var id: UInt64
+    package var result: AdminResult
 
-    public init(id: UInt64, result: AdminResult) {
+    package init(id: UInt64, result: AdminResult) {
         self.id = id
         self.result = result
     }
 }
 
 /// What a command gave.
-public enum AdminResult: Hashable, Sendable {
+package enum AdminResult: Hashable, Sendable {
     /// Every timer that the new time makes due has run; the lab's time.
     case clockAdvanced(now: Timestamp)
     case wallet(WalletReport)
@@ -127,8 +127,8 @@ public enum AdminResult: Hashable, Sendable {
 }
 
 /// Why a command was not done.
-public struct AdminFailure: Error, Hashable, Sendable {
-    public enum Kind: Hashable, Sendable, CaseIterable {
+package struct AdminFailure: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable, CaseIterable {
         /// There is no wallet of an id that was named; the sentence says which.
         case unknownWallet
         /// Not by this server, or not yet: nothing was done.
@@ -143,11 +143,11 @@ public struct AdminFailure: Error, Hashable, Sendable {
         case `internal`
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// One sentence for the operator, at most 512 bytes.
-    public var sentence: String
+    package var sentence: String
 
-    public init(_ kind: Kind, _ sentence: String) {
+    package init(_ kind: Kind, _ sentence: String) {
         self.kind = kind
         self.sentence = sentence
     }

@@ -1,55 +1,55 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What is on file of a wallet; nothing in it is secret.
-public struct WalletReport: Hashable, Sendable {
-    public var walletID: WalletID
+package struct WalletReport: Hashable, Sendable {
+    package var walletID: WalletID
     /// The time to which the PIN's state belongs.
-    public var now: Timestamp
-    public var registeredAt: Timestamp
+    package var now: Timestamp
+    package var registeredAt: Timestamp
     /// Whether a session was ever opened.
-    public var sessionOpened: Bool
+    package var sessionOpened: Bool
     /// The last one; nil where the server knows of none.
-    public var lastSession: Timestamp?
+    package var lastSession: Timestamp?
     /// Connections of this wallet now.
-    public var openConnections: Int
+    package var openConnections: Int
     /// The wallet's own; nil while it is in use.
-    public var revoked: Ended?
+    package var revoked: Ended?
     /// The whole solution is; what is said of the wallet holds again once it is restored.
-    public var solutionRevoked: Bool
-    public var pin: PIN
-    public var isLinkedToRecoveryCode: Bool
+    package var solutionRevoked: Bool
+    package var pin: PIN
+    package var isLinkedToRecoveryCode: Bool
     /// One was given at registration.
-    public var hasDeletionCode: Bool
+    package var hasDeletionCode: Bool
     /// As the wallet's next session gets them.
-    public var features: Features
-    public var app: App
+    package var features: Features
+    package var app: App
     /// The App Attest counter that counted last; nil on Android.
-    public var assertionCounter: UInt32?
+    package var assertionCounter: UInt32?
     /// What was attested at registration: a JSON object, at most 8192 bytes.
-    public var attested: String
+    package var attested: String
 
     /// How a wallet ended.
-    public struct Ended: Hashable, Sendable {
-        public var revocation: Revocation
-        public var at: Timestamp
+    package struct Ended: Hashable, Sendable {
+        package var revocation: Revocation
+        package var at: Timestamp
 
-        public init(_ revocation: Revocation, at: Timestamp) {
+        package init(_ revocation: Revocation, at: Timestamp) {
             self.revocation = revocation
             self.at = at
         }
     }
 
     /// What is counted of the wallet's wrong PINs since the last right one.
-    public struct PIN: Hashable, Sendable {
-        public var state: PINState
+    package struct PIN: Hashable, Sendable {
+        package var state: PINState
         /// `1...16`, the round in which the next PIN is judged, or that ended with the block for good.
-        public var round: Int
+        package var round: Int
         /// Wrong PINs since the last right one, at most 65 535.
-        public var failures: Int
+        package var failures: Int
         /// Nil unless there is a block with an end.
-        public var blockedUntil: Timestamp?
+        package var blockedUntil: Timestamp?
 
-        public init(state: PINState, round: Int, failures: Int, blockedUntil: Timestamp? = nil) {
+        package init(state: PINState, round: Int, failures: Int, blockedUntil: Timestamp? = nil) {
             self.state = state
             self.round = round
             self.failures = failures
@@ -58,21 +58,21 @@ public struct WalletReport: Hashable, Sendable {
     }
 
     /// The app that registered, as it was attested.
-    public struct App: Hashable, Sendable {
-        public var platform: Platform
+    package struct App: Hashable, Sendable {
+        package var platform: Platform
         /// Package, or team and bundle id; at most 255 bytes.
-        public var id: String
+        package var id: String
         /// App Attest's, at most 31 bytes; empty on Android.
-        public var environment: String
+        package var environment: String
 
-        public init(platform: Platform, id: String, environment: String) {
+        package init(platform: Platform, id: String, environment: String) {
             self.platform = platform
             self.id = id
             self.environment = environment
         }
     }
 
-    public init(
+    package init(
         walletID: WalletID,
         now: Timestamp,
         registeredAt: Timestamp,
@@ -108,25 +108,25 @@ public struct WalletReport: Hashable, Sendable {
 }
 
 /// A recovery code on the deny list.
-public struct DeniedEntry: Hashable, Sendable {
-    public var mac: RecoveryCodeMAC
-    public var deniedAt: Timestamp
+package struct DeniedEntry: Hashable, Sendable {
+    package var mac: RecoveryCodeMAC
+    package var deniedAt: Timestamp
 
-    public init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
+    package init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
         self.mac = mac
         self.deniedAt = deniedAt
     }
 }
 
 /// What became of a recovery code's revocation.
-public struct RecoveryCodeRevocation: Hashable, Sendable {
-    public var entry: DeniedEntry
+package struct RecoveryCodeRevocation: Hashable, Sendable {
+    package var entry: DeniedEntry
     /// It was on the list before.
-    public var wasDenied: Bool
+    package var wasDenied: Bool
     /// Wallets that this command ended.
-    public var revoked: Int
+    package var revoked: Int
 
-    public init(entry: DeniedEntry, wasDenied: Bool, revoked: Int) {
+    package init(entry: DeniedEntry, wasDenied: Bool, revoked: Int) {
         self.entry = entry
         self.wasDenied = wasDenied
         self.revoked = revoked
@@ -134,43 +134,43 @@ public struct RecoveryCodeRevocation: Hashable, Sendable {
 }
 
 /// A part of the deny list, ascending by MAC.
-public struct DeniedPage: Hashable, Sendable {
-    public var entries: [DeniedEntry]
+package struct DeniedPage: Hashable, Sendable {
+    package var entries: [DeniedEntry]
     /// Others follow behind the last entry.
-    public var hasMore: Bool
+    package var hasMore: Bool
 
-    public init(entries: [DeniedEntry], hasMore: Bool) {
+    package init(entries: [DeniedEntry], hasMore: Bool) {
         self.entries = entries
         self.hasMore = hasMore
     }
 }
 
 /// A recovery code, or its MAC as the deny list shows it.
-public enum DeniedName: Hashable, Sendable {
+package enum DeniedName: Hashable, Sendable {
     case code(RecoveryCode)
     case mac(RecoveryCodeMAC)
 }
 
 /// Whether a recovery code is on the deny list.
-public struct DeniedReport: Hashable, Sendable {
-    public var mac: RecoveryCodeMAC
+package struct DeniedReport: Hashable, Sendable {
+    package var mac: RecoveryCodeMAC
     /// Since when it is on the list, or was until it was removed just now; nil where it is not and was not.
-    public var deniedAt: Timestamp?
+    package var deniedAt: Timestamp?
 
-    public init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {
+    package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {
         self.mac = mac
         self.deniedAt = deniedAt
     }
 }
 
 /// How a flag is set.
-public struct FlagReport: Hashable, Sendable {
-    public var flag: FeatureFlag
-    public var rollout: Rollout
+package struct FlagReport: Hashable, Sendable {
+    package var flag: FeatureFlag
+    package var rollout: Rollout
     /// Nil where nobody changed it yet.
-    public var changedAt: Timestamp?
+    package var changedAt: Timestamp?
 
-    public init(_ flag: FeatureFlag, _ rollout: Rollout, changedAt: Timestamp?) {
+    package init(_ flag: FeatureFlag, _ rollout: Rollout, changedAt: Timestamp?) {
         self.flag = flag
         self.rollout = rollout
         self.changedAt = changedAt
@@ -178,32 +178,32 @@ public struct FlagReport: Hashable, Sendable {
 }
 
 /// The update policy that counts now.
-public struct UpdatePolicyReport: Hashable, Sendable {
-    public var now: Timestamp
-    public var android: Rules
-    public var iOS: Rules
+package struct UpdatePolicyReport: Hashable, Sendable {
+    package var now: Timestamp
+    package var android: Rules
+    package var iOS: Rules
 
     /// One platform's.
-    public struct Rules: Hashable, Sendable {
+    package struct Rules: Hashable, Sendable {
         /// At most ``UpdateRule/most``, the first one that fits counts.
-        public var rules: [UpdateRule]
+        package var rules: [UpdateRule]
         /// When an operator set them; nil where they are what the settings say.
-        public var setAt: Timestamp?
+        package var setAt: Timestamp?
 
-        public init(_ rules: [UpdateRule], setAt: Timestamp?) {
+        package init(_ rules: [UpdateRule], setAt: Timestamp?) {
             self.rules = rules
             self.setAt = setAt
         }
     }
 
-    public init(now: Timestamp, android: Rules, iOS: Rules) {
+    package init(now: Timestamp, android: Rules, iOS: Rules) {
         self.now = now
         self.android = android
         self.iOS = iOS
     }
 
     /// One platform's part.
-    public subscript(_ platform: Platform) -> Rules {
+    package subscript(_ platform: Platform) -> Rules {
         switch platform {
         case .android: self.android
         case .iOS: self.iOS

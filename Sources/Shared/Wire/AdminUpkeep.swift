@@ -1,21 +1,21 @@
-public import Vocabulary
+package import Vocabulary
 
 /// How far something is that goes on by itself.
-public enum UpkeepState: Hashable, Sendable, CaseIterable {
+package enum UpkeepState: Hashable, Sendable, CaseIterable {
     case running
     case done
     case failed
 }
 
 /// How far what is done to the store as a whole is.
-public struct UpkeepReport: Hashable, Sendable {
+package struct UpkeepReport: Hashable, Sendable {
     /// Of the store, from 1 on.
-    public var epoch: Int
+    package var epoch: Int
     /// The last one since the start.
-    public var backup: BackupReport?
-    public var reseal: ResealReport?
+    package var backup: BackupReport?
+    package var reseal: ResealReport?
 
-    public init(epoch: Int, backup: BackupReport? = nil, reseal: ResealReport? = nil) {
+    package init(epoch: Int, backup: BackupReport? = nil, reseal: ResealReport? = nil) {
         self.epoch = epoch
         self.backup = backup
         self.reseal = reseal
@@ -23,54 +23,54 @@ public struct UpkeepReport: Hashable, Sendable {
 }
 
 /// A backup that is made, or was.
-public struct BackupReport: Hashable, Sendable {
+package struct BackupReport: Hashable, Sendable {
     /// At most ``AdminCommand/longestPath`` bytes.
-    public var path: String
-    public var state = UpkeepState.running
-    public var pagesCopied = 0
+    package var path: String
+    package var state = UpkeepState.running
+    package var pagesCopied = 0
     /// 0 where it is not known yet.
-    public var pages = 0
+    package var pages = 0
     /// Of the file, once done.
-    public var byteCount = 0
+    package var byteCount = 0
     /// Once done: the moment whose state it holds.
-    public var takenAt: Timestamp?
+    package var takenAt: Timestamp?
     /// Why it failed, in at most 512 bytes.
-    public var problem: String?
+    package var problem: String?
 
-    public init(path: String) {
+    package init(path: String) {
         self.path = path
     }
 }
 
 /// What older key versions sealed, sealed anew.
-public struct ResealReport: Hashable, Sendable {
+package struct ResealReport: Hashable, Sendable {
     /// The key version that seals.
-    public var version: UInt32
+    package var version: UInt32
     /// What failed is tried again.
-    public var state = UpkeepState.running
-    public var walletsDone = 0
-    public var wallets = 0
+    package var state = UpkeepState.running
+    package var walletsDone = 0
+    package var wallets = 0
     /// Why it failed, in at most 512 bytes.
-    public var problem: String?
+    package var problem: String?
 
-    public init(version: UInt32) {
+    package init(version: UInt32) {
         self.version = version
     }
 }
 
 /// A version of the vault's keys.
-public struct VaultKeyVersion: Hashable, Sendable {
-    public var version: UInt32
+package struct VaultKeyVersion: Hashable, Sendable {
+    package var version: UInt32
     /// It seals.
-    public var isActive: Bool
+    package var isActive: Bool
     /// Values that it sealed and that are on file.
-    public var values: Int
+    package var values: Int
     /// Nil where it is not known.
-    public var activeSince: Timestamp?
+    package var activeSince: Timestamp?
     /// Nothing needs it any more but older backups.
-    public var isRetirable: Bool
+    package var isRetirable: Bool
 
-    public init(version: UInt32, isActive: Bool, values: Int, activeSince: Timestamp?, isRetirable: Bool) {
+    package init(version: UInt32, isActive: Bool, values: Int, activeSince: Timestamp?, isRetirable: Bool) {
         self.version = version
         self.isActive = isActive
         self.values = values

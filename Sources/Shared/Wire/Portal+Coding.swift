@@ -4,7 +4,7 @@ internal import Vocabulary
 
 extension PortalRequest {
     /// The bytes of one frame, without its length.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__portal_request__init)
         unsafe root.pointee.id = self.id
@@ -14,7 +14,7 @@ extension PortalRequest {
     }
 
     /// Reads one frame's bytes.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__portal_request__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             return try naming(id: id) { () throws(FieldFault) in
@@ -30,7 +30,7 @@ extension PortalRequest {
 
 extension PortalResponse {
     /// The bytes of one frame, without its length.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__portal_response__init)
         unsafe root.pointee.id = self.id
@@ -39,7 +39,7 @@ extension PortalResponse {
     }
 
     /// Reads one frame's bytes.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__portal_response__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             return PortalResponse(

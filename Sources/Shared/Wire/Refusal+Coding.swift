@@ -4,9 +4,9 @@ internal import Vocabulary
 
 extension Refusal {
     /// Characters of a correlation id.
-    public static let longestCorrelationID = 32
+    package static let longestCorrelationID = 32
     /// Characters of the name of a failed check.
-    public static let longestReason = 64
+    package static let longestReason = 64
 
     /// The message in the arena.
     func placed(in arena: borrowing Arena) -> UnsafeMutablePointer<Remotepin__V1__Error> {

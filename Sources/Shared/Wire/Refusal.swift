@@ -1,12 +1,12 @@
-public import Vocabulary
+package import Vocabulary
 
 /// Why a call was not done, as the peer learns it; the server's log knows more under the same correlation id.
-public struct Refusal: Error, Hashable, Sendable {
-    public var reason: Reason
+package struct Refusal: Error, Hashable, Sendable {
+    package var reason: Reason
     /// At most 32 characters of visible ASCII; empty where the server had none to give.
-    public var correlationID: String
+    package var correlationID: String
 
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// Not the message; mend the client.
         case malformed
         /// A call or instruction that this server does not know.
@@ -33,7 +33,7 @@ public struct Refusal: Error, Hashable, Sendable {
         case `internal`
     }
 
-    public init(_ reason: Reason, correlationID: String = "") {
+    package init(_ reason: Reason, correlationID: String = "") {
         self.reason = reason
         self.correlationID = correlationID
     }

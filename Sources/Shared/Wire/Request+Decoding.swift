@@ -7,7 +7,7 @@ extension Request {
     ///
     /// Fields that this version does not know are ignored, and a call it does not know becomes ``Call/unknown``, so that
     /// clients can be newer than the server.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__request__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             return Request(id: id, call: try naming(id: id) { () throws(FieldFault) in try unsafe Call(copying: root) })

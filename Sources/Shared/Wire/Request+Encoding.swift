@@ -6,7 +6,7 @@ extension Request {
     /// The bytes of one frame, without its length.
     ///
     /// ``Call/unknown`` becomes a request without a call, which is what it was read from.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__request__init)
         unsafe root.pointee.id = self.id

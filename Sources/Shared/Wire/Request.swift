@@ -1,18 +1,18 @@
-public import Vocabulary
+package import Vocabulary
 
 /// One call of a client, with the id that its answer repeats.
-public struct Request: Sendable {
-    public var id: UInt64
-    public var call: Call
+package struct Request: Sendable {
+    package var id: UInt64
+    package var call: Call
 
-    public init(id: UInt64, call: Call) {
+    package init(id: UInt64, call: Call) {
         self.id = id
         self.call = call
     }
 }
 
 /// What a client asks for (docs/protocol.md, Calls).
-public enum Call: Sendable {
+package enum Call: Sendable {
     case hello(Hello)
     case beginEnrollment
     case register(Register)
@@ -26,27 +26,27 @@ public enum Call: Sendable {
     case unknown
 }
 
-public struct Hello: Hashable, Sendable {
-    public var appVersion: AppVersion
-    public var platform: Platform
-    public var osVersion: DeviceText
+package struct Hello: Hashable, Sendable {
+    package var appVersion: AppVersion
+    package var platform: Platform
+    package var osVersion: DeviceText
 
-    public init(appVersion: AppVersion, platform: Platform, osVersion: DeviceText) {
+    package init(appVersion: AppVersion, platform: Platform, osVersion: DeviceText) {
         self.appVersion = appVersion
         self.platform = platform
         self.osVersion = osVersion
     }
 }
 
-public struct Register: Hashable, Sendable {
+package struct Register: Hashable, Sendable {
     /// `1...256` bytes, as BeginEnrollment gave it.
-    public var token: [UInt8]
+    package var token: [UInt8]
     /// The bytes of a ``RegisterBody`` as they are signed.
-    public var body: [UInt8]
-    public var pinSignature: P256Signature
-    public var deviceProof: DeviceProof
+    package var body: [UInt8]
+    package var pinSignature: P256Signature
+    package var deviceProof: DeviceProof
 
-    public init(token: [UInt8], body: [UInt8], pinSignature: P256Signature, deviceProof: DeviceProof) {
+    package init(token: [UInt8], body: [UInt8], pinSignature: P256Signature, deviceProof: DeviceProof) {
         self.token = token
         self.body = body
         self.pinSignature = pinSignature
@@ -57,43 +57,43 @@ public struct Register: Hashable, Sendable {
 /// What the hardware key made of a statement: 64 bytes r‖s, or an App Attest assertion of at most 1024 bytes.
 ///
 /// Which of the two it must be is what was recorded at registration, never what it looks like.
-public struct DeviceProof: Hashable, Sendable {
-    public let bytes: [UInt8]
+package struct DeviceProof: Hashable, Sendable {
+    package let bytes: [UInt8]
 
-    public static let maximumByteCount = 1024
+    package static let maximumByteCount = 1024
 
     /// Nil when it is empty or too long.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard (1...Self.maximumByteCount).contains(bytes.count) else { return nil }
         self.bytes = bytes
     }
 }
 
-public struct OpenSession: Hashable, Sendable {
-    public var walletID: WalletID
+package struct OpenSession: Hashable, Sendable {
+    package var walletID: WalletID
     /// The bytes of an ``OpenSessionBody`` as they are signed.
-    public var body: [UInt8]
-    public var deviceProof: DeviceProof
+    package var body: [UInt8]
+    package var deviceProof: DeviceProof
 
-    public init(walletID: WalletID, body: [UInt8], deviceProof: DeviceProof) {
+    package init(walletID: WalletID, body: [UInt8], deviceProof: DeviceProof) {
         self.walletID = walletID
         self.body = body
         self.deviceProof = deviceProof
     }
 }
 
-public struct Instruct: Hashable, Sendable {
+package struct Instruct: Hashable, Sendable {
     /// From 1, by one, in each session.
-    public var counter: UInt64
+    package var counter: UInt64
     /// The bytes of an ``InstructBody`` as they are signed.
-    public var body: [UInt8]
-    public var pinSignature: P256Signature
+    package var body: [UInt8]
+    package var pinSignature: P256Signature
     /// With ChangePIN only.
-    public var newPINSignature: P256Signature?
+    package var newPINSignature: P256Signature?
     /// Lets the server verify `pinSignature` together with others, which is faster; nothing else hangs on it.
-    public var pinNonceY: P256NonceY?
+    package var pinNonceY: P256NonceY?
 
-    public init(
+    package init(
         counter: UInt64,
         body: [UInt8],
         pinSignature: P256Signature,

@@ -8,7 +8,7 @@ extension Response {
     ///
     /// Fields that this version does not know are ignored. A result it does not know is
     /// ``WireError/missing(_:id:)``: a client asks for nothing whose answer it cannot read.
-    public init(decoding frame: [UInt8]) throws(WireError) {
+    package init(decoding frame: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(frame, remotepin__v1__response__unpack) { root throws(WireError) in
             let id = unsafe root.pointee.id
             return Response(

@@ -7,7 +7,7 @@ extension Response {
     /// The bytes of one frame, without its length.
     ///
     /// - Important: they may hold a share in the clear; they are for a TLS connection and nothing else.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__response__init)
         unsafe root.pointee.id = self.id

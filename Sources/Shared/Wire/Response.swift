@@ -1,19 +1,19 @@
-public import Secrets
-public import Vocabulary
+package import Secrets
+package import Vocabulary
 
 /// The answer to the ``Request`` of the same id; id 0 with an error answers a frame that was not a request.
-public struct Response: Sendable {
-    public var id: UInt64
-    public var result: CallResult
+package struct Response: Sendable {
+    package var id: UInt64
+    package var result: CallResult
 
-    public init(id: UInt64, result: CallResult) {
+    package init(id: UInt64, result: CallResult) {
         self.id = id
         self.result = result
     }
 }
 
 /// What a call gave.
-public enum CallResult: Sendable {
+package enum CallResult: Sendable {
     case hello(ServerTerms)
     case beginEnrollment(Enrollment)
     case register(Registration)
@@ -25,30 +25,30 @@ public enum CallResult: Sendable {
 }
 
 /// What Hello answers: the terms on which the server serves this version of the app.
-public struct ServerTerms: Hashable, Sendable {
-    public var serverTime: Timestamp
-    public var update: UpdateVerdict
+package struct ServerTerms: Hashable, Sendable {
+    package var serverTime: Timestamp
+    package var update: UpdateVerdict
     /// Digits of a PIN, `6...12`; a wallet accepts no fewer than its own six.
-    public var pinLength: Int
-    public var policy: AttemptPolicy
-    public var features: Features
-    public var solutionRevoked: Bool
-    public var limits: Limits
+    package var pinLength: Int
+    package var policy: AttemptPolicy
+    package var features: Features
+    package var solutionRevoked: Bool
+    package var limits: Limits
 
-    public struct Limits: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
         /// Calls in flight on one connection, at least 1.
-        public var maxInFlight: Int
-        public var sessionLifetime: Duration
-        public var tokenLifetime: Duration
+        package var maxInFlight: Int
+        package var sessionLifetime: Duration
+        package var tokenLifetime: Duration
 
-        public init(maxInFlight: Int, sessionLifetime: Duration, tokenLifetime: Duration) {
+        package init(maxInFlight: Int, sessionLifetime: Duration, tokenLifetime: Duration) {
             self.maxInFlight = maxInFlight
             self.sessionLifetime = sessionLifetime
             self.tokenLifetime = tokenLifetime
         }
     }
 
-    public init(
+    package init(
         serverTime: Timestamp,
         update: UpdateVerdict,
         policy: AttemptPolicy,
@@ -67,47 +67,47 @@ public struct ServerTerms: Hashable, Sendable {
     }
 }
 
-public struct Enrollment: Hashable, Sendable {
+package struct Enrollment: Hashable, Sendable {
     /// Bytes of a token.
-    public static let allowedTokenByteCounts = 1...256
+    package static let allowedTokenByteCounts = 1...256
 
     /// Of an allowed length, opaque to the client; the attestation's challenge is its SHA-256.
-    public var token: [UInt8]
-    public var walletID: WalletID
-    public var expiresAt: Timestamp
+    package var token: [UInt8]
+    package var walletID: WalletID
+    package var expiresAt: Timestamp
 
-    public init(token: [UInt8], walletID: WalletID, expiresAt: Timestamp) {
+    package init(token: [UInt8], walletID: WalletID, expiresAt: Timestamp) {
         self.token = token
         self.walletID = walletID
         self.expiresAt = expiresAt
     }
 }
 
-public struct Registration: Sendable {
-    public var unlockShare: Share
+package struct Registration: Sendable {
+    package var unlockShare: Share
     /// Nil where the feature is off.
-    public var deletionCode: DeletionCode?
+    package var deletionCode: DeletionCode?
 
-    public init(unlockShare: Share, deletionCode: DeletionCode?) {
+    package init(unlockShare: Share, deletionCode: DeletionCode?) {
         self.unlockShare = unlockShare
         self.deletionCode = deletionCode
     }
 }
 
-public enum SessionOpening: Sendable {
+package enum SessionOpening: Sendable {
     case active(ActiveWallet)
     case revoked(Revocation)
 }
 
-public struct ActiveWallet: Sendable {
+package struct ActiveWallet: Sendable {
     /// The PIN key that counts now.
-    public var pinKeyID: PINKeyID
-    public var pinState: PINState
-    public var features: Features
+    package var pinKeyID: PINKeyID
+    package var pinState: PINState
+    package var features: Features
     /// Nil while the wallet is permanently blocked.
-    public var presenceShare: Share?
+    package var presenceShare: Share?
 
-    public init(pinKeyID: PINKeyID, pinState: PINState, features: Features, presenceShare: Share?) {
+    package init(pinKeyID: PINKeyID, pinState: PINState, features: Features, presenceShare: Share?) {
         self.pinKeyID = pinKeyID
         self.pinState = pinState
         self.features = features
@@ -116,7 +116,7 @@ public struct ActiveWallet: Sendable {
 }
 
 /// An instruction's own result, which a right PIN alone gives, or what became of a PIN that was not right.
-public enum InstructResult: Sendable {
+package enum InstructResult: Sendable {
     case pinValid(unlockShare: Share)
     case pinChanged
     case recoveryCodeLinked
@@ -127,7 +127,7 @@ public enum InstructResult: Sendable {
     case blockedPermanently
 }
 
-public enum CodeRevocation: Hashable, Sendable {
+package enum CodeRevocation: Hashable, Sendable {
     /// Done, now or before; when it was first revoked.
     case revoked(at: Timestamp)
     case notRecognised

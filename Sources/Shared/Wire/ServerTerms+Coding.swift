@@ -4,7 +4,7 @@ internal import Vocabulary
 
 extension ServerTerms {
     /// Digits of a PIN that a server may ask for.
-    public static let allowedPINLengths = 6...12
+    package static let allowedPINLengths = 6...12
 
     /// The message in the arena.
     func placed(in arena: borrowing Arena) -> UnsafeMutablePointer<Remotepin__V1__HelloResponse> {

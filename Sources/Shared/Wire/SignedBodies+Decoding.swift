@@ -7,7 +7,7 @@ internal import Vocabulary
 
 extension RegisterBody {
     /// Reads the bytes that were signed.
-    public init(decoding body: [UInt8]) throws(WireError) {
+    package init(decoding body: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(body, remotepin__v1__register_body__unpack) { root throws(WireError) in
             try naming(id: nil) { () throws(FieldFault) in try unsafe RegisterBody(copying: root.pointee) }
         }
@@ -28,9 +28,9 @@ extension Attestation {
     /// Bytes of evidence that are taken at most: certificates together, or the attestation object; a frame's length.
     ///
     /// Far more than any verifier accepts: what is too large for it is refused with the verifier's own reason.
-    public static let maximumByteCount = 64 * 1024
+    package static let maximumByteCount = 64 * 1024
     /// Certificates of one chain; likewise.
-    public static let allowedCertificateCounts = 1...64
+    package static let allowedCertificateCounts = 1...64
 
     fileprivate init(copying message: Remotepin__V1__RegisterBody) throws(FieldFault) {
         switch unsafe message.attestation_case {
@@ -83,7 +83,7 @@ extension DeviceFacts {
 
 extension OpenSessionBody {
     /// Reads the bytes that were signed.
-    public init(decoding body: [UInt8]) throws(WireError) {
+    package init(decoding body: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(body, remotepin__v1__open_session_body__unpack) { root throws(WireError) in
             try naming(id: nil) { () throws(FieldFault) in
                 try unsafe refuseUnknownFields(root.pointee.base)
@@ -98,7 +98,7 @@ extension OpenSessionBody {
 
 extension InstructBody {
     /// Reads the bytes that were signed.
-    public init(decoding body: [UInt8]) throws(WireError) {
+    package init(decoding body: [UInt8]) throws(WireError) {
         self = try unsafe withUnpacked(body, remotepin__v1__instruct_body__unpack) { root throws(WireError) in
             try naming(id: nil) { () throws(FieldFault) in try unsafe InstructBody(copying: root) }
         }
@@ -118,7 +118,7 @@ extension InstructBody {
 
 extension Instruction {
     /// Bytes of a recovery code.
-    public static let allowedRecoveryCodeByteCounts = 1...128
+    package static let allowedRecoveryCodeByteCounts = 1...128
 
     fileprivate init(copying root: UnsafeMutablePointer<Remotepin__V1__InstructBody>) throws(FieldFault) {
         switch unsafe root.pointee.instruction_case {

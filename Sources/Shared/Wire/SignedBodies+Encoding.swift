@@ -6,7 +6,7 @@ internal import Vocabulary
 
 extension RegisterBody {
     /// The bytes to sign and to send.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__register_body__init)
         unsafe root.pointee.pin_public_key = arena.bytes(self.pinPublicKey)
@@ -55,7 +55,7 @@ extension DeviceFacts {
 
 extension OpenSessionBody {
     /// The bytes to sign and to send.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__open_session_body__init)
         unsafe root.pointee.app_version = arena.text(self.appVersion.description)
@@ -66,7 +66,7 @@ extension OpenSessionBody {
 
 extension InstructBody {
     /// The bytes to sign and to send.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         let arena = Arena()
         let root = unsafe arena.place(remotepin__v1__instruct_body__init)
         unsafe root.pointee.attempt_id = arena.bytes(self.attemptID)

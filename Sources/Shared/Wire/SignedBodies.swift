@@ -1,13 +1,13 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a registration says, signed by the PIN key and the device's hardware key.
-public struct RegisterBody: Hashable, Sendable {
-    public var pinPublicKey: P256PublicKey
-    public var pinKeyID: PINKeyID
-    public var attestation: Attestation
-    public var device: DeviceFacts
+package struct RegisterBody: Hashable, Sendable {
+    package var pinPublicKey: P256PublicKey
+    package var pinKeyID: PINKeyID
+    package var attestation: Attestation
+    package var device: DeviceFacts
 
-    public init(pinPublicKey: P256PublicKey, pinKeyID: PINKeyID, attestation: Attestation, device: DeviceFacts) {
+    package init(pinPublicKey: P256PublicKey, pinKeyID: PINKeyID, attestation: Attestation, device: DeviceFacts) {
         self.pinPublicKey = pinPublicKey
         self.pinKeyID = pinKeyID
         self.attestation = attestation
@@ -16,13 +16,13 @@ public struct RegisterBody: Hashable, Sendable {
 }
 
 /// A device's evidence as it travels; nothing of it has been looked at.
-public enum Attestation: Hashable, Sendable {
+package enum Attestation: Hashable, Sendable {
     /// Android Key Attestation: DER certificates, leaf first.
     case android(certificates: [[UInt8]])
     /// Apple App Attest: the CBOR attestation object, and the key's id (SHA-256 of its public key).
     case apple(object: [UInt8], keyID: SHA256Digest)
 
-    public var platform: Platform {
+    package var platform: Platform {
         switch self {
         case .android: .android
         case .apple: .iOS
@@ -31,26 +31,26 @@ public enum Attestation: Hashable, Sendable {
 }
 
 /// What opening a session says, signed by the device's hardware key.
-public struct OpenSessionBody: Hashable, Sendable {
-    public var appVersion: AppVersion
-    public var osVersion: DeviceText
+package struct OpenSessionBody: Hashable, Sendable {
+    package var appVersion: AppVersion
+    package var osVersion: DeviceText
 
-    public init(appVersion: AppVersion, osVersion: DeviceText) {
+    package init(appVersion: AppVersion, osVersion: DeviceText) {
         self.appVersion = appVersion
         self.osVersion = osVersion
     }
 }
 
 /// One instruction with the attempt that pays for it, signed by the PIN key that the entered PIN gave.
-public struct InstructBody: Hashable, Sendable {
-    public var attemptID: AttemptID
+package struct InstructBody: Hashable, Sendable {
+    package var attemptID: AttemptID
     /// The PIN key that the wallet believes current.
-    public var pinKeyID: PINKeyID
+    package var pinKeyID: PINKeyID
     /// The public half of the key that the entered PIN gave.
-    public var candidate: P256PublicKey
-    public var instruction: Instruction
+    package var candidate: P256PublicKey
+    package var instruction: Instruction
 
-    public init(attemptID: AttemptID, pinKeyID: PINKeyID, candidate: P256PublicKey, instruction: Instruction) {
+    package init(attemptID: AttemptID, pinKeyID: PINKeyID, candidate: P256PublicKey, instruction: Instruction) {
         self.attemptID = attemptID
         self.pinKeyID = pinKeyID
         self.candidate = candidate
@@ -58,7 +58,7 @@ public struct InstructBody: Hashable, Sendable {
     }
 }
 
-public enum Instruction: Hashable, Sendable {
+package enum Instruction: Hashable, Sendable {
     case checkPIN
     case changePIN(newKey: P256PublicKey, newKeyID: PINKeyID)
     /// `1...128` bytes.

@@ -1,7 +1,7 @@
 /// Why bytes are not a message, and what the receiver does next.
 ///
 /// Names and lengths only: it never carries what the peer sent, so it is safe to log.
-public enum WireError: Error, Hashable, Sendable {
+package enum WireError: Error, Hashable, Sendable {
     /// Not the protobuf message that was expected; as a frame it ends the connection.
     case notProtobuf
     /// Would take more memory than ``decodingBudget(frameByteCount:)`` allows; as a frame it ends the connection.
@@ -17,7 +17,7 @@ public enum WireError: Error, Hashable, Sendable {
     case unknownInstruction
 
     /// The id of the call, where it could be read.
-    public var id: UInt64? {
+    package var id: UInt64? {
         switch self {
         case .invalid(_, let id), .missing(_, let id): id
         case .notProtobuf, .overBudget, .unknownField, .unknownInstruction: nil
@@ -25,13 +25,13 @@ public enum WireError: Error, Hashable, Sendable {
     }
 
     /// Memory that decoding a frame of this length may take at most, in bytes.
-    public static func decodingBudget(frameByteCount: Int) -> Int {
+    package static func decodingBudget(frameByteCount: Int) -> Int {
         4 * frameByteCount + 16 * 1024
     }
 }
 
 /// Names a field of a message, for errors and logs.
-public enum WireField: String, Hashable, Sendable {
+package enum WireField: String, Hashable, Sendable {
     case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject, attested, block
     case backup, byMilliseconds, candidatePublicKey, certificates, changedAt, command, commits, condition, correlationID
     case counter, deletionCode, deniedAt, deniedEntry, deviceFacts, deviceProof, environment, error, expiresAt

@@ -10,33 +10,33 @@ internal import Vocabulary
 ///     12–15   how much later it may end, milliseconds
 ///
 /// Numbers are big-endian. All zero is a wallet of which nothing was ever kept: a fresh one.
-public struct KeptHistory: Hashable, Sendable {
-    public static let byteCount = 16
+package struct KeptHistory: Hashable, Sendable {
+    package static let byteCount = 16
 
     /// Bytes 0 to 7, the first the most significant.
-    public let first: UInt64
+    package let first: UInt64
     /// Bytes 8 to 15.
-    public let second: UInt64
+    package let second: UInt64
 
     /// A wallet to which nothing was sent yet.
-    public static let fresh = KeptHistory(first: 0, second: 0)
+    package static let fresh = KeptHistory(first: 0, second: 0)
 
     /// A wallet of which anything may be true.
-    public static let everything = KeptHistory(first: .max, second: .max)
+    package static let everything = KeptHistory(first: .max, second: .max)
 
-    public init(first: UInt64, second: UInt64) {
+    package init(first: UInt64, second: UInt64) {
         self.first = first
         self.second = second
     }
 
     /// Reads the bytes of ``bytes``; nil where there are not sixteen.
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ part: ArraySlice<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
         self.init(first: word(bytes[..<8]), second: word(bytes[8...]))
     }
 
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         [self.first, self.second].flatMap { word in
             stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
         }

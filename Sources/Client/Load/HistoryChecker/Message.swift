@@ -1,10 +1,10 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a wallet says to its server, as far as it touches the count of wrong PINs.
 ///
 /// A PIN key is known by its generation: 0 as registered, another number for each new one. The tool that sends knows
 /// which PIN is right for which; the server knows only keys.
-public enum Message: Hashable, Sendable {
+package enum Message: Hashable, Sendable {
     /// An instruction that a PIN unlocks; `generation` is that of the PIN key id it names.
     case check(isRight: Bool, generation: Int)
     /// The same, with a new PIN key as its effect.
@@ -14,7 +14,7 @@ public enum Message: Hashable, Sendable {
 }
 
 /// What came back, without its secrets.
-public enum Answer: Hashable, Sendable {
+package enum Answer: Hashable, Sendable {
     /// What became of the PIN; that it was changed is `valid` too.
     case verdict(PINVerdict)
     /// It was called valid, but the share that came is not this wallet's.

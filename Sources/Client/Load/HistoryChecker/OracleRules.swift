@@ -1,18 +1,18 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a server's answers are held against; one for all wallets of a run.
-public final class OracleRules: Sendable {
+package final class OracleRules: Sendable {
     /// As the server's Hello says it.
-    public let policy: AttemptPolicy
+    package let policy: AttemptPolicy
     /// By how much the server's clock may differ from the run's, beside a two-thousandth of what is measured.
-    public let clockTolerance: Duration
+    package let clockTolerance: Duration
     /// How long a message without an answer may lie before it is judged after all.
     ///
     /// A connection that ended takes nothing back that the server had already read.
-    public let lateEffect: Duration
+    package let lateEffect: Duration
 
     /// Block ends are checked to the tolerance, so that a clock that is set by the network raises no alarm.
-    public init(
+    package init(
         policy: AttemptPolicy,
         clockTolerance: Duration = .milliseconds(50),
         lateEffect: Duration = .seconds(60)

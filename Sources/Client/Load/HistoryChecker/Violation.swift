@@ -1,10 +1,10 @@
-public import Vocabulary
+package import Vocabulary
 
 /// An answer that no server may give which keeps the promises of docs/protocol.md.
 ///
 /// Whatever was lost, cut short or overtaken on the way has been taken into account: there is no order of what was
 /// sent in which the answer would be true.
-public enum Violation: Error, Hashable, Sendable {
+package enum Violation: Error, Hashable, Sendable {
     case rightPINCalledWrong
     case wrongPINCalledValid
     /// The verdict was right, the share another's.
@@ -30,7 +30,7 @@ public enum Violation: Error, Hashable, Sendable {
 }
 
 extension Violation: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .rightPINCalledWrong: "the right PIN was called wrong"
         case .wrongPINCalledValid: "a wrong PIN was called valid"
@@ -53,7 +53,7 @@ extension Violation: CustomStringConvertible {
     }
 
     /// A word for tables and counts; the same whatever the numbers are.
-    public var name: String {
+    package var name: String {
         switch self {
         case .rightPINCalledWrong: "right-pin-called-wrong"
         case .wrongPINCalledValid: "wrong-pin-called-valid"

@@ -1,4 +1,4 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What may be true of one wallet on its server, from what was sent to it and what it answered.
 ///
@@ -9,8 +9,8 @@ public import Vocabulary
 ///
 /// Times are the server's as far as they are known: of a message the earliest at which it can have met the server's
 /// clock, of an answer the latest.
-public struct WalletHistory: Sendable {
-    public let rules: OracleRules
+package struct WalletHistory: Sendable {
+    package let rules: OracleRules
     /// What is true while ``crowd`` is nil.
     private var state: PossibleState
     /// The only message on its way; the usual case, which costs next to nothing.
@@ -21,7 +21,7 @@ public struct WalletHistory: Sendable {
     private var forgotten = 0
 
     /// A wallet that has just been registered, or one of which an earlier run has kept what it knew.
-    public init(_ rules: OracleRules, kept: KeptHistory = .fresh, generation: Int = 0) {
+    package init(_ rules: OracleRules, kept: KeptHistory = .fresh, generation: Int = 0) {
         self.rules = rules
         let states = kept.states(rules, generation: generation)
         self.state = states[0]
@@ -29,7 +29,7 @@ public struct WalletHistory: Sendable {
     }
 
     /// A wallet of which nothing is known, until its answers tell.
-    public init(unknownUnder rules: OracleRules) {
+    package init(unknownUnder rules: OracleRules) {
         self.rules = rules
         self.state = PossibleState()
         self.crowd = Crowd(PossibleState.all(rules), rules)
@@ -40,7 +40,7 @@ public struct WalletHistory: Sendable {
     /// - Parameters:
     ///   - id: A number of its own among all that is sent for this wallet.
     ///   - first: Where an attempt id is sent again, the number of the first message that carried it.
-    public mutating func sent(_ id: Int, _ message: Message, repeating first: Int? = nil, at now: Timestamp) {
+    package mutating func sent(_ id: Int, _ message: Message, repeating first: Int? = nil, at now: Timestamp) {
         let entry = first ?? id
         if self.crowd == nil, self.only == nil {
             self.only = SentMessage(id: id, entry: entry, message: message, sent: now.milliseconds, order: 0)
@@ -55,7 +55,7 @@ public struct WalletHistory: Sendable {
     /// Takes an answer in; returns what is wrong with it, if no server may give it.
     ///
     /// After a violation the history goes on from what the server said, so that one fault is told once.
-    public mutating func answered(_ id: Int, _ answer: Answer, at now: Timestamp) -> Violation? {
+    package mutating func answered(_ id: Int, _ answer: Answer, at now: Timestamp) -> Violation? {
         if self.crowd == nil, let only = self.only, only.id == id, self.take(answer, to: only, at: now) { return nil }
         self.gather()
         let violation = self.crowd?.answer(id, answer, at: now.milliseconds)
@@ -64,7 +64,7 @@ public struct WalletHistory: Sendable {
     }
 
     /// Notes that an answer will not come: the message was judged, or will be for a while yet, or was not.
-    public mutating func lost(_ id: Int, at now: Timestamp) {
+    package mutating func lost(_ id: Int, at now: Timestamp) {
         self.gather()
         self.crowd?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
         self.crowd?.serverEnded(by: self.death)
@@ -73,7 +73,7 @@ public struct WalletHistory: Sendable {
 
     /// Notes that the server's process has ended, before this moment: what it was sent until then and did not judge, it
     /// never will.
-    public mutating func serverEnded(by now: Timestamp) {
+    package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds
         self.crowd?.serverEnded(by: now.milliseconds)
@@ -83,7 +83,7 @@ public struct WalletHistory: Sendable {
     /// Goes on under other rules, from the next judged PIN on; a block that runs keeps its end.
     ///
     /// Where something is on its way, nobody knows under which rules it is judged: then everything is forgotten.
-    public func ruled(by rules: OracleRules) -> WalletHistory {
+    package func ruled(by rules: OracleRules) -> WalletHistory {
         guard self.isQuiet else {
             var next = WalletHistory(unknownUnder: rules)
             next.death = self.death
@@ -98,18 +98,18 @@ public struct WalletHistory: Sendable {
     }
 
     /// Whether nothing is on its way that may still be judged.
-    public var isQuiet: Bool { self.only == nil && (self.crowd?.sent.isEmpty ?? true) }
+    package var isQuiet: Bool { self.only == nil && (self.crowd?.sent.isEmpty ?? true) }
 
     /// Whether the wallet's state is known without doubt.
-    public var isCertain: Bool { self.crowd == nil }
+    package var isCertain: Bool { self.crowd == nil }
 
     /// How often more was on its way at once than could be followed, so that answers were held against less.
-    public var timesForgotten: Int { self.forgotten + (self.crowd?.timesForgotten ?? 0) }
+    package var timesForgotten: Int { self.forgotten + (self.crowd?.timesForgotten ?? 0) }
 
     /// What to keep for a later run, which sends nothing before all of this run's connections have ended.
     ///
     /// - Parameter generation: Of the PIN key that will be taken for the current one then.
-    public func kept(at now: Timestamp, generation: Int) -> KeptHistory {
+    package func kept(at now: Timestamp, generation: Int) -> KeptHistory {
         var other = self
         other.gather()
         guard var crowd = other.crowd else { return .fresh }

@@ -1,26 +1,26 @@
-public import HostSystem
-public import Lab
+package import HostSystem
+package import Lab
 internal import Statements
-public import Transport
-public import Vocabulary
+package import Transport
+package import Vocabulary
 
 /// The server that the load goes to, and what a client needs to know of it.
-public struct Target: Sendable {
-    public let host: String
-    public let port: Int
+package struct Target: Sendable {
+    package let host: String
+    package let port: Int
     /// What its certificate must be for.
-    public let serverName: String
+    package let serverName: String
     /// The lab whose server it is, where it is one's.
-    public let lab: LabFolder?
+    package let lab: LabFolder?
     /// With which phones attest their keys; nil where no wallet can be registered.
-    public let authorityFolder: String?
+    package let authorityFolder: String?
     /// By which evidence is dated.
-    public let clock: any WallClock
+    package let clock: any WallClock
 
     private let trusted: [UInt8]
 
     /// Why a target cannot be used; the person names another, or does what the sentence says.
-    public enum Problem: Error, Hashable, CustomStringConvertible {
+    package enum Problem: Error, Hashable, CustomStringConvertible {
         case file(FileError)
         case lab(LabError)
         /// Nothing at that path is a lab.
@@ -34,7 +34,7 @@ public struct Target: Sendable {
         case noAuthority
         case authority(LabAuthorityError)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .file(let error): error.description
             case .lab(let error): error.description
@@ -53,7 +53,7 @@ public struct Target: Sendable {
     }
 
     /// The server of a lab, as its `lab.yaml` says.
-    public init(lab path: String) throws(Problem) {
+    package init(lab path: String) throws(Problem) {
         let folder = LabFolder(path)
         guard folder.isLab else { throw .noLab(path: path) }
         let lab: LabFile
@@ -75,7 +75,7 @@ public struct Target: Sendable {
     /// Any server, by its address and the authority that signed its certificate.
     ///
     /// - Parameter serverName: what the certificate is for; the host where it is left out.
-    public init(
+    package init(
         address: String,
         caFile: String,
         serverName: String? = nil,
@@ -92,20 +92,20 @@ public struct Target: Sendable {
     }
 
     /// Whether the load stays on this machine.
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         if self.host == "localhost" || self.host == "::1" { return true }
         let octets = self.host.split(separator: ".", omittingEmptySubsequences: false)
         return octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
     }
 
     /// As it is written in an address.
-    public var address: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
+    package var address: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
 
     /// What tells servers apart: the SHA-256 of the authority that vouches for this one.
-    public var fingerprint: SHA256Digest { .of(self.trusted) }
+    package var fingerprint: SHA256Digest { .of(self.trusted) }
 
     /// A new context for connections; its tickets are its own, so that lanes which resume need one each.
-    public func tls(resuming: Bool) throws(Problem) -> TLSClientContext {
+    package func tls(resuming: Bool) throws(Problem) -> TLSClientContext {
         do throws(TLSContextError) {
             return try TLSClientContext(
                 trust: .authority(pem: self.trusted),
@@ -120,7 +120,7 @@ public struct Target: Sendable {
     /// A new connection on which nothing was said yet.
     ///
     /// - Parameter source: the address of this machine that it comes from; nil for the system's choice.
-    public func connect(
+    package func connect(
         tls: TLSClientContext,
         timeout: Duration,
         from source: String? = nil
@@ -139,7 +139,7 @@ public struct Target: Sendable {
     }
 
     /// Throws where no wallet can be registered for want of an authority.
-    public func requireAuthority() throws(Problem) { _ = try self.authority() }
+    package func requireAuthority() throws(Problem) { _ = try self.authority() }
 
     /// The authority that phones' evidence is signed with.
     func authority() throws(Problem) -> LabAuthority {

@@ -3,27 +3,27 @@ internal import NIOPosix
 internal import Synchronization
 
 /// How far a flood is.
-public struct FloodProgress: Hashable, Sendable {
-    public var elapsed: Duration
+package struct FloodProgress: Hashable, Sendable {
+    package var elapsed: Duration
     /// Connections that came about.
-    public var opened: Int
+    package var opened: Int
     /// Of them, those that are there now.
-    public var held: Int
+    package var held: Int
     /// Ended by the server.
-    public var closedByServer: Int
+    package var closedByServer: Int
     /// Connections that did not come about: refused, or no answer in time.
-    public var notOpened: Int
+    package var notOpened: Int
     /// Not begun, because too many waited for the server to accept them.
-    public var unsent: Int
-    public var bytesSent: Int
-    public var bytesReceived: Int
+    package var unsent: Int
+    package var bytesSent: Int
+    package var bytesReceived: Int
 }
 
 /// Connections that mean no good, from many addresses of this machine, so many a second.
 ///
 /// It loads what every server shows the world before anybody has said who he is. Ends by itself, and takes all its
 /// connections with it.
-public final class Flood: Sendable {
+package final class Flood: Sendable {
     /// Connections that may wait for the server to accept them.
     private static let mostWaiting = 2_000
     private static let connectLimit = TimeAmount.seconds(5)
@@ -40,7 +40,7 @@ public final class Flood: Sendable {
     private let isOver = Atomic<Bool>(false)
 
     /// - Precondition: the plan has a kind, and a rate and a number of connections greater than zero.
-    public init(_ plan: FloodPlan, host: String, port: Int) {
+    package init(_ plan: FloodPlan, host: String, port: Int) {
         precondition(!plan.kinds.isEmpty && plan.rate > 0 && plan.held > 0, "a flood is some connections of some kind")
         self.plan = plan
         self.host = host
@@ -48,7 +48,7 @@ public final class Flood: Sendable {
     }
 
     /// What happened until now.
-    public var progress: FloodProgress {
+    package var progress: FloodProgress {
         let (opened, ended) = (self.counts.opened.load(ordering: .relaxed), self.counts.ended.load(ordering: .relaxed))
         let ownEnds = self.counts.letGo.load(ordering: .relaxed)
         return FloodProgress(
@@ -64,12 +64,12 @@ public final class Flood: Sendable {
     }
 
     /// Ends it early.
-    public func stop() {
+    package func stop() {
         self.isStopped.store(true, ordering: .relaxed)
     }
 
     /// Floods until its time is over or ``stop()``; returns when all of its connections have ended.
-    public func run() async {
+    package func run() async {
         let began = ContinuousClock.now
         var (begun, generator) = (0, SystemRandomNumberGenerator())
         while !self.isStopped.load(ordering: .relaxed), !Task.isCancelled, .now - began < self.plan.duration {

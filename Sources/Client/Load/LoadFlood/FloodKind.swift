@@ -1,5 +1,5 @@
 /// How a connection of a flood misbehaves.
-public enum FloodKind: String, CaseIterable, Sendable {
+package enum FloodKind: String, CaseIterable, Sendable {
     /// Connects and says nothing.
     case halfOpen = "half-open"
     /// Begins a TLS handshake, a byte at a time.
@@ -16,20 +16,20 @@ public enum FloodKind: String, CaseIterable, Sendable {
 }
 
 /// What a flood is asked to be.
-public struct FloodPlan: Sendable {
+package struct FloodPlan: Sendable {
     /// In turn, each as often as it is named.
-    public var kinds: [FloodKind]
+    package var kinds: [FloodKind]
     /// Addresses of this machine that connections come from; nil for the system's choice.
-    public var sources: SourceNetwork?
+    package var sources: SourceNetwork?
     /// Connections begun a second.
-    public var rate: Double
+    package var rate: Double
     /// Connections at a time; beyond it the oldest is let go for each new one.
-    public var held: Int
-    public var duration: Duration
+    package var held: Int
+    package var duration: Duration
     /// Between two bytes of a slow one.
-    public var pause: Duration = .milliseconds(500)
+    package var pause: Duration = .milliseconds(500)
 
-    public init(kinds: [FloodKind], sources: SourceNetwork?, rate: Double, held: Int, duration: Duration) {
+    package init(kinds: [FloodKind], sources: SourceNetwork?, rate: Double, held: Int, duration: Duration) {
         self.kinds = kinds
         self.sources = sources
         self.rate = rate
@@ -39,12 +39,12 @@ public struct FloodPlan: Sendable {
 }
 
 /// An IPv4 network whose addresses are all this machine's: 127.0.0.0/8 or a part of it.
-public struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
+package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
     private let base: UInt32
     private let prefixLength: Int
 
     /// Reads `127.0.0.0/16`; nil for what is not loopback, or has bits behind its prefix.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let octets = parts.first?.split(separator: ".", omittingEmptySubsequences: false).compactMap { UInt8($0) } ?? []
         guard parts.count <= 2, octets.count == 4, octets[0] == 127 else { return nil }
@@ -57,7 +57,7 @@ public struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
     private var hostMask: UInt32 { self.prefixLength == 32 ? 0 : UInt32.max >> UInt32(self.prefixLength) }
 
     /// One of its addresses.
-    public func address(using generator: inout some RandomNumberGenerator) -> String {
+    package func address(using generator: inout some RandomNumberGenerator) -> String {
         let number = self.base | UInt32.random(in: 0...self.hostMask, using: &generator)
         return Self.text(number)
     }
@@ -66,5 +66,5 @@ public struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
         stride(from: 24, through: 0, by: -8).map { "\(number >> UInt32($0) & 0xFF)" }.joined(separator: ".")
     }
 
-    public var description: String { "\(Self.text(self.base))/\(self.prefixLength)" }
+    package var description: String { "\(Self.text(self.base))/\(self.prefixLength)" }
 }

@@ -1,11 +1,11 @@
 /// Counts and rates as testers write them: `500`, `10k`, `1M`, `2.5k/s`.
-public enum CountText {
+package enum CountText {
     private static let suffixes: [(letter: Character, factor: Double)] = [("k", 1e3), ("K", 1e3), ("M", 1e6)]
     /// Beyond any machine; keeps all arithmetic in range.
-    public static let largest = 1e9
+    package static let largest = 1e9
 
     /// Reads a number with at most one suffix; nil for anything else, a sign or an exponent included.
-    public static func readNumber(_ text: some StringProtocol) -> Double? {
+    package static func readNumber(_ text: some StringProtocol) -> Double? {
         var digits = text[...]
         var factor = 1.0
         if let last = digits.last, let suffix = Self.suffixes.first(where: { $0.letter == last }) {
@@ -20,12 +20,12 @@ public enum CountText {
     }
 
     /// Reads a whole number.
-    public static func readCount(_ text: some StringProtocol) -> Int? {
+    package static func readCount(_ text: some StringProtocol) -> Int? {
         Self.readNumber(text).flatMap { $0 == $0.rounded() ? Int($0) : nil }
     }
 
     /// The shortest text that reads as the same number.
-    public static func write(_ number: Double) -> String {
+    package static func write(_ number: Double) -> String {
         for (letter, factor) in [("M", 1e6), ("k", 1e3)] where number >= factor {
             let scaled = number / factor
             if scaled * 1000 == (scaled * 1000).rounded() { return "\(Self.plain(scaled))\(letter)" }

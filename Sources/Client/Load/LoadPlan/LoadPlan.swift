@@ -1,49 +1,49 @@
 internal import ConfigText
 
 /// Everything that is asked of a run; pure, and the same each time with the same seed.
-public struct LoadPlan: Hashable, Sendable {
-    public var stages: Stages
+package struct LoadPlan: Hashable, Sendable {
+    package var stages: Stages
     /// Runs before the stages with the load of the first; judged as all, and left out of every figure.
-    public var warmup: Duration = .zero
+    package var warmup: Duration = .zero
     /// In an open loop.
-    public var arrivals = ArrivalProcess.constant
+    package var arrivals = ArrivalProcess.constant
     /// In an open loop: the connections that serve what is due, at least 1.
     ///
     /// In a closed one the stages say it.
-    public var openConnections = 64
+    package var openConnections = 64
     /// In an open loop: the most checks that are due and not answered yet; what becomes due beyond is counted as unsent.
-    public var maxInFlight = 10_000
-    public var mix = Mix(only: .right)
-    public var connectionUse = Weights<ConnectionUse>(only: .warm)
+    package var maxInFlight = 10_000
+    package var mix = Mix(only: .right)
+    package var connectionUse = Weights<ConnectionUse>(only: .warm)
     /// After how many checks a warm connection moves on to another wallet, and thereby to a new connection; nil for never.
-    public var checksPerWallet: Int?
-    public var pick = Pick.uniform
-    public var think = ThinkTime.none
+    package var checksPerWallet: Int?
+    package var pick = Pick.uniform
+    package var think = ThinkTime.none
     /// Wrong PINs in a row for one wallet, then a right one takes their place; nil for one less than a round has.
     ///
     /// So a run does not block its own wallets. An attack on a single wallet has no such limit unless it is given one.
-    public var maxWrongPerWallet: Int?
+    package var maxWrongPerWallet: Int?
     /// Sessions that are opened before the run and stay idle until its end.
-    public var idleConnections = 0
+    package var idleConnections = 0
     /// For a connection, and for each call.
-    public var timeout: Duration = .seconds(10)
-    public var seed: UInt64 = 1
+    package var timeout: Duration = .seconds(10)
+    package var seed: UInt64 = 1
 
-    public init(_ stages: Stages) {
+    package init(_ stages: Stages) {
         self.stages = stages
     }
 
-    public var isOpen: Bool { self.stages.unit == .perSecond }
+    package var isOpen: Bool { self.stages.unit == .perSecond }
 
     /// The most connections that are used at once, idle ones included.
-    public var peakConnections: Int {
+    package var peakConnections: Int {
         (self.isOpen ? self.openConnections : Int(self.stages.peak.rounded(.up))) + self.idleConnections
     }
 
-    public var schedule: Schedule { Schedule(self.stages, warmup: self.warmup) }
+    package var schedule: Schedule { Schedule(self.stages, warmup: self.warmup) }
 
     /// What cannot go together, as far as the plan alone tells.
-    public var problems: [PlanProblem] {
+    package var problems: [PlanProblem] {
         var problems: [PlanProblem] = []
         func check(_ isRight: Bool, _ place: String, _ text: String) {
             if !isRight { problems.append(PlanProblem(place: place, text)) }
@@ -70,7 +70,7 @@ public struct LoadPlan: Hashable, Sendable {
     }
 
     /// Each choice with its name, as it is stored with the result and as results are compared.
-    public var entries: [(name: String, value: String)] {
+    package var entries: [(name: String, value: String)] {
         var entries = [("loop", self.isOpen ? "open" : "closed"), ("stages", self.stages.text)]
         if self.isOpen {
             entries.append(("arrivals", self.arrivals.rawValue))

@@ -1,11 +1,11 @@
 internal import ConfigText
 
 /// Names of choices as people write them.
-public enum NameText {
+package enum NameText {
     /// Reads one of a type's names.
     ///
     /// - Parameter place: the option of which a problem tells.
-    public static func read<Choice: RawRepresentable<String> & CaseIterable>(
+    package static func read<Choice: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         place: String
     ) throws(PlanProblem) -> Choice {

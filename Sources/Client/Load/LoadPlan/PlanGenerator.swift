@@ -4,21 +4,21 @@ internal import Glibc
 ///
 /// Nothing secret comes from it. Each lane has a stream of its own, because lanes run at the same time, and which of
 /// two lanes drew first would otherwise change what both do.
-public struct PlanGenerator: RandomNumberGenerator, Sendable {
+package struct PlanGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         self.state = seed
     }
 
     /// The stream of this number among those of one seed.
-    public init(seed: UInt64, stream: UInt64) {
+    package init(seed: UInt64, stream: UInt64) {
         var mixer = PlanGenerator(seed: seed ^ 0x6A09_E667_F3BC_C908)
         mixer.state = mixer.next() ^ stream &* 0xD1B5_4A32_D192_ED03
         self.state = mixer.next()
     }
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = self.state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -27,15 +27,15 @@ public struct PlanGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// Uniform in `0..<1`, in steps of 2⁻⁵³.
-    public mutating func nextUnit() -> Double { Double(self.next() >> 11) * 0x1p-53 }
+    package mutating func nextUnit() -> Double { Double(self.next() >> 11) * 0x1p-53 }
 
     /// Exponentially distributed with mean 1, above 0.
-    public mutating func nextExponential() -> Double { -log(1 - self.nextUnit()) }
+    package mutating func nextExponential() -> Double { -log(1 - self.nextUnit()) }
 
     /// Uniform in `0..<bound`; the bias is below bound / 2⁶⁴.
     ///
     /// - Precondition: `bound` is positive.
-    public mutating func next(below bound: Int) -> Int {
+    package mutating func next(below bound: Int) -> Int {
         precondition(bound > 0, "there is something to choose from")
         return Int(self.next().multipliedFullWidth(by: UInt64(bound)).high)
     }

@@ -1,24 +1,24 @@
 /// One thing that is wrong with what was asked of a run.
-public struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The option, or the file with its line.
-    public let place: String
-    public let text: String
+    package let place: String
+    package let text: String
 
-    public init(place: String, _ text: String) {
+    package init(place: String, _ text: String) {
         self.place = place
         self.text = text
     }
 
-    public var description: String { "\(self.place): \(self.text)" }
+    package var description: String { "\(self.place): \(self.text)" }
 }
 
 /// Everything that is wrong with it, told at once: mend all of it and start again.
-public struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let problems: [PlanProblem]
+package struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let problems: [PlanProblem]
 
-    public init(_ problems: [PlanProblem]) {
+    package init(_ problems: [PlanProblem]) {
         self.problems = problems
     }
 
-    public var description: String { self.problems.map(\.description).joined(separator: "\n") }
+    package var description: String { self.problems.map(\.description).joined(separator: "\n") }
 }

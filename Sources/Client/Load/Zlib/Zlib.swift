@@ -3,9 +3,9 @@ internal import CZlib
 /// The zlib format (RFC 1950), by the system's library.
 ///
 /// Histograms are exchanged in it. Foundation has a zlib of its own, which it does not show.
-public enum Zlib {
+package enum Zlib {
     /// Never fails: all input is in memory and the output has room for the worst case.
-    public static func compressed(_ bytes: [UInt8]) -> [UInt8] {
+    package static func compressed(_ bytes: [UInt8]) -> [UInt8] {
         let bound = compressBound(uLong(bytes.count))
         return unsafe [UInt8](unsafeUninitializedCapacity: Int(bound)) { buffer, count in
             var length = bound
@@ -22,7 +22,7 @@ public enum Zlib {
     }
 
     /// - Parameter limit: The most bytes that may come out, so that a few hostile ones cannot fill the memory.
-    public static func decompressed(_ bytes: [UInt8], atMost limit: Int) throws(ZlibError) -> [UInt8] {
+    package static func decompressed(_ bytes: [UInt8], atMost limit: Int) throws(ZlibError) -> [UInt8] {
         var capacity = min(max(bytes.count * 4, 256), limit)
         while true {
             var status = Z_OK
@@ -42,7 +42,7 @@ public enum Zlib {
 }
 
 /// Why bytes could not be decompressed; the caller refuses what they came in.
-public enum ZlibError: Error, Equatable, Sendable {
+package enum ZlibError: Error, Equatable, Sendable {
     /// They are not in the zlib format, or were changed: the checksum says so.
     case malformed
     /// They end too early, or hold more than the limit; uncompress(3) does not tell the two apart.

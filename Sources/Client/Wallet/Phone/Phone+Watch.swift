@@ -1,11 +1,11 @@
-public import WalletCore
+package import WalletCore
 
 extension Phone {
     /// The screen whenever it has changed, for who shows it: first the present one, then at most five a second.
     ///
     /// Also keeps the app's own timers going, as a phone's screen would: the end of a block, of the splash screen, of
     /// somebody's patience. It ends when the reader lets go of it.
-    public nonisolated func watch() -> AsyncStream<Screen> {
+    package nonisolated func watch() -> AsyncStream<Screen> {
         let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
         let ticking = Task {
             var shown: Screen?

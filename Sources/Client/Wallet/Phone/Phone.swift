@@ -1,6 +1,6 @@
 internal import HostSystem
-public import Devices
-public import WalletCore
+package import Devices
+package import WalletCore
 
 /// A phone in a hand: its home, its device, and the app that runs on it or not.
 ///
@@ -12,11 +12,11 @@ public import WalletCore
 /// A process of the app is one ``Wallet``: ``launch(opening:)`` makes it from what the home holds, ``endProcess()`` lets
 /// go of it. What is asked for meanwhile waits for its turn, so nothing is refused for being too early. Every method
 /// returns the screen that is there then.
-public actor Phone {
-    public nonisolated let home: PhoneHome
-    public nonisolated let device: SimulatedDevice
+package actor Phone {
+    package nonisolated let home: PhoneHome
+    package nonisolated let device: SimulatedDevice
     /// Host and port of the server.
-    public nonisolated let serverAddress: String
+    package nonisolated let serverAddress: String
 
     private let settings: WalletSettings
     private let clock: any WallClock
@@ -35,24 +35,24 @@ public actor Phone {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// How those who hold the phone want it.
-    public struct Behavior: Hashable, Sendable {
+    package struct Behavior: Hashable, Sendable {
         /// Whether the splash screen ends at once, as scripts and scenarios want it.
-        public var skipsSplash: Bool
+        package var skipsSplash: Bool
         /// Whether a prompt that a healthy sensor would answer waits for somebody to ``Phone/present(_:)`` something.
-        public var asksPerson: Bool
+        package var asksPerson: Bool
 
-        public init(skipsSplash: Bool = false, asksPerson: Bool = false) {
+        package init(skipsSplash: Bool = false, asksPerson: Bool = false) {
             self.skipsSplash = skipsSplash
             self.asksPerson = asksPerson
         }
     }
 
     /// What stands between a wallet and the phone that it runs on, as a scenario puts something that cuts the power.
-    public struct Between: Sendable {
-        public var disk: @Sendable (any LocalDisk) -> any LocalDisk
-        public var device: @Sendable (any Device) -> any Device
+    package struct Between: Sendable {
+        package var disk: @Sendable (any LocalDisk) -> any LocalDisk
+        package var device: @Sendable (any Device) -> any Device
 
-        public init(
+        package init(
             disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
             device: @escaping @Sendable (any Device) -> any Device = { $0 }
         ) {
@@ -68,7 +68,7 @@ public actor Phone {
     ///   - hooks: Programs that stand in for parts of the phone.
     ///   - between: What stands between the wallet and the phone.
     ///   - observer: Hears everything as it happens, before the method that caused it returns.
-    public init(
+    package init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
@@ -108,7 +108,7 @@ public actor Phone {
 
     /// Starts a process of the app, always locked (UC1.2/1.1a); one that runs ends first.
     @discardableResult
-    public func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
+    package func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         await self.takeTurn()
         defer { self.endTurn() }
         await self.drop()
@@ -122,7 +122,7 @@ public actor Phone {
 
     /// Brings the app to the front (UC1.2/1.1b); a launch where its process ended meanwhile.
     @discardableResult
-    public func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
+    package func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         guard self.isRunning else { return try await self.launch(opening: link) }
         return try await self.act { wallet throws(PhoneError) in
             self.isInBackground = false
@@ -132,13 +132,13 @@ public actor Phone {
 
     /// A link is followed on the phone: the app comes to the front with it, or starts.
     @discardableResult
-    public func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
+    package func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
         try await self.resume(opening: link)
     }
 
     /// Sends the app out of sight; its process lives on.
     @discardableResult
-    public func background() async throws(PhoneError) -> Screen {
+    package func background() async throws(PhoneError) -> Screen {
         try await self.act { wallet throws(PhoneError) in
             if !self.isInBackground { await wallet.background() }
             self.isInBackground = true
@@ -147,7 +147,7 @@ public actor Phone {
     }
 
     /// Ends the process of the app, as the phone does to apps out of sight: nothing is told or saved.
-    public func endProcess() async {
+    package func endProcess() async {
         await self.takeTurn()
         defer { self.endTurn() }
         await self.drop()
@@ -155,25 +155,25 @@ public actor Phone {
 
     /// Selects one of the present screen's actions.
     @discardableResult
-    public func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
+    package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet throws(WalletError) in try await wallet.perform(action) }
     }
 
     /// Enters a PIN where the present screen asks for one.
     @discardableResult
-    public func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
+    package func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet throws(WalletError) in try await wallet.enter(input) }
     }
 
     /// Holds something to the phone while a prompt of the operating system is open.
     @discardableResult
-    public func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
+    package func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet throws(WalletError) in try await wallet.present(presentation) }
     }
 
     /// The host application is in the middle of something, or of nothing more; ends with the process.
     @discardableResult
-    public func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
+    package func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
         try await self.act { wallet throws(PhoneError) in
             await wallet.setHostSession(session)
             return await wallet.screen
@@ -182,7 +182,7 @@ public actor Phone {
 
     /// Goes to what a one-shot command is named for.
     @discardableResult
-    public func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
+    package func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet throws(WalletError) in try await wallet.open(destination) }
     }
 
@@ -191,7 +191,7 @@ public actor Phone {
     /// While something else is under way, the screen only. Out of sight an app's timers stand still until the next resume;
     /// only its keys are forgotten in time.
     @discardableResult
-    public func refresh() async -> Screen {
+    package func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
         guard !self.isTaken else { return await wallet.screen }
         await self.takeTurn()
@@ -206,36 +206,36 @@ public actor Phone {
 
 extension Phone {
     /// The present screen, with countdowns as of now; ``Screen/none`` where no process of the app runs.
-    public var screen: Screen {
+    package var screen: Screen {
         get async { await self.wallet?.screen ?? .none }
     }
 
     /// Whether a process of the app runs, in sight or not.
-    public var isRunning: Bool { self.wallet != nil }
+    package var isRunning: Bool { self.wallet != nil }
 
     /// Whether a process of the app runs in sight.
-    public var isInFront: Bool { self.wallet != nil && !self.isInBackground }
+    package var isInFront: Bool { self.wallet != nil && !self.isInBackground }
 
     /// Whether something is under way that has to end before the next thing happens.
-    public var isBusy: Bool { self.isTaken }
+    package var isBusy: Bool { self.isTaken }
 
     /// What keeps the person from where they wanted to go, if anything does.
-    public var obstacle: Obstacle? {
+    package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }
 
     /// Whether the data key is out of memory; so it is where no process of the app runs.
-    public var isLocked: Bool {
+    package var isLocked: Bool {
         get async { await self.wallet?.isLocked ?? true }
     }
 
     /// How far the wallet is set up; nil where no process of the app runs.
-    public var setup: SetupProgress? {
+    package var setup: SetupProgress? {
         get async { await self.wallet?.setup }
     }
 
     /// The wallet's id at the server; nil before the setup, after a wipe, and where no process of the app runs.
-    public var walletID: WalletID? {
+    package var walletID: WalletID? {
         get async { await self.wallet?.walletID }
     }
 }
@@ -301,7 +301,7 @@ extension Phone {
             return try Wallet(
                 disk: self.between.disk(disk),
                 device: self.between.device(self.walletDevice),
-                dialer: SimulatedNetwork(self.dialer, of: self.device),
+                connectingBy: SimulatedNetwork(self.dialer, of: self.device),
                 clock: self.clock,
                 settings: walletSettings,
                 observer: self.observer

@@ -1,8 +1,8 @@
-public import Devices
-public import WalletCore
+package import Devices
+package import WalletCore
 
 /// Why a ``Phone`` did not do what it was asked; nothing has changed.
-public enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was asked for cannot be: an option, a setting, a lab that is not there. Say it and stop.
     case usage(String)
     /// Another process uses the home: wait for it to end.
@@ -18,7 +18,7 @@ public enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The app is in the background: resume it.
     case inBackground
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .usage(let text), .storage(let text): text
         case .homeInUse(let path, let holder):
@@ -31,7 +31,7 @@ public enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// How a command that cannot go on because of this ends.
-    public var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch self {
         case .usage, .device, .notRunning, .inBackground: .usage
         case .homeInUse: .homeInUse

@@ -1,8 +1,8 @@
 internal import Synchronization
-public import WalletCore
+package import WalletCore
 
 /// Hears the wallet from whatever thread it speaks on, until the app asks what there was.
-public final class Ear: Sendable {
+package final class Ear: Sendable {
     private struct State {
         var events: [WalletEvent] = []
         var report: String?
@@ -11,10 +11,10 @@ public final class Ear: Sendable {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
     /// What the phone's observer calls.
-    public func hear(_ event: WalletEvent) {
+    package func hear(_ event: WalletEvent) {
         let wake = self.state.withLock { state in
             state.events.append(event)
             return state.wake
@@ -23,7 +23,7 @@ public final class Ear: Sendable {
     }
 
     /// Something for the person that no screen says.
-    public func report(_ text: String) {
+    package func report(_ text: String) {
         let wake = self.state.withLock { state in
             state.report = text
             return state.wake

@@ -1,37 +1,37 @@
-public import WalletFlows
+package import WalletFlows
 
 /// Everything that is seen of a phone at one moment: what the renderer draws, and nothing else does.
-public struct Picture: Hashable, Sendable {
+package struct Picture: Hashable, Sendable {
     /// Where the app is.
-    public enum Place: Hashable, Sendable {
+    package enum Place: Hashable, Sendable {
         case inFront
         case background
         /// No process of it runs.
         case ended
     }
 
-    public var screen: Screen
+    package var screen: Screen
     /// The screen that a prompt stands over.
-    public var behind: Screen?
-    public var place = Place.inFront
+    package var behind: Screen?
+    package var place = Place.inFront
     /// What the phone says of itself, as in `Android 16`.
-    public var phone = ""
+    package var phone = ""
     /// What is the case with it, as in `no network`.
-    public var states: [String] = []
+    package var states: [String] = []
     /// Whether something is under way.
-    public var isBusy = false
+    package var isBusy = false
     /// How many digits of a PIN were typed.
-    public var typed = 0
+    package var typed = 0
     /// Whether a PIN was the last thing entered.
-    public var followsPIN = false
+    package var followsPIN = false
     /// Which of the actions is pointed at.
-    public var selected: Int?
+    package var selected: Int?
     /// A link that is being typed.
-    public var link: LinkEntry?
+    package var link: LinkEntry?
     /// The last thing that was no screen, for the line at the bottom.
-    public var note = ""
+    package var note = ""
 
-    public init(_ screen: Screen) {
+    package init(_ screen: Screen) {
         self.screen = screen
     }
 
@@ -55,10 +55,10 @@ public struct Picture: Hashable, Sendable {
     var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
 
     /// A link that is being typed, and who is said to have handed it over.
-    public struct LinkEntry: Hashable, Sendable {
-        public var text = ""
-        public var source = IncomingLink.Source.app
+    package struct LinkEntry: Hashable, Sendable {
+        package var text = ""
+        package var source = IncomingLink.Source.app
 
-        public init() {}
+        package init() {}
     }
 }

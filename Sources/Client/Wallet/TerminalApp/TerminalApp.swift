@@ -1,12 +1,12 @@
-public import HostSystem
-public import Phone
-public import WalletCore
+package import HostSystem
+package import Phone
+package import WalletCore
 
 /// The app of a phone in a terminal: draws what the phone shows, and does what the keys say.
 ///
 /// It holds no rule of the wallet's: every key becomes one call of ``Phone``. While one is under way the screen stays
 /// alive and other keys are dropped, as a phone's would be.
-public actor TerminalApp {
+package actor TerminalApp {
     private let phone: Phone
     private let terminal: FullScreen
     private let ear: Ear
@@ -21,7 +21,7 @@ public actor TerminalApp {
     private let wakeups: AsyncStream<Void>
 
     /// - Parameter ear: The observer that the phone was made with.
-    public init(_ phone: Phone, heardBy ear: Ear, on terminal: FullScreen, _ palette: Palette) {
+    package init(_ phone: Phone, heardBy ear: Ear, on terminal: FullScreen, _ palette: Palette) {
         self.phone = phone
         self.ear = ear
         self.terminal = terminal
@@ -32,7 +32,7 @@ public actor TerminalApp {
     /// Launches the app and follows the keys until the person quits or the terminal ends.
     ///
     /// The terminal is given back before this returns or throws; it throws where the app cannot be launched.
-    public func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
+    package func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
         let wake = self.wake
         self.ear.onEvent { wake.yield() }
         let keys = Task { [terminal] in

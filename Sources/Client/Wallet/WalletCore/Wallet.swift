@@ -28,7 +28,26 @@ public actor Wallet {
     public init(
         disk: any LocalDisk,
         device: any Device,
-        dialer: any ServerDialer,
+        dialer: TLSDialer,
+        clock: any WallClock = SystemClock(),
+        settings: Settings = Settings(),
+        observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
+    ) throws(WalletError) {
+        try self.init(
+            disk: disk,
+            device: device,
+            connectingBy: dialer,
+            clock: clock,
+            settings: settings,
+            observer: observer
+        )
+    }
+
+    /// Creates a wallet that connects by any dialer: TLS, a simulated network, or a test's server.
+    package init(
+        disk: any LocalDisk,
+        device: any Device,
+        connectingBy dialer: any ServerDialer,
         clock: any WallClock = SystemClock(),
         settings: Settings = Settings(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }

@@ -1,11 +1,11 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 extension EvidenceExplanation {
     /// Explains an Android chain, leaf first.
     ///
     /// - Parameter challenge: Nil takes the evidence's own, so that everything else can be judged.
-    public init(android chain: [[UInt8]], challenge: [UInt8]?, at time: Timestamp, by verifier: AndroidVerifier) {
+    package init(android chain: [[UInt8]], challenge: [UInt8]?, at time: Timestamp, by verifier: AndroidVerifier) {
         let leaf = chain.first.flatMap { try? Certificate(decoding: $0) }
         let description = leaf?.values(of: .keyDescription).first.flatMap { try? KeyDescription(decoding: $0) }
         var verification = Verification()
@@ -39,7 +39,7 @@ extension EvidenceExplanation {
     /// Explains an App Attest attestation object.
     ///
     /// - Parameter keyID: Nil takes the id of the key in the leaf.
-    public init(
+    package init(
         appleObject encoded: [UInt8],
         keyID: [UInt8]?,
         clientDataHash: [UInt8],
@@ -79,7 +79,7 @@ extension EvidenceExplanation {
     }
 
     /// Explains an App Attest assertion.
-    public init(
+    package init(
         assertion encoded: [UInt8],
         clientDataHash: [UInt8],
         key: P256PublicKey,

@@ -1,24 +1,24 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 /// One piece of evidence told to an operator who asks why a phone was refused.
 ///
 /// What the evidence says of itself is shown even where it is not believed, so the checks below it decide, not the
 /// facts above. Every text in it comes from a stranger: whatever could move a terminal's cursor is replaced.
-public struct EvidenceExplanation: Sendable {
+package struct EvidenceExplanation: Sendable {
     /// A certificate of the chain.
-    public struct CertificateSummary: Hashable, Sendable {
-        public let subject: String
-        public let serialNumber: String
-        public let notBefore: Timestamp
-        public let notAfter: Timestamp
-        public let key: String
+    package struct CertificateSummary: Hashable, Sendable {
+        package let subject: String
+        package let serialNumber: String
+        package let notBefore: Timestamp
+        package let notAfter: Timestamp
+        package let key: String
         /// SHA-256 of the public key's SubjectPublicKeyInfo.
-        public let keyHash: SHA256Digest
+        package let keyHash: SHA256Digest
     }
 
     /// What came of one check.
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         case passed
         case failed(AttestationRefusal)
         /// An earlier one failed.
@@ -26,15 +26,15 @@ public struct EvidenceExplanation: Sendable {
     }
 
     /// What kind of evidence it is.
-    public let kind: String
+    package let kind: String
     /// Leaf first; without those that cannot be read.
-    public let certificates: [CertificateSummary]
+    package let certificates: [CertificateSummary]
     /// What the evidence says of itself.
-    public let facts: [(name: String, value: String)]
+    package let facts: [(name: String, value: String)]
     /// Every check in its order.
-    public let checks: [(name: String, outcome: Outcome)]
+    package let checks: [(name: String, outcome: Outcome)]
     /// Nil where the evidence is accepted.
-    public let refusal: AttestationRefusal?
+    package let refusal: AttestationRefusal?
 
     init(
         kind: String,
@@ -87,7 +87,7 @@ extension EvidenceExplanation.CertificateSummary {
 
 extension EvidenceExplanation: CustomStringConvertible {
     /// Several lines for a person.
-    public var description: String {
+    package var description: String {
         var lines = [self.kind, ""]
         if !self.certificates.isEmpty { lines.append("certificates, leaf first") }
         for (index, certificate) in self.certificates.enumerated() {

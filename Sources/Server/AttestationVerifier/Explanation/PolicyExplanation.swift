@@ -1,9 +1,9 @@
 internal import Evidence
-public import Vocabulary
+package import Vocabulary
 
 extension EvidenceVerifier {
     /// What would be accepted, in sentences for an operator.
-    public func sentences(at now: Timestamp) -> [String] {
+    package func sentences(at now: Timestamp) -> [String] {
         self.policy.android.sentences(anchors: self.androidAnchors, statusList: self.statusList, at: now)
             + self.policy.apple.sentences(anchors: self.appleAnchors)
     }

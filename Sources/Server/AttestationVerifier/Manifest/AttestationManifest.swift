@@ -5,14 +5,14 @@ internal import Vocabulary
 /// A list of evidence with all inputs and what must come of each: the form of the attestation vectors.
 ///
 /// Holds no file access: the caller says how a path of the manifest is read.
-public struct AttestationManifest: Sendable {
+package struct AttestationManifest: Sendable {
     /// How a file that the manifest names, relative to it, is read; nil where it cannot be.
-    public typealias Reader = (String) -> [UInt8]?
+    package typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile
 
     /// Reads a manifest's JSON.
-    public init(json: [UInt8]) throws(ManifestError) {
+    package init(json: [UInt8]) throws(ManifestError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         do {
@@ -24,13 +24,13 @@ public struct AttestationManifest: Sendable {
     }
 
     /// The ids of all cases, in order.
-    public var ids: [String] { self.file.cases.map(\.id) }
+    package var ids: [String] { self.file.cases.map(\.id) }
 
     /// Whether the case at `index` comes with a status list, which has to be read for it.
-    public func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
+    package func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
 
     /// Judges the case at `index` and compares with what it expects.
-    public func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
+    package func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
         let item = self.file.cases[index]
         let judged: JudgedEvidence
         do throws(ManifestError) {

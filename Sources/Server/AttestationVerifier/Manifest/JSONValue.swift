@@ -1,5 +1,5 @@
 /// Any JSON value, for comparing what a manifest states with what the verifier read.
-public enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
     case integer(Int128)
@@ -20,7 +20,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .null: "null"
         case .boolean(let value): String(value)
@@ -34,7 +34,7 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue: Decodable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null

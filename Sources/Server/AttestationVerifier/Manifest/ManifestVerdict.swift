@@ -1,11 +1,11 @@
 /// Why a manifest, or one case of it, cannot be judged; tell the person who made it.
-public enum ManifestError: Error, Hashable, CustomStringConvertible {
+package enum ManifestError: Error, Hashable, CustomStringConvertible {
     case notAManifest(String)
     case unknownFormat(String)
     /// Something that the case needs is not there or cannot be read.
     case missing(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notAManifest(let reason): "not a manifest: \(reason)"
         case .unknownFormat(let format): "unknown format \(format)"
@@ -26,18 +26,18 @@ struct JudgedEvidence {
 }
 
 /// One case's outcome beside what was expected.
-public struct ManifestVerdict: Hashable, Sendable {
-    public let id: String
+package struct ManifestVerdict: Hashable, Sendable {
+    package let id: String
     /// `accept` or the reason of the refusal.
-    public let outcome: String
+    package let outcome: String
     /// `accept` or the reason that was expected.
-    public let expected: String
+    package let expected: String
     /// Where the outcome or a parsed field is not the expected one; empty where all agrees.
-    public let differences: [String]
+    package let differences: [String]
     /// How many signatures were checked.
-    public var signatureChecks = 0
+    package var signatureChecks = 0
 
-    public var agrees: Bool { self.differences.isEmpty }
+    package var agrees: Bool { self.differences.isEmpty }
 
     init(id: String, outcome: String, expected: String, differences: [String]) {
         self.id = id

@@ -2,19 +2,19 @@ internal import AuditLog
 internal import Dispatch
 internal import HostSystem
 internal import Logging
-public import Transport
+package import Transport
 internal import Vault
-public import Vocabulary
+package import Vocabulary
 internal import WalletStore
-public import Wire
+package import Wire
 
 /// What operators can have a running server do.
 ///
 /// Who reaches it has been let in by the socket's file permissions; nothing here asks again, and everything is on record
 /// with who it was.
-public struct AdminCommands: Sendable {
+package struct AdminCommands: Sendable {
     /// Moves a lab's clock and says the new time; why not, in a sentence, where it throws.
-    public typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
+    package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
 
     let server: RemotePINServer
     var services: Services { self.server.services }
@@ -22,7 +22,7 @@ public struct AdminCommands: Sendable {
     private let advance: Advance?
     let operations: ServerOperations
 
-    public init(of server: RemotePINServer, advance: Advance?, operations: ServerOperations) {
+    package init(of server: RemotePINServer, advance: Advance?, operations: ServerOperations) {
         self.server = server
         self.advance = advance
         self.operations = operations
@@ -34,7 +34,7 @@ public struct AdminCommands: Sendable {
     /// it, before its answer leaves; one that changes something also before it is begun. What the log does not take is
     /// not done, or its answer is not given. Neither a command nor its result is ever logged as a whole; commands hold
     /// recovery codes.
-    public func carryOut(_ command: AdminCommand, by peer: AdminPeer) async -> AdminResult {
+    package func carryOut(_ command: AdminCommand, by peer: AdminPeer) async -> AdminResult {
         let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do throws(AdminFailure) {
             let result = try await self.onRecord(command, by: actor)
@@ -106,21 +106,21 @@ public struct AdminCommands: Sendable {
 }
 
 /// What a program lends its server's operators: what is the process's and not the server's.
-public struct ServerOperations: Sendable {
+package struct ServerOperations: Sendable {
     /// The program's.
-    public var version: String
+    package var version: String
     /// Does what SIGHUP does; every part, and why the old one stays where it does.
-    public var reload: @Sendable () async -> [ReloadedPart]
+    package var reload: @Sendable () async -> [ReloadedPart]
     /// Sets the level of the log, or only says it where it is nil; ``AdminResult/logLevel(_:changed:)``.
-    public var logLevel: @Sendable (LogLevel?) -> AdminResult
+    package var logLevel: @Sendable (LogLevel?) -> AdminResult
     /// Of the certificate in use.
-    public var certificateExpiry: @Sendable () -> Timestamp?
+    package var certificateExpiry: @Sendable () -> Timestamp?
     /// Of the vault, ascending; and the one that seals.
-    public var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
+    package var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
     /// Backups and the vault's keys; nil where nobody looks after the store.
-    public var upkeep: Upkeep?
+    package var upkeep: Upkeep?
 
-    public init(
+    package init(
         version: String,
         reload: @escaping @Sendable () async -> [ReloadedPart],
         logLevel: @escaping @Sendable (LogLevel?) -> AdminResult,

@@ -1,9 +1,9 @@
 internal import ServiceLifecycle
-public import Transport
+package import Transport
 
 extension AdminCommands {
     /// Takes commands until graceful shutdown or cancellation.
-    public func serve(_ listener: AdminListener) async {
+    package func serve(_ listener: AdminListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.carryOut($0, by: $1) }
         } onGracefulShutdown: {

@@ -1,7 +1,7 @@
 internal import LogLines
 internal import Logging
 internal import Metrics
-public import Transport
+package import Transport
 internal import Vocabulary
 
 /// Counts what is refused for want of room or for a source's sake, and says so in the log now and then.
@@ -110,7 +110,7 @@ extension ConnectionFailure {
 
 extension RemotePINServer {
     /// Counts what happens on a listener of this server's; for ``ListenerObserver/event``.
-    public var listenerEvents: @Sendable (ListenerEvent) -> Void {
+    package var listenerEvents: @Sendable (ListenerEvent) -> Void {
         let metrics = self.services.limitMetrics
         return { metrics.note($0) }
     }

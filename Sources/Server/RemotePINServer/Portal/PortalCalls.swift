@@ -1,26 +1,26 @@
 internal import AuditLog
 internal import Logging
 internal import ServiceLifecycle
-public import Transport
+package import Transport
 internal import Vocabulary
 internal import WalletStore
-public import Wire
+package import Wire
 
 /// What the deletion portal can have a running server do: what RevokeWithCode does, for the source that it names.
 ///
 /// Who reaches it has been let in by the socket's file permissions. The source is the portal's word: one that lies about
 /// it evades a limit that is for load only, and can do nothing else that a browser could not.
-public struct PortalCalls: Sendable {
+package struct PortalCalls: Sendable {
     private let server: RemotePINServer
 
-    public init(of server: RemotePINServer) {
+    package init(of server: RemotePINServer) {
         self.server = server
     }
 
     /// Revokes the wallet that a deletion code names; what it started has happened when it returns.
     ///
     /// Nil where it is done and not whole: neither that it was done nor that it was not would be true.
-    public func carryOut(_ request: PortalRequest) async -> PortalResult? {
+    package func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         var log = self.server.log
         log[metadataKey: "portal"] = "\(source)"
@@ -45,7 +45,7 @@ public struct PortalCalls: Sendable {
     }
 
     /// Takes requests until graceful shutdown or cancellation.
-    public func serve(_ listener: PortalListener) async {
+    package func serve(_ listener: PortalListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.carryOut($0) }
         } onGracefulShutdown: {

@@ -90,17 +90,17 @@ struct AuditReplay {
 }
 
 /// What a replay did.
-public struct ReplayReport: Hashable, Sendable {
+package struct ReplayReport: Hashable, Sendable {
     /// Wallets that the backup had in use, and that are ended again.
-    public var ended = 0
+    package var ended = 0
     /// Recovery codes put on the deny list, each counted as often as it was.
-    public var denied = 0
+    package var denied = 0
     /// Taken off it.
-    public var allowed = 0
+    package var allowed = 0
     /// Whether the solution is revoked at the end.
-    public var isSolutionRevoked = false
+    package var isSolutionRevoked = false
 
-    public init() {}
+    package init() {}
 }
 
 extension AuditReplay {

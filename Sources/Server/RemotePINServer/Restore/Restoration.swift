@@ -1,9 +1,9 @@
-public import AuditLog
+package import AuditLog
 internal import Crypto
 internal import HostSystem
-public import PINPolicy
-public import Vault
-public import Vocabulary
+package import PINPolicy
+package import Vault
+package import Vocabulary
 internal import WalletStore
 
 /// Makes a store of a backup, such that it hands out no fresh guesses and revives nothing that was revoked.
@@ -13,28 +13,28 @@ internal import WalletStore
 /// Invariants: the epoch is later than any that the backup or the audit log knows, so no row of the backup passes for one of
 /// it, however often and in whatever order backups are restored. The store gets its place only when all of it is done and
 /// the audit log has, durably, that it is about to; who is killed before has no store and begins anew.
-public struct Restoration: Sendable {
+package struct Restoration: Sendable {
     /// What a restore is made of.
-    public struct Parts: Sendable {
-        public var backup: String
-        public var dataFolder: String
-        public var auditLog: String
-        public var vault: any RotatingVault
-        public var clock: any WallClock
+    package struct Parts: Sendable {
+        package var backup: String
+        package var dataFolder: String
+        package var auditLog: String
+        package var vault: any RotatingVault
+        package var clock: any WallClock
         /// Who does it.
-        public var actor: AuditActor
-        public var rule: EpochRule
+        package var actor: AuditActor
+        package var rule: EpochRule
         /// What the log stream said of the audit log's newest entry; nil where nobody kept it.
-        public var last: AuditMark?
+        package var last: AuditMark?
         /// Whether wallets are ended for which something is sealed that does not open; they keep all from being restored
         /// otherwise.
-        public var endsDamaged = false
+        package var endsDamaged = false
         /// Told of each stage as it begins; what it throws ends the restore there, as if the process had been killed.
-        public var stage: @Sendable (Stage) throws(RestoreFailure) -> Void
-        public var onNewest: @Sendable (AuditMark) -> Void
-        public var onFatal: @Sendable (String) -> Never
+        package var stage: @Sendable (Stage) throws(RestoreFailure) -> Void
+        package var onNewest: @Sendable (AuditMark) -> Void
+        package var onFatal: @Sendable (String) -> Never
 
-        public init(
+        package init(
             backup: String,
             dataFolder: String,
             auditLog: String,
@@ -63,44 +63,44 @@ public struct Restoration: Sendable {
     }
 
     /// Where a restore is; in this order.
-    public enum Stage: Hashable, Sendable, CaseIterable {
+    package enum Stage: Hashable, Sendable, CaseIterable {
         case copying, checking, openingValues, openingEpoch, replaying, recording, placing, finishing
     }
 
     /// What was looked at before anything is done.
-    public struct Plan: Sendable {
+    package struct Plan: Sendable {
         let label: BackupLabel
         let logs: RestoreLogs
         /// Why the logs do not say all that happened since; nil where they do.
-        public var problem: LogProblem? { self.logs.problem }
+        package var problem: LogProblem? { self.logs.problem }
         /// The moment whose state the backup holds.
-        public var takenAt: Timestamp { self.label.takenAt }
+        package var takenAt: Timestamp { self.label.takenAt }
         /// The epoch of the backup, and the latest that backup and logs know.
-        public var backupEpoch: Int { self.label.epoch }
-        public var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
+        package var backupEpoch: Int { self.label.epoch }
+        package var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
     }
 
     /// What was restored.
-    public struct Report: Hashable, Sendable {
-        public var epoch: Int
-        public var wallets: Int
-        public var replayed: ReplayReport
+    package struct Report: Hashable, Sendable {
+        package var epoch: Int
+        package var wallets: Int
+        package var replayed: ReplayReport
         /// The wallets that were ended because something that is sealed for them does not open.
-        public var damaged: [WalletID]
+        package var damaged: [WalletID]
         /// The moment whose state the backup held.
-        public var takenAt: Timestamp
+        package var takenAt: Timestamp
         /// Why the logs did not say all that happened since; nil where they did.
-        public var problem: LogProblem?
+        package var problem: LogProblem?
     }
 
     let parts: Parts
 
-    public init(_ parts: Parts) {
+    package init(_ parts: Parts) {
         self.parts = parts
     }
 
     /// Reads the backup's label and the audit logs; changes nothing.
-    public func plan() async throws(RestoreFailure) -> Plan {
+    package func plan() async throws(RestoreFailure) -> Plan {
         let label = try await self.label()
         return Plan(label: label, logs: try await RestoreLogs(self.parts, since: label.audit))
     }
@@ -133,7 +133,7 @@ extension Restoration {
     ///
     /// The folder is taken before anything is read, so that what was planned is what is done: nobody else can restore, or
     /// serve and revoke, in between. A log that is not as it was written is not gone on with: it is kept beside the new one.
-    public func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
+    package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         let staged: StagedStore
         do throws(StoreOpenError) {
             staged = try StagedStore(folder: self.parts.dataFolder)
@@ -218,7 +218,7 @@ extension Restoration {
     }
 
     /// So many wallets, in words.
-    public static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
+    package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
     private func openAudit(_ plan: Plan, epoch: Int) async throws(RestoreFailure) -> AuditLog {
         var log = AuditLog.Parts(

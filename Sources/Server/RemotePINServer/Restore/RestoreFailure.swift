@@ -1,10 +1,10 @@
-public import AuditLog
-public import HostSystem
-public import Vocabulary
-public import WalletStore
+package import AuditLog
+package import HostSystem
+package import Vocabulary
+package import WalletStore
 
 /// Why a backup was not restored; the data folder holds no store then, unless ``placed(_:)`` says otherwise.
-public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file is no backup, or not a whole one: take another.
     case notABackup(String)
     /// Not made with this vault's key, or changed since: take another, or the key file that belongs to it.
@@ -33,7 +33,7 @@ public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The store is in its place and the audit log did not take that it is done.
     case placed(AuditLogError)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notABackup(let path): "\(path) is no backup, or not a whole one"
         case .foreign(let path): "\(path) was not made with this vault's key, or was changed since"
@@ -60,7 +60,7 @@ public enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Why an audit log does not say all that happened since a backup.
-public enum LogProblem: Hashable, Sendable, CustomStringConvertible {
+package enum LogProblem: Hashable, Sendable, CustomStringConvertible {
     /// There is none.
     case missing(String)
     /// It is not as it was written; intact up to some entry.
@@ -68,7 +68,7 @@ public enum LogProblem: Hashable, Sendable, CustomStringConvertible {
     /// It does not have the entry that was its newest when the backup was taken: it was cut, or is another log.
     case otherLog(String, AuditProblem)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .missing(let path): "there is no audit log at \(path)"
         case .damaged(let path, let problem): "\(path) is not as it was written: \(problem)"

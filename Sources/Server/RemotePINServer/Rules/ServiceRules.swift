@@ -1,22 +1,22 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What an operator set and a call asks for: numbers and policies, no machinery.
-public struct ServiceRules: Sendable {
-    public var attempts: AttemptPolicy
-    public var offersDeletionCode: Bool
-    public var updates: UpdatePolicy
+package struct ServiceRules: Sendable {
+    package var attempts: AttemptPolicy
+    package var offersDeletionCode: Bool
+    package var updates: UpdatePolicy
     /// A session ends at the latest after this.
-    public var sessionLifetime: Duration
+    package var sessionLifetime: Duration
     /// An enrollment has to be finished within this.
-    public var tokenLifetime: Duration
+    package var tokenLifetime: Duration
     /// A registration without a session is removed after this.
-    public var unopenedLifetime: Duration
+    package var unopenedLifetime: Duration
     /// Calls in flight on one connection, as the transport limits them.
-    public var maxInFlight: Int
+    package var maxInFlight: Int
     /// What one source may ask for.
-    public var sources: SourceLimits
+    package var sources: SourceLimits
 
-    public init(
+    package init(
         attempts: AttemptPolicy = .standard,
         offersDeletionCode: Bool = true,
         updates: UpdatePolicy = UpdatePolicy(),

@@ -1,17 +1,17 @@
-public import Vocabulary
+package import Vocabulary
 
 /// Which versions of the app are served, and what their users are told of updates.
 ///
 /// Ordered rules for each platform; the first one that fits a version counts, and a version that none fits is fine.
-public struct UpdatePolicy: Hashable, Sendable {
+package struct UpdatePolicy: Hashable, Sendable {
     /// What the settings say of one platform's versions; nil where nothing is asked.
-    public struct Versions: Hashable, Sendable {
+    package struct Versions: Hashable, Sendable {
         /// Lower ones are blocked.
-        public var minimum: AppVersion?
+        package var minimum: AppVersion?
         /// Lower ones notify.
-        public var notify: AppVersion?
+        package var notify: AppVersion?
 
-        public init(minimum: AppVersion? = nil, notify: AppVersion? = nil) {
+        package init(minimum: AppVersion? = nil, notify: AppVersion? = nil) {
             self.minimum = minimum
             self.notify = notify
         }
@@ -25,21 +25,21 @@ public struct UpdatePolicy: Hashable, Sendable {
         }
     }
 
-    public var android: [UpdateRule]
-    public var iOS: [UpdateRule]
+    package var android: [UpdateRule]
+    package var iOS: [UpdateRule]
 
-    public init(android: [UpdateRule], iOS: [UpdateRule]) {
+    package init(android: [UpdateRule], iOS: [UpdateRule]) {
         self.android = android
         self.iOS = iOS
     }
 
     /// The policy that the settings make.
-    public init(android: Versions = Versions(), iOS: Versions = Versions()) {
+    package init(android: Versions = Versions(), iOS: Versions = Versions()) {
         self.init(android: android.rules, iOS: iOS.rules)
     }
 
     /// One platform's rules.
-    public subscript(_ platform: Platform) -> [UpdateRule] {
+    package subscript(_ platform: Platform) -> [UpdateRule] {
         get {
             switch platform {
             case .android: self.android
@@ -55,7 +55,7 @@ public struct UpdatePolicy: Hashable, Sendable {
     }
 
     /// The policy's word on a version, which is what the app claims to be.
-    public func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
+    package func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }
 }

@@ -1,9 +1,9 @@
-public import AuditLog
+package import AuditLog
 internal import Crypto
-public import HostSystem
-public import Vault
-public import Vocabulary
-public import WalletStore
+package import HostSystem
+package import Vault
+package import Vocabulary
+package import WalletStore
 
 /// Makes a backup of a store, also while it is served.
 ///
@@ -11,7 +11,7 @@ public import WalletStore
 ///
 /// Nothing under the final name is ever a part of a backup. The vault's key is not in it: who has the backup alone has
 /// nothing that opens a wallet, and without the key it is worth nothing.
-public struct BackupMaker: Sendable {
+package struct BackupMaker: Sendable {
     /// Pages of one step, and the pause after it: less than a tenth of the store's time.
     private static let pagesAtOnce = 32
     private static let pause: Duration = .milliseconds(2)
@@ -26,7 +26,7 @@ public struct BackupMaker: Sendable {
     /// - Parameters:
     ///   - stateOf: the moment whose state the store holds, where that is past.
     ///   - newestEntry: the audit log's.
-    public init(
+    package init(
         store: any UpkeepStore,
         vault: any Vault,
         clock: any WallClock,
@@ -41,16 +41,16 @@ public struct BackupMaker: Sendable {
     }
 
     /// What was made.
-    public struct Backup: Hashable, Sendable {
+    package struct Backup: Hashable, Sendable {
         /// With its label.
-        public var byteCount: Int
+        package var byteCount: Int
         /// The moment whose state it holds.
-        public var takenAt: Timestamp
-        public var epoch: Int
+        package var takenAt: Timestamp
+        package var epoch: Int
     }
 
     /// Makes a backup in a file that must not exist yet; told of its progress after each step.
-    public func make(
+    package func make(
         at path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
     ) async throws(BackupFailure) -> Backup {
@@ -147,7 +147,7 @@ public struct BackupMaker: Sendable {
 }
 
 /// Why there is no backup; nothing was left behind.
-public enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The backup's file cannot be written: name another, or make room.
     case file(FileError)
     /// The store was not copied.
@@ -157,7 +157,7 @@ public enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The server is stopping.
     case stopped
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): error.description
         case .copy(.busy): "another backup is being made"

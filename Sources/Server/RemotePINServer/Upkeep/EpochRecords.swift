@@ -1,15 +1,15 @@
 internal import PINPolicy
-public import Vault
+package import Vault
 internal import Vocabulary
-public import WalletStore
+package import WalletStore
 
 /// The records of epochs, each under the vault's MAC together with its predecessor's.
 ///
 /// Who writes the database without the vault can take records away, which the audit log's epochs show, but make none and
 /// change none: no rule becomes a milder one.
-public enum EpochRecords {
+package enum EpochRecords {
     /// Whether every record is as a restore with this vault made it.
-    public static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
+    package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
         for epoch in epochs {
             let message = Self.message(epoch.number, epoch.rule, epoch.openedAt, previous)

@@ -17,7 +17,7 @@ extension Upkeep {
     private static let interval: Duration = .seconds(3600)
 
     /// Removes what is due, unless that was done within the last hour.
-    public func runDuePurge() async {
+    package func runDuePurge() async {
         guard let after = self.parts.purgeAfter else { return }
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in

@@ -1,33 +1,33 @@
-public import AuditLog
+package import AuditLog
 internal import HostSystem
-public import Logging
+package import Logging
 internal import ServiceLifecycle
 internal import Synchronization
-public import Vault
-public import Vocabulary
-public import WalletStore
+package import Vault
+package import Vocabulary
+package import WalletStore
 internal import Wire
 
 /// What is done to the store as a whole while wallets are served, in steps so small that no PIN waits for them.
 ///
 /// One thing of each kind at a time. What operators start here goes on without their connection; what was cut off by the
 /// server's end is begun again where that is of use.
-public final class Upkeep: Sendable {
+package final class Upkeep: Sendable {
     /// What it is made of.
-    public struct Parts: Sendable {
-        public var store: any UpkeepStore
-        public var vault: any RotatingVault
-        public var clock: any WallClock
-        public var audit: AuditLog
+    package struct Parts: Sendable {
+        package var store: any UpkeepStore
+        package var vault: any RotatingVault
+        package var clock: any WallClock
+        package var audit: AuditLog
         /// Of the store.
-        public var epoch: Int
+        package var epoch: Int
         /// How long after their ends wallets are removed; nil keeps them.
-        public var purgeAfter: Duration?
+        package var purgeAfter: Duration?
         /// How long an enrollment's token is good.
-        public var tokenLifetime: Duration
-        public var log: Logger
+        package var tokenLifetime: Duration
+        package var log: Logger
 
-        public init(
+        package init(
             store: any UpkeepStore,
             vault: any RotatingVault,
             clock: any WallClock,
@@ -66,7 +66,7 @@ public final class Upkeep: Sendable {
     /// How often it is asked whether something is due, in real time.
     private static let interval: Duration = .seconds(30)
 
-    public init(_ parts: Parts) {
+    package init(_ parts: Parts) {
         self.parts = parts
         (self.backups, self.askedBackups) = AsyncStream.makeStream()
         (self.reseals, self.askedReseals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -93,7 +93,7 @@ public final class Upkeep: Sendable {
     }
 
     /// Makes what is asked for, and does what is due, until graceful shutdown or cancellation.
-    public func run() async {
+    package func run() async {
         await cancelWhenGracefulShutdown {
             async let backups: Void = self.makeBackups()
             async let reseals: Void = self.sealAnew()

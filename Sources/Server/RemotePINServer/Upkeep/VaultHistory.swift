@@ -1,15 +1,15 @@
-public import Vault
-public import Vocabulary
-public import WalletStore
+package import Vault
+package import Vocabulary
+package import WalletStore
 
 /// Whether a vault's keys are those that a store was used with.
 ///
 /// A key file from before a rotation opens what was sealed before it and nothing that came since; and the next rotation
 /// would give a number that the store knows to another key, after which no file is the right one. So the store keeps which
 /// versions sealed in it, and a server does not start with others.
-public enum VaultHistory {
+package enum VaultHistory {
     /// Compares them, and notes the version that seals from here on.
-    public static func check(
+    package static func check(
         _ vault: any RotatingVault,
         of store: any UpkeepStore,
         at now: Timestamp
@@ -39,7 +39,7 @@ public enum VaultHistory {
 }
 
 /// Why a server does not start with this vault; each says the way out.
-public enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
+package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     /// The key file ends before the version that sealed last: put the newest copy in its place.
     case older(file: UInt32, store: UInt32)
     /// The key of this version is another one; the check is that of the right one.
@@ -47,7 +47,7 @@ public enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     /// The store could not be asked.
     case store
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .older(let file, let store):
             "the key file is a copy from before a rotation: key \(file) is its newest, and the store was sealed with key "

@@ -4,9 +4,9 @@ internal import AttestationVerifier
 ///
 /// Whoever adds one adds it here, in a list of its part; a test finds names that stand in the sources and not here, and
 /// docs/metrics.md is compared with it.
-public enum MetricCatalogue {
+package enum MetricCatalogue {
     /// All of them.
-    public static let all: [MetricDefinition] =
+    package static let all: [MetricDefinition] =
         Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.process + Self.own
 
     /// What wallets ask and are told.
@@ -224,7 +224,7 @@ public enum MetricCatalogue {
     ]
 
     /// The catalogue as a page of the manual.
-    public static func markdown() -> String {
+    package static func markdown() -> String {
         var lines = [
             "# Metrics of remote-pin-server",
             "",
@@ -250,7 +250,7 @@ public enum MetricCatalogue {
 }
 
 /// Why a series is not exposed.
-public enum MetricFault: String, Hashable, Sendable, CaseIterable {
+package enum MetricFault: String, Hashable, Sendable, CaseIterable {
     /// Add the metric to the catalogue.
     case unknown
     /// Ask for the kind that the catalogue names.

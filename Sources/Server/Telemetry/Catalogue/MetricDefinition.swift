@@ -2,9 +2,9 @@
 ///
 /// Nothing is exposed that has no definition, and no label has a value that its definition does not list. So no code, no
 /// id and no address can come into the output by mistake, and the number of series is known beforehand.
-public struct MetricDefinition: Hashable, Sendable {
+package struct MetricDefinition: Hashable, Sendable {
     /// How its values behave.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// Only grows while the process lives.
         case counter
         case gauge
@@ -13,18 +13,18 @@ public struct MetricDefinition: Hashable, Sendable {
     }
 
     /// A label and what it may say.
-    public struct Label: Hashable, Sendable {
-        public var name: String
-        public var values: Values
+    package struct Label: Hashable, Sendable {
+        package var name: String
+        package var values: Values
 
-        public init(_ name: String, _ values: Values) {
+        package init(_ name: String, _ values: Values) {
             self.name = name
             self.values = values
         }
     }
 
     /// What a label may say.
-    public enum Values: Hashable, Sendable {
+    package enum Values: Hashable, Sendable {
         /// One of these.
         case listed([String])
         /// A text that is the program's own, as its version: one value for the whole life of the process.
@@ -32,13 +32,13 @@ public struct MetricDefinition: Hashable, Sendable {
     }
 
     /// In the base unit that it ends with, by Prometheus' conventions.
-    public var name: String
-    public var kind: Kind
+    package var name: String
+    package var kind: Kind
     /// One sentence.
-    public var help: String
-    public var labels: [Label]
+    package var help: String
+    package var labels: [Label]
 
-    public init(_ name: String, _ kind: Kind, _ help: String, labels: [Label] = []) {
+    package init(_ name: String, _ kind: Kind, _ help: String, labels: [Label] = []) {
         self.name = name
         self.kind = kind
         self.help = help
@@ -46,7 +46,7 @@ public struct MetricDefinition: Hashable, Sendable {
     }
 
     /// The most series that there can be.
-    public var mostSeries: Int {
+    package var mostSeries: Int {
         self.labels.reduce(1) { count, label in
             switch label.values {
             case .listed(let values): count * values.count

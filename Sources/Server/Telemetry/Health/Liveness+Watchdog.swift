@@ -9,7 +9,7 @@ extension Liveness {
     /// Returns when cancelled, at the latest after the patience for one look.
     ///
     /// - Parameter stuck: told once for each silence which parts did not answer.
-    public func watch(
+    package func watch(
         every interval: Duration,
         alive: @Sendable () -> Void,
         stuck: @Sendable ([String]) -> Void

@@ -1,5 +1,5 @@
 internal import Dispatch
-public import NIOCore
+package import NIOCore
 internal import Synchronization
 
 /// Whether the parts of this process still answer; what `/livez` says, and what feeds a watchdog.
@@ -7,9 +7,9 @@ internal import Synchronization
 /// Each part is asked to do something small, and has to have done it in time. A part that has not answered is not asked
 /// again until it has, and whoever asks often gets the last answer: asking costs a dead server nothing more, and a
 /// live one little.
-public final class Liveness: Sendable {
+package final class Liveness: Sendable {
     /// Something that a live part does at once; false where it says itself that it is dead.
-    public typealias Probe = @Sendable () async -> Bool
+    package typealias Probe = @Sendable () async -> Bool
 
     private final class Part: Sendable {
         let name: String
@@ -35,23 +35,23 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - patience: how long a part may take.
     ///   - freshness: how long an answer serves everybody who asks.
-    public init(patience: Duration = .seconds(5), freshness: Duration = .seconds(1)) {
+    package init(patience: Duration = .seconds(5), freshness: Duration = .seconds(1)) {
         self.patience = patience
         self.freshness = freshness
     }
 
     /// Looks after one more part, under a name that an operator knows.
-    public func watch(_ name: String, _ probe: @escaping Probe) {
+    package func watch(_ name: String, _ probe: @escaping Probe) {
         self.state.withLock { $0.parts.append(Part(name, probe)) }
     }
 
     /// Looks after a part no more, since it is being closed.
-    public func forget(_ name: String) {
+    package func forget(_ name: String) {
         self.state.withLock { state in state.parts.removeAll { $0.name == name } }
     }
 
     /// Looks after every thread of an event loop group.
-    public func watch(_ name: String, _ group: any EventLoopGroup) {
+    package func watch(_ name: String, _ group: any EventLoopGroup) {
         self.watch(name) {
             await withTaskGroup(of: Void.self) { loops in
                 for loop in group.makeIterator() { loops.addTask { try? await loop.submit {}.get() } }
@@ -61,7 +61,7 @@ public final class Liveness: Sendable {
     }
 
     /// The names of the parts that do not answer; none where all is well.
-    public func failures() async -> [String] {
+    package func failures() async -> [String] {
         let task = self.state.withLock { state in
             if let look = state.look, look.end.map({ ContinuousClock.now - $0 < self.freshness }) ?? true {
                 return look.task

@@ -6,9 +6,9 @@ internal import Synchronization
 ///         └────────────────drop───────────────▲
 ///
 /// A server that stops never becomes ready again, whatever is said in which order.
-public final class Readiness: Sendable {
+package final class Readiness: Sendable {
     /// Where the server is between its start and its end.
-    public enum State: UInt8, Sendable, CaseIterable {
+    package enum State: UInt8, Sendable, CaseIterable {
         /// Not recovered yet, or not listening.
         case starting
         case ready
@@ -18,14 +18,14 @@ public final class Readiness: Sendable {
 
     private let value = Atomic<UInt8>(State.starting.rawValue)
 
-    public init() {}
+    package init() {}
 
-    public var state: State { State(rawValue: self.value.load(ordering: .acquiring)) ?? .stopping }
+    package var state: State { State(rawValue: self.value.load(ordering: .acquiring)) ?? .stopping }
 
-    public var isReady: Bool { self.state == .ready }
+    package var isReady: Bool { self.state == .ready }
 
     /// Recovery is done and wallets can connect.
-    public func begin() {
+    package func begin() {
         _ = self.value.compareExchange(
             expected: State.starting.rawValue,
             desired: State.ready.rawValue,
@@ -34,5 +34,5 @@ public final class Readiness: Sendable {
     }
 
     /// The server is about to stop; the first thing that it does.
-    public func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
+    package func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
 }

@@ -1,14 +1,14 @@
 internal import NIOHTTP1
 
 /// What is told to whoever observes the server.
-public struct ObservationAnswers: Sendable {
+package struct ObservationAnswers: Sendable {
     /// The exposition; asked on the listener's own thread.
-    public var metrics: @Sendable () -> String
+    package var metrics: @Sendable () -> String
     /// The parts that do not answer.
-    public var failures: @Sendable () async -> [String]
-    public var readiness: @Sendable () -> Readiness.State
+    package var failures: @Sendable () async -> [String]
+    package var readiness: @Sendable () -> Readiness.State
 
-    public init(
+    package init(
         metrics: @escaping @Sendable () -> String,
         failures: @escaping @Sendable () async -> [String],
         readiness: @escaping @Sendable () -> Readiness.State
@@ -19,7 +19,7 @@ public struct ObservationAnswers: Sendable {
     }
 
     /// What a server of these parts says.
-    public init(registry: MetricRegistry, liveness: Liveness, readiness: Readiness) {
+    package init(registry: MetricRegistry, liveness: Liveness, readiness: Readiness) {
         self.init(
             metrics: { Exposition.text(of: registry) },
             failures: { await liveness.failures() },

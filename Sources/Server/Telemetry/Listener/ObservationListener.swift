@@ -8,21 +8,21 @@ internal import Synchronization
 /// It has a thread of its own: what happens here takes no event loop from wallets, and the loops can be asked whether
 /// they live. It is meant for a private address; for one that others reach, its limits hold all the same: few connections, of
 /// which the oldest makes room for a new one, so that nobody who is slow keeps a probe out.
-public final class ObservationListener: Sendable {
+package final class ObservationListener: Sendable {
     /// What one peer, and all of them, may take.
-    public struct Limits: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
         /// From a connection's begin to its end, whatever is said on it.
-        public var connection: Duration = .seconds(10)
+        package var connection: Duration = .seconds(10)
         /// Bytes of a request.
-        public var request = 8 * 1024
+        package var request = 8 * 1024
         /// Connections at a time.
-        public var connections = 32
+        package var connections = 32
 
-        public init() {}
+        package init() {}
     }
 
     /// Where it listens, also where port 0 was asked for.
-    public let port: Int
+    package let port: Int
 
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
@@ -34,7 +34,7 @@ public final class ObservationListener: Sendable {
     }
 
     /// Listens, and answers until ``close()``.
-    public static func bind(
+    package static func bind(
         host: String,
         port: Int,
         limits: Limits = Limits(),
@@ -68,16 +68,16 @@ public final class ObservationListener: Sendable {
     }
 
     /// Ends all connections and the thread; asked once.
-    public func close() async {
+    package func close() async {
         try? await self.channel.close()
         try? await self.group.shutdownGracefully()
     }
 }
 
 /// Why there is no listener; mend `observation.listen`.
-public struct ObservationListenError: Error, Hashable, Sendable {
+package struct ObservationListenError: Error, Hashable, Sendable {
     /// In the system's words.
-    public let reason: String
+    package let reason: String
 }
 
 /// The open connections, oldest first.

@@ -3,12 +3,12 @@
 ///     # HELP name …
 ///     # TYPE name counter
 ///     name{label="value"} 1
-public enum Exposition {
+package enum Exposition {
     /// The media type of ``text(of:)``.
-    public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+    package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Every series, in the catalogue's order.
-    public static func text(of registry: MetricRegistry) -> String {
+    package static func text(of registry: MetricRegistry) -> String {
         var text = ""
         for definition in registry.definitions {
             var lines = ""

@@ -1,4 +1,4 @@
-public import CoreMetrics
+package import CoreMetrics
 internal import Synchronization
 
 /// The metrics of one process: what swift-metrics hands values to, and what a scrape reads.
@@ -6,9 +6,9 @@ internal import Synchronization
 /// A series is made once, under a lock, and then found by whoever kept it: counting takes no lock, no look-up and no
 /// memory. What is not as the ``MetricCatalogue`` says is not exposed; its caller gets a series that goes nowhere, and
 /// ``onFault`` hears of it.
-public final class MetricRegistry: MetricsFactory {
+package final class MetricRegistry: MetricsFactory {
     /// Series in all; far more than the catalogue allows, so that this holds whatever is added to it.
-    public static let mostSeries = 2_000
+    package static let mostSeries = 2_000
     /// Of a label's value.
     static let longestValue = 100
 
@@ -33,7 +33,7 @@ public final class MetricRegistry: MetricsFactory {
     private let state = Mutex(State())
 
     /// - Parameter onFault: told the metric's name and what is wrong with it, for the log; a fault of the program.
-    public init(
+    package init(
         _ definitions: [MetricDefinition] = MetricCatalogue.all,
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }
     ) {
@@ -53,10 +53,10 @@ public final class MetricRegistry: MetricsFactory {
     }
 
     /// How many series were refused.
-    public var refusedSeries: Int { Int(self.faults.values.reduce(0) { $0 + $1.value }) }
+    package var refusedSeries: Int { Int(self.faults.values.reduce(0) { $0 + $1.value }) }
 
     /// Has a value asked for at each scrape; on the thread that scrapes, which may wait a little and not for long.
-    public func probe(
+    package func probe(
         _ name: String,
         _ labels: [(String, String)] = [],
         _ value: @escaping @Sendable () -> Double?
@@ -115,13 +115,13 @@ public final class MetricRegistry: MetricsFactory {
 }
 
 extension MetricRegistry {
-    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let made = self.series(label, dimensions) { $0.kind == .counter ? .count(CountCell()) : nil }
         guard case .count(let cell) = made else { return NOOPMetricsHandler.instance }
         return cell
     }
 
-    public func makeRecorder(
+    package func makeRecorder(
         label: String,
         dimensions: [(String, String)],
         aggregate: Bool
@@ -140,13 +140,13 @@ extension MetricRegistry {
         }
     }
 
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         let made = self.series(label, dimensions) { $0.kind == .gauge ? .level(LevelCell()) : nil }
         guard case .level(let cell) = made else { return NOOPMetricsHandler.instance }
         return cell
     }
 
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         let made = self.series(label, dimensions) { definition in
             guard case .histogram(let bounds) = definition.kind else { return nil }
             return .histogram(HistogramCell(bounds: bounds))
@@ -156,8 +156,8 @@ extension MetricRegistry {
     }
 
     // A series stays until the process ends: one that vanished would look to Prometheus like one that never was.
-    public func destroyCounter(_ handler: any CounterHandler) {}
-    public func destroyMeter(_ handler: any MeterHandler) {}
-    public func destroyRecorder(_ handler: any RecorderHandler) {}
-    public func destroyTimer(_ handler: any TimerHandler) {}
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyMeter(_ handler: any MeterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
 }

@@ -66,7 +66,7 @@ struct ProcessFigures {
 
 extension MetricRegistry {
     /// Has the figures of this process told at each scrape.
-    public func watchProcess() {
+    package func watchProcess() {
         func watch(_ name: String, _ figure: @escaping @Sendable (ProcessFigures) -> Double) {
             self.probe(name) { ProcessFigures.current().map(figure) }
         }

@@ -1,7 +1,7 @@
 internal import PreparedSQL
 
 extension SQLiteWalletStore {
-    public func beginCopy(to path: String) async throws(StoreCopyError) {
+    package func beginCopy(to path: String) async throws(StoreCopyError) {
         try await self.copying { connection throws(StoreCopyError) in
             guard connection.copy == nil else { throw .busy }
             do throws(DatabaseCopy.Failure) {
@@ -12,7 +12,7 @@ extension SQLiteWalletStore {
         }
     }
 
-    public func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
+    package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
             do throws(DatabaseCopy.Failure) {
@@ -25,7 +25,7 @@ extension SQLiteWalletStore {
         }
     }
 
-    public func endCopy() async throws(StoreCopyError) {
+    package func endCopy() async throws(StoreCopyError) {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { return }
             connection.copy = nil

@@ -1,4 +1,4 @@
-public import Vocabulary
+package import Vocabulary
 
 extension SQLiteWalletStore {
     /// Rows that one step writes, so that PIN checks are not kept waiting.
@@ -6,15 +6,15 @@ extension SQLiteWalletStore {
     /// Rows that one step looks at: a millisecond of them where they are in memory.
     static let searchedAtOnce = 2000
 
-    public func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
         try await self.queue.perform { try $0.report(of: wallet) }
     }
 
-    public func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
         try await self.queue.perform { try $0.revoke(wallets: wallets, at: now) }
     }
 
-    public func revoke(
+    package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
@@ -36,7 +36,7 @@ extension SQLiteWalletStore {
         return try result.get()
     }
 
-    public func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
         var found: [WalletID] = []
         var last = Int64.min
         while true {
@@ -50,49 +50,49 @@ extension SQLiteWalletStore {
         }
     }
 
-    public func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.queue.perform { try $0.changeSolution(isRevoked: isRevoked) }
     }
 
-    public func denied(
+    package func denied(
         after: RecoveryCodeMAC?,
         limit: Int
     ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
         try await self.queue.perform { try $0.denied(after: after, limit: limit) }
     }
 
-    public func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
         try await self.queue.perform { try $0.denied(mac) }
     }
 
-    public func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
         try await self.queue.perform { try $0.removeDenied(mac) }
     }
 
-    public func operatorValues() async throws(StoreError) -> OperatorValues {
+    package func operatorValues() async throws(StoreError) -> OperatorValues {
         try await self.queue.perform { try $0.operatorValues() }
     }
 
-    public func setOperatorValues(
+    package func setOperatorValues(
         _ values: [String: String?],
         at now: Timestamp
     ) async throws(StoreError) -> OperatorValues {
         try await self.queue.perform { try $0.setOperatorValues(values, at: now) }
     }
 
-    public func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
         try await self.queue.perform { try $0.wallet(ofDeletionCode: digest) }
     }
 
-    public func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
         try await self.queue.perform { try $0.purged(deletionCode: digest) }
     }
 
-    public func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
         try await self.queue.perform { try $0.listing(after: after, limit: limit) }
     }
 
-    public func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         var places: [(wallet: WalletID, key: WalletKey)] = []
         for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
             places += try await self.queue.perform { try $0.places(of: wallets) }

@@ -1,22 +1,22 @@
-public import Vocabulary
+package import Vocabulary
 
 extension SQLiteWalletStore: UpkeepStore {
     /// Wallets that one step ends, so that a step stays one.
     private static let endedAtOnce = 500
 
-    public func epochs() async throws(StoreError) -> [StoredEpoch] {
+    package func epochs() async throws(StoreError) -> [StoredEpoch] {
         try await self.queue.perform { try $0.epochs() }
     }
 
-    public func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
+    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
         try await self.queue.perform { try $0.open(epochs) }
     }
 
-    public func inspect() async throws(StoreError) -> StoreInspection {
+    package func inspect() async throws(StoreError) -> StoreInspection {
         try await self.queue.perform { try $0.inspect() }
     }
 
-    public func end(
+    package func end(
         _ wallets: [WalletID],
         as revocation: Revocation,
         at now: Timestamp
@@ -31,11 +31,11 @@ extension SQLiteWalletStore: UpkeepStore {
         return ending
     }
 
-    public func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool {
+    package func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool {
         try await self.queue.perform { try $0.findEarlierEnds(lookingAt: most) }
     }
 
-    public func purgeable(
+    package func purgeable(
         after: UInt64?,
         lookingAt most: Int,
         endedBefore limit: Timestamp
@@ -43,15 +43,15 @@ extension SQLiteWalletStore: UpkeepStore {
         try await self.queue.perform { try $0.purgeable(after: after, lookingAt: most, endedBefore: limit) }
     }
 
-    public func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
+    package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
     }
 
-    public func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
+    package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {
         try await self.queue.perform { try $0.vaultVersions() }
     }
 
-    public func note(
+    package func note(
         vaultVersion version: UInt32,
         check: [UInt8],
         at now: Timestamp
@@ -59,19 +59,19 @@ extension SQLiteWalletStore: UpkeepStore {
         try await self.queue.perform { try $0.note(vaultVersion: version, check: check, at: now) }
     }
 
-    public func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
+    package func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError) {
         try await self.queue.perform { try $0.noteSealedAnew(vaultVersion: version, at: now) }
     }
 
-    public func walletCount() async throws(StoreError) -> Int {
+    package func walletCount() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.walletCount() }
     }
 
-    public func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
+    package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }
 
-    public func replace(_ values: [SealedReplacement]) async throws(StoreError) {
+    package func replace(_ values: [SealedReplacement]) async throws(StoreError) {
         try await self.queue.perform { try $0.replace(values) }
     }
 }

@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import HostSystem
 internal import Synchronization
-public import Metrics
-public import Vocabulary
+package import Metrics
+package import Vocabulary
 
 /// Wallets in one SQLite file, for one process.
 ///
 /// All steps go through one thread that puts those which wait into one transaction (``BatchWriter``). The folder holds
 /// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it.
-public final class SQLiteWalletStore: WalletStore {
+package final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
     private let committed: CommittedFacts
-    public let commitLatency: CommitLatency
+    package let commitLatency: CommitLatency
 
     /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
     private static let sweptAtOnce = 500
@@ -36,7 +36,7 @@ public final class SQLiteWalletStore: WalletStore {
     /// A missing store is an error unless asked for: an empty one in place of the real one would forget every count.
     /// `onFatal` is called with a line for the log when the files fail in a way after which counts could be lost; it
     /// ends the process.
-    public static func open(
+    package static func open(
         folder: String,
         creating: Bool = false,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
@@ -87,15 +87,15 @@ public final class SQLiteWalletStore: WalletStore {
     }
 
     /// How many steps wait for the next commit.
-    public var waitingSteps: Int { self.queue.count }
+    package var waitingSteps: Int { self.queue.count }
 
     /// Returns once the store's thread has taken a step, whatever came of it: it lives, and its disk answers.
-    public func answers() async {
+    package func answers() async {
         try? await self.queue.perform { _ in }
     }
 
     /// Takes no further steps, finishes those that wait and lets go of the files.
-    public func close() async {
+    package func close() async {
         self.queue.close()
         await self.queue.ended()
     }
@@ -124,34 +124,34 @@ public final class SQLiteWalletStore: WalletStore {
 }
 
 extension SQLiteWalletStore {
-    public func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
         try await self.queue.perform { try $0.register(registration) }
     }
 
-    public func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+    package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
         try await self.queue.perform { try $0.identity(of: wallet) }
     }
 
-    public func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+    package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
         try await self.queue.perform { try $0.beginSession(session) }
     }
 
-    public func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
         try await self.queue.perform { try $0.judge(attempt) }
     }
 
-    public func revoke(
+    package func revoke(
         byDeletionCode digest: SHA256Digest,
         at now: Timestamp
     ) async throws(StoreError) -> CodeRevocationOutcome {
         try await self.queue.perform { try $0.revoke(byDeletionCode: digest, at: now) }
     }
 
-    public func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
         try await self.queue.perform { try $0.recordWipe(of: wallet, at: now) }
     }
 
-    public func isSolutionRevoked() async throws(StoreError) -> Bool {
+    package func isSolutionRevoked() async throws(StoreError) -> Bool {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
@@ -160,7 +160,7 @@ extension SQLiteWalletStore {
     /// What is due stands in front, since keys are given in the order of registration. A clock that was set back may have
     /// left some behind others that are not due; those, and attempt records that hold nothing since before the last start,
     /// are found by a walk over all rows, one step each sweep.
-    public func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
         for _ in 0..<Self.sweepSteps {

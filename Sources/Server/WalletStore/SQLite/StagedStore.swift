@@ -7,19 +7,19 @@ internal import HostSystem
 ///
 /// Invariant: the last step is one link(2). Until then the folder holds no store, and a server does not start; from then on
 /// it holds the whole one. What a restore that was killed left behind is removed by the next one.
-public final class StagedStore: Sendable {
+package final class StagedStore: Sendable {
     private let folder: String
     private let lock: StoreLock
 
     /// The SQLite file: its owner writes the backup's pages here.
-    public var file: String { self.staging + "/wallets.db" }
+    package var file: String { self.staging + "/wallets.db" }
     private var staging: String { self.folder + "/restoring" }
 
     /// Takes the folder, which is made where it is missing, and makes an empty place in it.
     ///
     /// A folder with a store, or a part of one, is refused: nothing is ever overwritten, and a log that an earlier store
     /// left behind would be taken for the new one's.
-    public init(folder: String) throws(StoreOpenError) {
+    package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
         do throws(FileError) {
@@ -35,7 +35,7 @@ public final class StagedStore: Sendable {
     }
 
     /// Marks the pages that were written as a store's, and opens it.
-    public func open(
+    package func open(
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         do throws(FileError) {
@@ -47,7 +47,7 @@ public final class StagedStore: Sendable {
     }
 
     /// Gives the store, which is closed, its place; the folder is free then.
-    public func place() throws(StoreOpenError) {
+    package func place() throws(StoreOpenError) {
         do throws(FileError) {
             // A log that could not be copied into the file holds what the file lacks.
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
@@ -62,7 +62,7 @@ public final class StagedStore: Sendable {
     }
 
     /// Lets go of the folder and leaves what is there to the next restore.
-    public func abandon() {
+    package func abandon() {
         self.lock.release()
     }
 }

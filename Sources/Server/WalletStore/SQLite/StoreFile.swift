@@ -1,11 +1,11 @@
-public import HostSystem
+package import HostSystem
 
 /// What a file of SQLite's says of itself in its head, read and written without SQLite.
-public enum StoreFile {
+package enum StoreFile {
     /// What `PRAGMA application_id` tells: a store that can be served, or a backup, which must be restored.
     ///
     /// So a backup that is put in a store's place by hand is not served: it would hand out fresh guesses.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case store, backup
 
         var applicationID: Int64 {
@@ -25,7 +25,7 @@ public enum StoreFile {
     private static let applicationIDOffset = 68
 
     /// Marks a file that nobody has open; one that has no log beside it, and needs none.
-    public static func mark(_ path: String, as kind: Kind) throws(FileError) {
+    package static func mark(_ path: String, as kind: Kind) throws(FileError) {
         let file = try RecordFile(opening: path)
         let id = UInt32(truncatingIfNeeded: kind.applicationID)
         try file.write([1, 1], at: Self.formatOffset)

@@ -4,7 +4,7 @@ internal import HostSystem
 /// Why a store was not opened; nothing in it was changed.
 ///
 /// Show the text and end.
-public enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another process serves this folder; nil where its id is not known. Stop that one first.
     case inUse(pid: Int32?)
     /// A newer version of the server wrote it; use that one.
@@ -20,7 +20,7 @@ public enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The files cannot be used; the text says why.
     case files(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .inUse(let pid?): return "the data folder is in use by process \(pid); stop it first"
         case .inUse(nil): return "the data folder is in use by another process; stop it first"

@@ -1,20 +1,20 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What `DCAppAttestService.attestKey` returns.
-public struct AppAttestObject: Hashable, Sendable {
+package struct AppAttestObject: Hashable, Sendable {
     /// The format's name; only `apple-appattest` is known.
-    public var format: String
+    package var format: String
     /// The leaf and the authority that signed it; the root is not among them.
-    public var certificates: [[UInt8]]
+    package var certificates: [[UInt8]]
     /// For Apple's fraud metric; takes no part in the verification.
-    public var receipt: [UInt8]?
+    package var receipt: [UInt8]?
     /// The encoding of an ``AuthenticatorData``, as signed.
-    public var authenticatorData: [UInt8]
+    package var authenticatorData: [UInt8]
 
     /// The only format.
-    public static let knownFormat = "apple-appattest"
+    package static let knownFormat = "apple-appattest"
 
-    public init(certificates: [[UInt8]], receipt: [UInt8]?, authenticatorData: [UInt8]) {
+    package init(certificates: [[UInt8]], receipt: [UInt8]?, authenticatorData: [UInt8]) {
         self.format = Self.knownFormat
         self.certificates = certificates
         self.receipt = receipt
@@ -22,7 +22,7 @@ public struct AppAttestObject: Hashable, Sendable {
     }
 
     /// Reads exactly one object.
-    public init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
+    package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
         let item: CBOR
         do throws(CBORError) {
             item = try CBOR(decoding: bytes)
@@ -41,7 +41,7 @@ public struct AppAttestObject: Hashable, Sendable {
         self.authenticatorData = data
     }
 
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var statement = [CBOR.Entry(.text("x5c"), .array(self.certificates.map { .bytes($0) }))]
         if let receipt = self.receipt { statement.append(CBOR.Entry(.text("receipt"), .bytes(receipt))) }
         return CBOR.map([
@@ -53,7 +53,7 @@ public struct AppAttestObject: Hashable, Sendable {
 }
 
 /// Why bytes are no attestation or assertion; the caller refuses the evidence.
-public enum AppAttestObjectError: Error, Hashable {
+package enum AppAttestObjectError: Error, Hashable {
     case cbor(CBORError)
     /// A member is missing or of another type.
     case member(String)
@@ -64,19 +64,19 @@ public enum AppAttestObjectError: Error, Hashable {
 }
 
 /// What `DCAppAttestService.generateAssertion` returns.
-public struct AppAttestAssertion: Hashable, Sendable {
+package struct AppAttestAssertion: Hashable, Sendable {
     /// ECDSA as DER over the nonce.
-    public var signature: [UInt8]
+    package var signature: [UInt8]
     /// The encoding of an ``AuthenticatorData``, as signed.
-    public var authenticatorData: [UInt8]
+    package var authenticatorData: [UInt8]
 
-    public init(signature: [UInt8], authenticatorData: [UInt8]) {
+    package init(signature: [UInt8], authenticatorData: [UInt8]) {
         self.signature = signature
         self.authenticatorData = authenticatorData
     }
 
     /// Reads exactly one assertion.
-    public init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
+    package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
         let item: CBOR
         do throws(CBORError) {
             item = try CBOR(decoding: bytes)
@@ -89,7 +89,7 @@ public struct AppAttestAssertion: Hashable, Sendable {
         self.authenticatorData = data
     }
 
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         CBOR.map([
             CBOR.Entry(.text("signature"), .bytes(self.signature)),
             CBOR.Entry(.text("authenticatorData"), .bytes(self.authenticatorData)),
@@ -97,25 +97,25 @@ public struct AppAttestAssertion: Hashable, Sendable {
     }
 
     /// What the key signs: SHA-256 of authenticator data and client data hash, in this order.
-    public static func nonce(authenticatorData: [UInt8], clientDataHash: [UInt8]) -> SHA256Digest {
+    package static func nonce(authenticatorData: [UInt8], clientDataHash: [UInt8]) -> SHA256Digest {
         sha256(authenticatorData + clientDataHash)
     }
 }
 
 /// Which of Apple's two services a key was attested by.
-public enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
+package enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
     case development
     case production
 
     /// The aaguid that names it.
-    public var aaguid: [UInt8] {
+    package var aaguid: [UInt8] {
         switch self {
         case .development: Array("appattestdevelop".utf8)
         case .production: Array("appattest".utf8) + Array(repeating: 0, count: 7)
         }
     }
 
-    public init?(aaguid: [UInt8]) {
+    package init?(aaguid: [UInt8]) {
         guard let match = Self.allCases.first(where: { $0.aaguid == aaguid }) else { return nil }
         self = match
     }

@@ -1,18 +1,18 @@
 /// The receipt beside an App Attest attestation: for Apple's fraud metric, and of no part in the verification.
 ///
 /// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
-public struct AppAttestReceipt: Hashable, Sendable {
+package struct AppAttestReceipt: Hashable, Sendable {
     /// The fields by number; the first of each counts.
     private let fields: [Int: [UInt8]]
     /// What Apple signed: the content itself, also where signed attributes stand beside it.
-    public let content: [UInt8]
-    public let signature: [UInt8]
+    package let content: [UInt8]
+    package let signature: [UInt8]
     /// The certificates in it, in their order.
-    public let certificates: [Certificate]
+    package let certificates: [Certificate]
     /// Whether signed attributes are there; receipts of 2020 have them.
-    public let hasSignedAttributes: Bool
+    package let hasSignedAttributes: Bool
 
-    public init(decoding bytes: [UInt8]) throws(DERError) {
+    package init(decoding bytes: [UInt8]) throws(DERError) {
         var outer = DERMembers(try DERNode(parsingBER: bytes).sequence("ContentInfo"))
         _ = try outer.next("contentType")
         var signed = DERMembers(try outer.next("content").onlyChild("SignedData").sequence("SignedData"))
@@ -33,19 +33,19 @@ public struct AppAttestReceipt: Hashable, Sendable {
     }
 
     /// `TEAMID.bundle.id`.
-    public var appID: String? { self.text(2) }
+    package var appID: String? { self.text(2) }
     /// The certificate of the attested key.
-    public var certificate: [UInt8]? { self.fields[3] }
-    public var clientDataHash: [UInt8]? { self.fields[4] }
+    package var certificate: [UInt8]? { self.fields[3] }
+    package var clientDataHash: [UInt8]? { self.fields[4] }
     /// ATTEST or RECEIPT.
-    public var type: String? { self.text(6) }
+    package var type: String? { self.text(6) }
     /// Only in some.
-    public var environment: String? { self.text(7) }
-    public var created: String? { self.text(12) }
+    package var environment: String? { self.text(7) }
+    package var created: String? { self.text(12) }
     /// How many keys the device attested lately; only in refreshed receipts.
-    public var riskMetric: String? { self.text(17) }
-    public var notBefore: String? { self.text(19) }
-    public var expires: String? { self.text(21) }
+    package var riskMetric: String? { self.text(17) }
+    package var notBefore: String? { self.text(19) }
+    package var expires: String? { self.text(21) }
 
     private func text(_ field: Int) -> String? {
         self.fields[field].flatMap { String(validating: $0, as: UTF8.self) }

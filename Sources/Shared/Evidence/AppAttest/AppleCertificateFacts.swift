@@ -1,16 +1,16 @@
 /// What Apple writes into an App Attest leaf besides the nonce: of interest to operators, not to trust.
-public struct AppleCertificateFacts: Hashable, Sendable {
+package struct AppleCertificateFacts: Hashable, Sendable {
     /// The app id; nil where it is not stated.
-    public let appID: String?
+    package let appID: String?
     /// As in `26.1`; nil where it is not stated.
-    public let osVersion: String?
+    package let osVersion: String?
     /// As in `23B85`; nil where it is not stated.
-    public let osBuild: String?
+    package let osBuild: String?
     /// As in `iphoneos`; nil where it is not stated.
-    public let platform: String?
+    package let platform: String?
 
     /// Never fails: what cannot be read is not stated.
-    public init(_ certificate: Certificate) {
+    package init(_ certificate: Certificate) {
         let application = Self.texts(certificate.values(of: .appAttestApplication).first)
         let system = Self.texts(certificate.values(of: .appAttestSystem).first)
         self.appID = application[1204]

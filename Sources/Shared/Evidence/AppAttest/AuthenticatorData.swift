@@ -1,28 +1,28 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What an App Attest key signs besides the client's data (WebAuthn §6.1, as Apple fills it).
-public struct AuthenticatorData: Hashable, Sendable {
+package struct AuthenticatorData: Hashable, Sendable {
     /// SHA-256 of the app id, `TEAMID.bundle.id`.
-    public var rpIDHash: SHA256Digest
+    package var rpIDHash: SHA256Digest
     /// The flags as they stand; Apple sets 0x40 in assertions too, where no credential follows.
-    public var flags: UInt8
+    package var flags: UInt8
     /// How often the key has signed; 0 in an attestation.
-    public var counter: UInt32
+    package var counter: UInt32
     /// Only in attestations.
-    public var credential: Credential?
+    package var credential: Credential?
     /// The map at the end, which newer systems add.
-    public var extensions: CBOR?
+    package var extensions: CBOR?
 
     /// The key that an attestation vouches for.
-    public struct Credential: Hashable, Sendable {
+    package struct Credential: Hashable, Sendable {
         /// 16 bytes that name the environment.
-        public var aaguid: [UInt8]
+        package var aaguid: [UInt8]
         /// The key's id: SHA-256 of its public key.
-        public var id: [UInt8]
+        package var id: [UInt8]
         /// The public key as a COSE map (RFC 9052 §7).
-        public var key: CBOR
+        package var key: CBOR
 
-        public init(aaguid: [UInt8], id: [UInt8], key: CBOR) {
+        package init(aaguid: [UInt8], id: [UInt8], key: CBOR) {
             self.aaguid = aaguid
             self.id = id
             self.key = key
@@ -30,11 +30,11 @@ public struct AuthenticatorData: Hashable, Sendable {
     }
 
     /// The flag that says a credential follows.
-    public static let hasCredential: UInt8 = 0x40
+    package static let hasCredential: UInt8 = 0x40
     /// The flag that says extensions follow; not all of Apple's systems set it.
-    public static let hasExtensions: UInt8 = 0x80
+    package static let hasExtensions: UInt8 = 0x80
 
-    public init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
+    package init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
         self.rpIDHash = rpIDHash
         self.flags = flags
         self.counter = counter
@@ -45,7 +45,7 @@ public struct AuthenticatorData: Hashable, Sendable {
     /// Reads an attestation's data (`withCredential`) or an assertion's.
     ///
     /// Behind the fixed part, and the credential, stands nothing or exactly one CBOR map.
-    public init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
+    package init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
         var rest = bytes[...]
         guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
         self.rpIDHash = rpIDHash
@@ -57,7 +57,7 @@ public struct AuthenticatorData: Hashable, Sendable {
         self.extensions = rest.isEmpty ? nil : try Self.extensions(from: &rest)
     }
 
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes = self.rpIDHash.bytes + [self.flags] + self.counter.bigEndianBytes
         if let credential = self.credential {
             bytes += credential.aaguid + UInt16(credential.id.count).bigEndianBytes + credential.id
@@ -89,7 +89,7 @@ public struct AuthenticatorData: Hashable, Sendable {
 }
 
 /// Why bytes are no authenticator data; the caller refuses the evidence.
-public enum AuthenticatorDataError: Error, Hashable {
+package enum AuthenticatorDataError: Error, Hashable {
     /// They end before what must be there.
     case truncated
     /// The flag says that no credential follows where one must.
@@ -102,7 +102,7 @@ public enum AuthenticatorDataError: Error, Hashable {
 
 extension AuthenticatorData.Credential {
     /// A P-256 key as COSE writes it: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
-    public static func coseKey(_ key: P256PublicKey) -> CBOR {
+    package static func coseKey(_ key: P256PublicKey) -> CBOR {
         .map([
             CBOR.Entry(.integer(1), .integer(2)),
             CBOR.Entry(.integer(3), .integer(-7)),
@@ -113,7 +113,7 @@ extension AuthenticatorData.Credential {
     }
 
     /// The key, where it is a P-256 key in the form that ``coseKey(_:)`` writes.
-    public var publicKey: P256PublicKey? {
+    package var publicKey: P256PublicKey? {
         guard self.key[.integer(1)] == .integer(2), self.key[.integer(3)] == .integer(-7),
             self.key[.integer(-1)] == .integer(1), let x = self.key[.integer(-2)]?.byteString,
             let y = self.key[.integer(-3)]?.byteString, x.count == 32

@@ -2,7 +2,7 @@
 ///
 /// Tags, floating point and simple values other than the booleans and null do not occur in what Apple's devices send;
 /// the decoder refuses them, so that there is one way less to say the same thing twice.
-public indirect enum CBOR: Hashable, Sendable {
+package indirect enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
     /// The number −1 − n for the n held here.
     case negative(UInt64)
@@ -15,45 +15,45 @@ public indirect enum CBOR: Hashable, Sendable {
     case null
 
     /// One key of a map with its value.
-    public struct Entry: Hashable, Sendable {
-        public let key: CBOR
-        public let value: CBOR
+    package struct Entry: Hashable, Sendable {
+        package let key: CBOR
+        package let value: CBOR
 
-        public init(_ key: CBOR, _ value: CBOR) {
+        package init(_ key: CBOR, _ value: CBOR) {
             self.key = key
             self.value = value
         }
     }
 
     /// An integer of either sign.
-    public static func integer(_ value: Int64) -> CBOR {
+    package static func integer(_ value: Int64) -> CBOR {
         value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value))
     }
 
     /// The value of a map's text key; nil where this is no map or has no such key.
-    public subscript(key: String) -> CBOR? { self[.text(key)] }
+    package subscript(key: String) -> CBOR? { self[.text(key)] }
 
     /// The value of a map's key; nil where this is no map or has no such key.
-    public subscript(key: CBOR) -> CBOR? {
+    package subscript(key: CBOR) -> CBOR? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key == key }?.value
     }
 
     /// The bytes of a byte string; nil for every other kind.
-    public var byteString: [UInt8]? {
+    package var byteString: [UInt8]? {
         guard case .bytes(let bytes) = self else { return nil }
         return bytes
     }
 
     /// Whether this is a map.
-    public var isMap: Bool {
+    package var isMap: Bool {
         guard case .map = self else { return false }
         return true
     }
 }
 
 /// Why bytes are not the one CBOR item that was expected; the caller refuses the evidence.
-public enum CBORError: Error, Hashable {
+package enum CBORError: Error, Hashable {
     /// An announced length reaches beyond the end.
     case truncated
     /// Something stands behind the item.

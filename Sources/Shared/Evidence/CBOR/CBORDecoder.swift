@@ -1,21 +1,21 @@
 extension CBOR {
     /// How deep items may lie in one another; Apple's objects have three levels.
-    public static let maximumDepth = 8
+    package static let maximumDepth = 8
     /// How many items one decoding may produce; Apple's objects have some thirty.
     ///
     /// It bounds the memory, whatever the bytes announce: nothing is reserved for an announced length, and no byte is
     /// copied that is not there.
-    public static let maximumItems = 1024
+    package static let maximumItems = 1024
 
     /// Reads exactly one item, with nothing behind it.
-    public init(decoding bytes: [UInt8]) throws(CBORError) {
+    package init(decoding bytes: [UInt8]) throws(CBORError) {
         var decoder = CBORDecoder(bytes[...])
         self = try decoder.item(depth: 1)
         guard decoder.rest.isEmpty else { throw .trailingBytes(decoder.rest.count) }
     }
 
     /// Reads one item from the front of `bytes` and leaves what stands behind it.
-    public init(decodingPrefixOf bytes: inout ArraySlice<UInt8>) throws(CBORError) {
+    package init(decodingPrefixOf bytes: inout ArraySlice<UInt8>) throws(CBORError) {
         var decoder = CBORDecoder(bytes)
         self = try decoder.item(depth: 1)
         bytes = decoder.rest

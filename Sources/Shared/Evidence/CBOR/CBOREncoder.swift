@@ -1,6 +1,6 @@
 extension CBOR {
     /// The shortest encoding, entries in the order they are held.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)
         return bytes

@@ -1,34 +1,34 @@
-public import Vocabulary
+package import Vocabulary
 
 /// An X.509 certificate as it stands, without an opinion on it.
 ///
 /// A reader of our own, because certificates of genuine phones carry what strict libraries refuse: NULL parameters
 /// of ECDSA, empty and odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. It decides
 /// nothing; what must hold is the verifier's to say.
-public struct Certificate: Hashable, Sendable {
+package struct Certificate: Hashable, Sendable {
     /// The whole certificate.
-    public let encoded: [UInt8]
+    package let encoded: [UInt8]
     /// The signed part, as signed.
-    public let signedPart: [UInt8]
+    package let signedPart: [UInt8]
     /// The serial number in lower-case hexadecimal without leading zeros, as status lists name it.
-    public let serialNumber: String
-    public let signatureAlgorithm: OID
+    package let serialNumber: String
+    package let signatureAlgorithm: OID
     /// Whether anything, NULL too, stands behind the algorithm; RFC 5758 §3.2 forbids it for ECDSA, devices do it.
-    public let hasSignatureParameters: Bool
+    package let hasSignatureParameters: Bool
     /// Whether the signed part names the same algorithm as the signature.
-    public let isAlgorithmConsistent: Bool
+    package let isAlgorithmConsistent: Bool
     /// The content of the signature's BIT STRING.
-    public let signature: [UInt8]
-    public let issuer: DistinguishedName
-    public let subject: DistinguishedName
-    public let notBefore: Timestamp
-    public let notAfter: Timestamp
-    public let publicKey: SubjectPublicKey
+    package let signature: [UInt8]
+    package let issuer: DistinguishedName
+    package let subject: DistinguishedName
+    package let notBefore: Timestamp
+    package let notAfter: Timestamp
+    package let publicKey: SubjectPublicKey
     /// All extensions in their order; the same may stand twice.
-    public let extensions: [CertificateExtension]
+    package let extensions: [CertificateExtension]
 
     /// Reads exactly one certificate with nothing behind it.
-    public init(decoding encoded: [UInt8]) throws(DERError) {
+    package init(decoding encoded: [UInt8]) throws(DERError) {
         var outer = DERMembers(try DERNode(parsing: encoded).sequence("Certificate"))
         let signedPart = try outer.next("tbsCertificate")
         let outerAlgorithm = try outer.next("signatureAlgorithm")
@@ -56,12 +56,12 @@ public struct Certificate: Hashable, Sendable {
     }
 
     /// The values of every extension with this identifier.
-    public func values(of identifier: OID) -> [[UInt8]] {
+    package func values(of identifier: OID) -> [[UInt8]] {
         self.extensions.filter { $0.identifier == identifier }.map(\.value)
     }
 
     /// Whether basicConstraints says that this certificate may sign others; many factory certificates do not.
-    public var isAuthority: Bool {
+    package var isAuthority: Bool {
         guard let value = self.values(of: .basicConstraints).first,
             let first = try? DERNode(parsing: value).sequence().first
         else { return false }
@@ -107,13 +107,13 @@ public struct Certificate: Hashable, Sendable {
 }
 
 /// One extension of a certificate.
-public struct CertificateExtension: Hashable, Sendable {
-    public let identifier: OID
-    public let isCritical: Bool
+package struct CertificateExtension: Hashable, Sendable {
+    package let identifier: OID
+    package let isCritical: Bool
     /// The content of the OCTET STRING.
-    public let value: [UInt8]
+    package let value: [UInt8]
 
-    public init(_ identifier: OID, isCritical: Bool = false, value: [UInt8]) {
+    package init(_ identifier: OID, isCritical: Bool = false, value: [UInt8]) {
         self.identifier = identifier
         self.isCritical = isCritical
         self.value = value

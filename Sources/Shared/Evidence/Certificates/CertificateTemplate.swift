@@ -1,16 +1,16 @@
-public import Vocabulary
+package import Vocabulary
 
 /// What a certificate is to say, before it is signed.
-public struct CertificateTemplate: Sendable {
+package struct CertificateTemplate: Sendable {
     /// The magnitude of the serial number, most significant byte first.
-    public var serialNumber: [UInt8]
-    public var subject: DistinguishedName
-    public var notBefore: Timestamp
-    public var notAfter: Timestamp
-    public var publicKey: SubjectPublicKey
-    public var extensions: [CertificateExtension]
+    package var serialNumber: [UInt8]
+    package var subject: DistinguishedName
+    package var notBefore: Timestamp
+    package var notAfter: Timestamp
+    package var publicKey: SubjectPublicKey
+    package var extensions: [CertificateExtension]
 
-    public init(
+    package init(
         serialNumber: [UInt8],
         subject: DistinguishedName,
         validity: ClosedRange<Timestamp>,
@@ -26,7 +26,7 @@ public struct CertificateTemplate: Sendable {
     }
 
     /// The certificate signed by its issuer's key with ECDSA and SHA-256.
-    public func signed(by key: SigningKey, issuer: DistinguishedName) -> [UInt8] {
+    package func signed(by key: SigningKey, issuer: DistinguishedName) -> [UInt8] {
         let algorithm = DERWriter.sequence(DERWriter.objectIdentifier(.ecdsaWithSHA256))
         let signedPart = DERWriter.sequence(
             DERWriter.tagged(0, DERWriter.integer(2)),
@@ -53,26 +53,26 @@ public struct CertificateTemplate: Sendable {
 
 extension CertificateExtension {
     /// Says that the key may sign certificates.
-    public static let authority = CertificateExtension(
+    package static let authority = CertificateExtension(
         .basicConstraints,
         isCritical: true,
         value: DERWriter.sequence(DERWriter.boolean(true))
     )
 
     /// The key signs certificates (keyCertSign) and revocation lists.
-    public static let signsCertificates = CertificateExtension(
+    package static let signsCertificates = CertificateExtension(
         .keyUsage,
         isCritical: true,
         value: DERWriter.bitString([0x06], unusedBits: 1)
     )
 
     /// Names the certificate's own key, as strict verifiers of TLS demand of authorities (RFC 5280 §4.2.1.2).
-    public static func subjectKey(_ key: P256PublicKey) -> CertificateExtension {
+    package static func subjectKey(_ key: P256PublicKey) -> CertificateExtension {
         CertificateExtension(.subjectKeyIdentifier, value: DERWriter.octetString(Self.identifier(of: key)))
     }
 
     /// Names the issuer's key (RFC 5280 §4.2.1.1).
-    public static func authorityKey(_ key: P256PublicKey) -> CertificateExtension {
+    package static func authorityKey(_ key: P256PublicKey) -> CertificateExtension {
         CertificateExtension(
             .authorityKeyIdentifier,
             value: DERWriter.sequence(DERWriter.implicit(0, Self.identifier(of: key)))
@@ -83,32 +83,32 @@ extension CertificateExtension {
     private static func identifier(of key: P256PublicKey) -> [UInt8] { Array(sha256(key.bytes).bytes.prefix(20)) }
 
     /// The key signs data (digitalSignature).
-    public static let signsData = CertificateExtension(
+    package static let signsData = CertificateExtension(
         .keyUsage,
         isCritical: true,
         value: DERWriter.bitString([0x80], unusedBits: 7)
     )
 
     /// The key serves TLS (id-kp-serverAuth).
-    public static let servesTLS = CertificateExtension(
+    package static let servesTLS = CertificateExtension(
         .extendedKeyUsage,
         value: DERWriter.sequence(DERWriter.objectIdentifier("1.3.6.1.5.5.7.3.1"))
     )
 
     /// The names a TLS server answers to: host names, and addresses as their 4 or 16 bytes.
-    public static func serverNames(hosts: [String], addresses: [[UInt8]]) -> CertificateExtension {
+    package static func serverNames(hosts: [String], addresses: [[UInt8]]) -> CertificateExtension {
         let names =
             hosts.map { DERWriter.implicit(2, Array($0.utf8)) } + addresses.map { DERWriter.implicit(7, $0) }
         return CertificateExtension(.subjectAlternativeName, value: DERWriter.sequence(of: names))
     }
 
     /// Android's key attestation.
-    public static func attestation(_ description: KeyDescription) -> CertificateExtension {
+    package static func attestation(_ description: KeyDescription) -> CertificateExtension {
         CertificateExtension(.keyDescription, value: description.encoded)
     }
 
     /// The nonce of an App Attest attestation: SEQUENCE { [1] OCTET STRING }.
-    public static func nonce(_ nonce: SHA256Digest) -> CertificateExtension {
+    package static func nonce(_ nonce: SHA256Digest) -> CertificateExtension {
         CertificateExtension(
             .appAttestNonce,
             value: DERWriter.sequence(DERWriter.tagged(1, DERWriter.octetString(nonce.bytes)))
@@ -116,7 +116,7 @@ extension CertificateExtension {
     }
 
     /// The nonce that an App Attest leaf certificate carries; nil where it has none or one of another form.
-    public static func nonce(in certificate: Certificate) -> [UInt8]? {
+    package static func nonce(in certificate: Certificate) -> [UInt8]? {
         guard let value = certificate.values(of: .appAttestNonce).first,
             let member = try? DERNode(parsing: value).sequence().first, member.contextTag == 1
         else { return nil }

@@ -1,22 +1,22 @@
 /// A name in a certificate: its attributes in order, and its encoding.
-public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
+package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     /// One attribute, such as a common name.
-    public struct Attribute: Hashable, Sendable {
-        public let type: OID
+    package struct Attribute: Hashable, Sendable {
+        package let type: OID
         /// The text, with bytes that are not UTF-8 replaced.
-        public let value: String
+        package let value: String
 
-        public init(_ type: OID, _ value: String) {
+        package init(_ type: OID, _ value: String) {
             self.type = type
             self.value = value
         }
     }
 
-    public let encoded: [UInt8]
-    public let attributes: [Attribute]
+    package let encoded: [UInt8]
+    package let attributes: [Attribute]
 
     /// A name to be written, each attribute as UTF8String.
-    public init(_ attributes: [Attribute]) {
+    package init(_ attributes: [Attribute]) {
         self.attributes = attributes
         self.encoded = DERWriter.sequence(
             of: attributes.map { attribute in
@@ -31,7 +31,7 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A name of the usual attributes, those that are given.
-    public init(commonName: String, organization: String? = nil, title: String? = nil, serialNumber: String? = nil) {
+    package init(commonName: String, organization: String? = nil, title: String? = nil, serialNumber: String? = nil) {
         var attributes: [Attribute] = []
         if let serialNumber { attributes.append(Attribute(.nameSerialNumber, serialNumber)) }
         if let title { attributes.append(Attribute(.title, title)) }
@@ -54,17 +54,17 @@ public struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         self.attributes = attributes
     }
 
-    public var commonName: String? { self.first(.commonName) }
-    public var organization: String? { self.first(.organization) }
+    package var commonName: String? { self.first(.commonName) }
+    package var organization: String? { self.first(.organization) }
     /// The attribute serialNumber (X.520), which factory-provisioned chains carry below the root.
-    public var serialNumber: String? { self.first(.nameSerialNumber) }
+    package var serialNumber: String? { self.first(.nameSerialNumber) }
 
     /// Whether both name the same, regardless of the string type, letter case and spaces (RFC 5280 §7.1).
-    public func matches(_ other: DistinguishedName) -> Bool {
+    package func matches(_ other: DistinguishedName) -> Bool {
         self.encoded == other.encoded || self.attributes.map(Self.folded) == other.attributes.map(Self.folded)
     }
 
-    public var description: String {
+    package var description: String {
         self.attributes.map { "\(Self.shortName(of: $0.type))=\($0.value)" }.joined(separator: ", ")
     }
 

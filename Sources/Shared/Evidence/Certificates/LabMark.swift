@@ -3,12 +3,12 @@ extension DistinguishedName {
     ///
     /// A mark, not a protection: it keeps an operator from pasting a lab's root, whose private key lies in a file, into
     /// a production configuration.
-    public static let labOrganization = "Remote PIN Lab"
+    package static let labOrganization = "Remote PIN Lab"
 }
 
 extension Certificate {
     /// Whether a lab's authority made this certificate; production refuses such roots.
-    public var isOfLab: Bool {
+    package var isOfLab: Bool {
         [self.subject, self.issuer].contains { $0.organization == DistinguishedName.labOrganization }
     }
 }

@@ -1,12 +1,12 @@
 /// The text form of certificates (RFC 7468).
-public enum PEM {
+package enum PEM {
     /// Each certificate in its own block, in the order given.
-    public static func certificates(_ certificates: [[UInt8]]) -> String {
+    package static func certificates(_ certificates: [[UInt8]]) -> String {
         certificates.map(Self.block).joined()
     }
 
     /// The contents of every block "CERTIFICATE", in order; nil where a block is broken.
-    public static func certificates(in text: String) -> [[UInt8]]? {
+    package static func certificates(in text: String) -> [[UInt8]]? {
         var certificates: [[UInt8]] = []
         var body: [UInt8]?
         for line in text.split(whereSeparator: \.isNewline) {

@@ -1,9 +1,9 @@
-public import Vocabulary
+package import Vocabulary
 
 /// The public key of a certificate with its encoding.
-public struct SubjectPublicKey: Hashable, Sendable {
+package struct SubjectPublicKey: Hashable, Sendable {
     /// Which kind of key it is.
-    public enum Kind: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable, CustomStringConvertible {
         case p256
         case p384
         case p521
@@ -13,7 +13,7 @@ public struct SubjectPublicKey: Hashable, Sendable {
         /// Any other algorithm or curve.
         case other(OID)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .p256: "EC-P-256"
             case .p384: "EC-P-384"
@@ -25,19 +25,19 @@ public struct SubjectPublicKey: Hashable, Sendable {
         }
     }
 
-    public let kind: Kind
+    package let kind: Kind
     /// The whole SubjectPublicKeyInfo.
-    public let encoded: [UInt8]
+    package let encoded: [UInt8]
     /// The content of its BIT STRING: for elliptic curves the point.
-    public let content: [UInt8]
+    package let content: [UInt8]
 
     /// Reads exactly one SubjectPublicKeyInfo.
-    public init(decoding encoded: [UInt8]) throws(DERError) {
+    package init(decoding encoded: [UInt8]) throws(DERError) {
         try self.init(try DERNode(parsing: encoded))
     }
 
     /// A key on P-256.
-    public init(_ key: P256PublicKey) {
+    package init(_ key: P256PublicKey) {
         self.kind = .p256
         self.content = key.bytes
         self.encoded = DERWriter.sequence(
@@ -61,7 +61,7 @@ public struct SubjectPublicKey: Hashable, Sendable {
     }
 
     /// The key as a point on P-256; nil for every other kind and for a compressed point.
-    public var p256: P256PublicKey? {
+    package var p256: P256PublicKey? {
         guard self.kind == .p256 else { return nil }
         return P256PublicKey(self.content)
     }

@@ -1,7 +1,7 @@
 internal import SwiftASN1
 
 /// Why bytes are not the DER structure that was expected; the caller refuses the evidence.
-public enum DERError: Error, Hashable {
+package enum DERError: Error, Hashable {
     /// The bytes are no DER value, or something stands behind it.
     case notDER
     /// There are more values than any certificate has.

@@ -1,9 +1,9 @@
 /// An object identifier in dotted form.
-public struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// As in `1.2.840.10045.2.1`.
-    public let description: String
+    package let description: String
 
-    public init(stringLiteral text: String) {
+    package init(stringLiteral text: String) {
         self.description = text
     }
 
@@ -63,11 +63,11 @@ extension OID {
     static let authorityKeyIdentifier: OID = "2.5.29.35"
     static let extendedKeyUsage: OID = "2.5.29.37"
     /// Android's key attestation extension, holding a ``KeyDescription``.
-    public static let keyDescription: OID = "1.3.6.1.4.1.11129.2.1.17"
+    package static let keyDescription: OID = "1.3.6.1.4.1.11129.2.1.17"
     /// Apple's extension holding the nonce of an App Attest attestation.
-    public static let appAttestNonce: OID = "1.2.840.113635.100.8.2"
+    package static let appAttestNonce: OID = "1.2.840.113635.100.8.2"
     /// Apple's extension in App Attest certificates with the app and key policy.
-    public static let appAttestApplication: OID = "1.2.840.113635.100.8.5"
+    package static let appAttestApplication: OID = "1.2.840.113635.100.8.5"
     /// Apple's extension in App Attest certificates with the version of the operating system.
-    public static let appAttestSystem: OID = "1.2.840.113635.100.8.7"
+    package static let appAttestSystem: OID = "1.2.840.113635.100.8.7"
 }

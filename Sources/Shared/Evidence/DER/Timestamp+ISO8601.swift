@@ -1,8 +1,8 @@
-public import Vocabulary
+package import Vocabulary
 
 extension Timestamp {
     /// As in `2026-01-31T12:00:00Z`, whole seconds.
-    public var iso8601: String {
+    package var iso8601: String {
         let seconds = self.milliseconds.flooredQuotient(by: 1000)
         let days = seconds.flooredQuotient(by: 86_400)
         let date = CertificateTime.date(daysSince1970: Int(days))
@@ -15,7 +15,7 @@ extension Timestamp {
     }
 
     /// Reads what ``iso8601`` writes, also with fractions of a second and with `+00:00` for `Z`.
-    public init?(iso8601 text: String) {
+    package init?(iso8601 text: String) {
         let zone = text.hasSuffix("Z") ? 1 : text.hasSuffix("+00:00") ? 6 : 0
         guard zone > 0 else { return nil }
         let parts = text.dropLast(zone).split(omittingEmptySubsequences: false) { !$0.isNumber }

@@ -1,18 +1,18 @@
 /// The properties of a key, each under its tag, in the order of the encoding; no tag stands twice.
-public struct AuthorizationList: Hashable, Sendable {
+package struct AuthorizationList: Hashable, Sendable {
     /// One property.
-    public struct Entry: Hashable, Sendable {
-        public var tag: UInt
-        public var value: Value
+    package struct Entry: Hashable, Sendable {
+        package var tag: UInt
+        package var value: Value
 
-        public init(_ tag: UInt, _ value: Value) {
+        package init(_ tag: UInt, _ value: Value) {
             self.tag = tag
             self.value = value
         }
     }
 
     /// What a property holds.
-    public enum Value: Hashable, Sendable {
+    package enum Value: Hashable, Sendable {
         case integer(Int128)
         /// A SET, in the order of the encoding.
         case integers([Int128])
@@ -27,14 +27,14 @@ public struct AuthorizationList: Hashable, Sendable {
         case unknown([UInt8])
     }
 
-    public var entries: [Entry]
+    package var entries: [Entry]
 
-    public init(_ entries: [Entry] = []) {
+    package init(_ entries: [Entry] = []) {
         self.entries = entries
     }
 
     /// The value under `tag`; setting nil takes the entry away.
-    public subscript(tag: UInt) -> Value? {
+    package subscript(tag: UInt) -> Value? {
         get { self.entries.first { $0.tag == tag }?.value }
         set {
             let index = self.entries.firstIndex { $0.tag == tag }
@@ -47,42 +47,42 @@ public struct AuthorizationList: Hashable, Sendable {
         }
     }
 
-    public subscript(tag: AuthorizationTag) -> Value? {
+    package subscript(tag: AuthorizationTag) -> Value? {
         get { self[tag.rawValue] }
         set { self[tag.rawValue] = newValue }
     }
 
     /// The number under `tag`; nil where it is missing or no number.
-    public func integer(_ tag: AuthorizationTag) -> Int? {
+    package func integer(_ tag: AuthorizationTag) -> Int? {
         guard case .integer(let value) = self[tag] else { return nil }
         return Int(exactly: value)
     }
 
     /// The numbers under `tag`; empty where they are missing.
-    public func integers(_ tag: AuthorizationTag) -> [Int] {
+    package func integers(_ tag: AuthorizationTag) -> [Int] {
         guard case .integers(let values) = self[tag] else { return [] }
         return values.compactMap { Int(exactly: $0) }
     }
 
     /// The text under `tag`; nil where it is missing.
-    public func text(_ tag: AuthorizationTag) -> String? {
+    package func text(_ tag: AuthorizationTag) -> String? {
         guard case .text(let bytes) = self[tag] else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    public var rootOfTrust: RootOfTrust? {
+    package var rootOfTrust: RootOfTrust? {
         guard case .rootOfTrust(let value) = self[.rootOfTrust] else { return nil }
         return value
     }
 
-    public var application: ApplicationID? {
+    package var application: ApplicationID? {
         guard case .application(let value) = self[.attestationApplicationID] else { return nil }
         return value
     }
 }
 
 /// The tags whose meaning is known (AOSP `Tag.aidl`, the low 28 bits).
-public enum AuthorizationTag: UInt, CaseIterable, Sendable {
+package enum AuthorizationTag: UInt, CaseIterable, Sendable {
     case purpose = 1
     case algorithm = 2
     case keySize = 3

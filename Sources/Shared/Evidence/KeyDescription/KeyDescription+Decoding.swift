@@ -3,7 +3,7 @@ extension KeyDescription {
     ///
     /// As real devices do it, tags may be out of order, BOOLEAN true may be 0x01 and unknown tags may stand in a list.
     /// A tag that stands twice is refused, for otherwise two readers could see two different devices.
-    public init(decoding bytes: [UInt8]) throws(DERError) {
+    package init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("KeyDescription"))
         self.attestationVersion = try members.next("attestationVersion").smallInteger()
         self.attestationSecurityLevel = SecurityLevel(

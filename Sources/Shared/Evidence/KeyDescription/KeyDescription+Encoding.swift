@@ -1,6 +1,6 @@
 extension KeyDescription {
     /// The content of the certificate's extension, properties in the order they are held.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         DERWriter.sequence(
             DERWriter.integer(Int128(self.attestationVersion)),
             DERWriter.enumerated(Int128(self.attestationSecurityLevel.number)),

@@ -1,18 +1,18 @@
 /// What an Android keystore says of a key that it made (the AOSP schema `KeyDescription`).
-public struct KeyDescription: Hashable, Sendable {
+package struct KeyDescription: Hashable, Sendable {
     /// Version of the schema, 1 to 500 so far.
-    public var attestationVersion: Int
-    public var attestationSecurityLevel: SecurityLevel
-    public var keyMintVersion: Int
-    public var keyMintSecurityLevel: SecurityLevel
-    public var challenge: [UInt8]
-    public var uniqueID: [UInt8]
+    package var attestationVersion: Int
+    package var attestationSecurityLevel: SecurityLevel
+    package var keyMintVersion: Int
+    package var keyMintSecurityLevel: SecurityLevel
+    package var challenge: [UInt8]
+    package var uniqueID: [UInt8]
     /// What the operating system vouches for: of worth only where the system was started verified.
-    public var softwareEnforced: AuthorizationList
+    package var softwareEnforced: AuthorizationList
     /// What the secure hardware vouches for.
-    public var hardwareEnforced: AuthorizationList
+    package var hardwareEnforced: AuthorizationList
 
-    public init(
+    package init(
         version: Int,
         securityLevel: SecurityLevel,
         challenge: [UInt8],
@@ -30,13 +30,13 @@ public struct KeyDescription: Hashable, Sendable {
     }
 
     /// Which application the key belongs to; stated by the operating system, on some devices by the hardware.
-    public var application: ApplicationID? {
+    package var application: ApplicationID? {
         self.softwareEnforced.application ?? self.hardwareEnforced.application
     }
 }
 
 /// Where a key lives, or who made the attestation.
-public enum SecurityLevel: Hashable, Sendable {
+package enum SecurityLevel: Hashable, Sendable {
     case software
     case trustedEnvironment
     case strongBox
@@ -44,7 +44,7 @@ public enum SecurityLevel: Hashable, Sendable {
     case unknown(Int)
 
     /// The number in the schema.
-    public var number: Int {
+    package var number: Int {
         switch self {
         case .software: 0
         case .trustedEnvironment: 1
@@ -53,7 +53,7 @@ public enum SecurityLevel: Hashable, Sendable {
         }
     }
 
-    public init(number: Int) {
+    package init(number: Int) {
         switch number {
         case 0: self = .software
         case 1: self = .trustedEnvironment
@@ -64,16 +64,16 @@ public enum SecurityLevel: Hashable, Sendable {
 }
 
 /// How the device was started and whether its bootloader is locked.
-public struct RootOfTrust: Hashable, Sendable {
-    public var verifiedBootKey: [UInt8]
-    public var isDeviceLocked: Bool
-    public var verifiedBootState: VerifiedBootState
+package struct RootOfTrust: Hashable, Sendable {
+    package var verifiedBootKey: [UInt8]
+    package var isDeviceLocked: Bool
+    package var verifiedBootState: VerifiedBootState
     /// Nil in the schemas before version 3.
-    public var verifiedBootHash: [UInt8]?
+    package var verifiedBootHash: [UInt8]?
     /// Whether true was written as BER allows and DER does not, as some devices do.
-    public internal(set) var hasLooseBoolean = false
+    package internal(set) var hasLooseBoolean = false
 
-    public init(
+    package init(
         verifiedBootKey: [UInt8],
         isDeviceLocked: Bool,
         verifiedBootState: VerifiedBootState,
@@ -87,7 +87,7 @@ public struct RootOfTrust: Hashable, Sendable {
 }
 
 /// Who vouches for the operating system that runs.
-public enum VerifiedBootState: Hashable, Sendable {
+package enum VerifiedBootState: Hashable, Sendable {
     /// The device's maker.
     case verified
     /// A key that the user installed.
@@ -100,7 +100,7 @@ public enum VerifiedBootState: Hashable, Sendable {
     case unknown(Int)
 
     /// The number in the schema.
-    public var number: Int {
+    package var number: Int {
         switch self {
         case .verified: 0
         case .selfSigned: 1
@@ -110,7 +110,7 @@ public enum VerifiedBootState: Hashable, Sendable {
         }
     }
 
-    public init(number: Int) {
+    package init(number: Int) {
         switch number {
         case 0: self = .verified
         case 1: self = .selfSigned
@@ -122,23 +122,23 @@ public enum VerifiedBootState: Hashable, Sendable {
 }
 
 /// The packages that share the key's user id, and the certificates that signed them (AttestationApplicationId).
-public struct ApplicationID: Hashable, Sendable {
+package struct ApplicationID: Hashable, Sendable {
     /// One package with its version code.
-    public struct Package: Hashable, Sendable {
-        public var name: String
-        public var version: Int64
+    package struct Package: Hashable, Sendable {
+        package var name: String
+        package var version: Int64
 
-        public init(name: String, version: Int64) {
+        package init(name: String, version: Int64) {
             self.name = name
             self.version = version
         }
     }
 
-    public var packages: [Package]
+    package var packages: [Package]
     /// SHA-256 of each signing certificate.
-    public var signatureDigests: [[UInt8]]
+    package var signatureDigests: [[UInt8]]
 
-    public init(packages: [Package], signatureDigests: [[UInt8]]) {
+    package init(packages: [Package], signatureDigests: [[UInt8]]) {
         self.packages = packages
         self.signatureDigests = signatureDigests
     }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// What happened at a terminal that a program draws all of.
-public enum TerminalEvent: Hashable, Sendable {
+package enum TerminalEvent: Hashable, Sendable {
     case key(Key)
     /// Draw everything anew: another size, or back from the shell.
     case redraw
@@ -15,7 +15,7 @@ public enum TerminalEvent: Hashable, Sendable {
 /// The terminal is as it was before on every way out: ``close()``, the end of the value, the signals that end or stop a
 /// process, a crash. Only SIGKILL leaves no time. A process that was stopped and continued takes the screen again.
 /// What is typed is kept in one wiped buffer until ``next()`` takes it: a PIN leaves no other trace here.
-public final class FullScreen: Sendable {
+package final class FullScreen: Sendable {
     private struct State: ~Copyable {
         var saved = termios()
         /// Whether the terminal is the program's at this moment.
@@ -37,7 +37,7 @@ public final class FullScreen: Sendable {
     private let reader = Mutex<pthread_t?>(nil)
 
     /// Says that ``next()`` has something; several things may be one word of it.
-    public let wakeups: AsyncStream<Void>
+    package let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
     /// The screen beside the shell's own, without a cursor; and back (xterm's control sequences).
@@ -48,7 +48,7 @@ public final class FullScreen: Sendable {
     ///
     /// - Parameter hasOwnScreen: Whether it has a screen beside the shell's and a cursor that can be moved; nothing but
     ///   text is written to one that has not.
-    public init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
+    package init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
         guard Terminal.isTerminal(input), Terminal.isTerminal(output) else { throw .notATerminal }
         self.input = input
         self.output = output
@@ -70,7 +70,7 @@ public final class FullScreen: Sendable {
     deinit { self.close() }
 
     /// Gives the terminal back; nothing happens the second time.
-    public func close() {
+    package func close() {
         let reader = self.reader.withLock { reader in
             defer { reader = nil }
             return reader
@@ -90,10 +90,10 @@ public final class FullScreen: Sendable {
     }
 
     /// How large it is; 80 × 24 where it does not say.
-    public var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
+    package var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
 
     /// Takes the first thing that happened and was not taken yet; nil where there is none.
-    public func next() -> TerminalEvent? {
+    package func next() -> TerminalEvent? {
         self.state.withLock { state in
             if state.needsRedraw {
                 state.needsRedraw = false
@@ -109,14 +109,14 @@ public final class FullScreen: Sendable {
     }
 
     /// Forgets what was typed and not taken yet.
-    public func dropTyped() {
+    package func dropTyped() {
         self.state.withLock { $0.typed.removeAll() }
     }
 
     /// Writes to the terminal while it is the program's; what does not go through at once is dropped.
     ///
     /// A terminal that takes nothing, such as that of a connection that hangs, must not keep a signal from ending us.
-    public func write(_ text: String) {
+    package func write(_ text: String) {
         self.state.withLock { state in
             if state.isTaken { self.send(text, within: 1000) }
         }

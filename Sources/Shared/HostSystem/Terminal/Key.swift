@@ -1,5 +1,5 @@
 /// Something that was pressed.
-public enum Key: Hashable, Sendable {
+package enum Key: Hashable, Sendable {
     /// A printing character of ASCII, by its code.
     case character(UInt8)
     case up

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Why no line was read.
-public enum InputError: Error, Hashable, Sendable {
+package enum InputError: Error, Hashable, Sendable {
     /// The input ended before a line did: treat it as a cancellation.
     case ended
     /// Longer than allowed; the rest of it stays unread.
@@ -15,10 +15,10 @@ public enum InputError: Error, Hashable, Sendable {
 }
 
 /// Lines that may be secret: lent to the caller, then wiped.
-public enum LineInput {
+package enum LineInput {
     /// Reads one line from a descriptor, byte by byte so that the next line stays there to be read, and lends it to
     /// `body` without its end.
-    public static func withLine<Result: ~Copyable>(
+    package static func withLine<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,
         _ body: (RawSpan) -> Result
@@ -29,7 +29,7 @@ public enum LineInput {
     /// The same, lent as the buffer it was read into, which can be looked at byte by byte.
     ///
     /// A line that is too long is read to its end all the same, so that the next one stays whole.
-    public static func withLineBuffer<Result: ~Copyable>(
+    package static func withLineBuffer<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,
         _ body: (borrowing WipedBuffer) -> Result

@@ -1,15 +1,15 @@
 internal import Glibc
 
 /// The terminal that a person sits at.
-public enum Terminal {
+package enum Terminal {
     /// Whether a descriptor is one.
-    public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+    package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// How wide the terminal of the output is; nil where it is none.
-    public static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
+    package static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
 
     /// How large a terminal is; nil where it does not say.
-    public static func size(of descriptor: Int32) -> TerminalSize? {
+    package static func size(of descriptor: Int32) -> TerminalSize? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
             return nil
@@ -22,7 +22,7 @@ public enum Terminal {
     /// The terminal is as it was before on every way out: a line, the end of the input, an error, and the signals that
     /// end or stop a process. Those do first what they would have done anyway, with the terminal restored. One line is
     /// asked for at a time.
-    public static func withHiddenLine<Result: ~Copyable>(
+    package static func withHiddenLine<Result: ~Copyable>(
         prompt: String,
         from descriptor: Int32 = 0,
         atMost limit: Int,
@@ -91,11 +91,11 @@ public enum Terminal {
 }
 
 /// Columns and rows of characters.
-public struct TerminalSize: Hashable, Sendable {
-    public var columns: Int
-    public var rows: Int
+package struct TerminalSize: Hashable, Sendable {
+    package var columns: Int
+    package var rows: Int
 
-    public init(columns: Int, rows: Int) {
+    package init(columns: Int, rows: Int) {
         self.columns = columns
         self.rows = rows
     }

@@ -3,11 +3,11 @@ internal import Glibc
 /// Bytes in one allocation of fixed size, wiped as they leave it and when it goes out of scope.
 ///
 /// What somebody types is collected here: nothing grows, so no stale copy is left behind.
-@safe public struct WipedBuffer: ~Copyable {
+@safe package struct WipedBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
-    public private(set) var count = 0
+    package private(set) var count = 0
 
-    public init(capacity: Int) {
+    package init(capacity: Int) {
         unsafe self.storage = .allocate(byteCount: capacity, alignment: 1)
     }
 
@@ -16,19 +16,19 @@ internal import Glibc
         unsafe self.storage.deallocate()
     }
 
-    public var isEmpty: Bool { self.count == 0 }
+    package var isEmpty: Bool { self.count == 0 }
 
     /// How many bytes still fit.
-    public var room: Int { unsafe self.storage.count - self.count }
+    package var room: Int { unsafe self.storage.count - self.count }
 
     /// Forgets everything.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         unsafe Self.wipe(UnsafeMutableRawBufferPointer(rebasing: self.storage[..<self.count]))
         self.count = 0
     }
 
     /// Forgets the last byte; nothing happens where there is none.
-    public mutating func removeLast() {
+    package mutating func removeLast() {
         guard self.count > 0 else { return }
         self.count -= 1
         unsafe self.storage[self.count] = 0
@@ -43,7 +43,7 @@ internal import Glibc
     }
 
     /// False when it is full.
-    public mutating func append(_ byte: UInt8) -> Bool {
+    package mutating func append(_ byte: UInt8) -> Bool {
         guard unsafe self.count < self.storage.count else { return false }
         unsafe self.storage[self.count] = byte
         self.count += 1
@@ -59,18 +59,18 @@ internal import Glibc
     }
 
     /// Lends what is there.
-    public borrowing func withBytes<Result: ~Copyable>(_ body: (RawSpan) -> Result) -> Result {
+    package borrowing func withBytes<Result: ~Copyable>(_ body: (RawSpan) -> Result) -> Result {
         body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[..<self.count]).bytes)
     }
 
     /// Lends a part of what is there.
-    public borrowing func withBytes<Result: ~Copyable>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
+    package borrowing func withBytes<Result: ~Copyable>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "only what is there can be lent")
         return body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[range]).bytes)
     }
 
     /// One of the bytes that are there.
-    public subscript(index: Int) -> UInt8 {
+    package subscript(index: Int) -> UInt8 {
         precondition(index >= 0 && index < self.count, "only what is there can be read")
         return unsafe self.storage[index]
     }

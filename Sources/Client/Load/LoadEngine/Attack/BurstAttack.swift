@@ -1,7 +1,7 @@
-public import LoadFleet
+package import LoadFleet
 internal import Lab
 internal import LoadPlan
-public import LoadReport
+package import LoadReport
 internal import HistoryChecker
 internal import Vocabulary
 internal import Wire
@@ -11,7 +11,7 @@ internal import Wire
 /// What is measured is a promise: a burst of parallel guesses gets no more of them judged than guesses one after the
 /// other. Wallets that a burst has blocked come back when their block is over, which in a lab is at once: its clock is
 /// moved.
-public struct BurstAttack: Sendable {
+package struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet
     private let target: Target
@@ -20,23 +20,23 @@ public struct BurstAttack: Sendable {
     var patience = 50
 
     /// How far an attack is.
-    public struct Progress: Sendable {
-        public let bursts: Int
-        public let of: Int
-        public let statistics: BurstStatistics
+    package struct Progress: Sendable {
+        package let bursts: Int
+        package let of: Int
+        package let statistics: BurstStatistics
         /// Since the beginning.
-        public let elapsed: Duration
+        package let elapsed: Duration
         /// All that was answered until now, and what went wrong.
-        public let totals: Totals
+        package let totals: Totals
 
         /// What the others will take, if they take as long as those until now.
-        public var left: Duration {
+        package var left: Duration {
             self.bursts == 0 ? .zero : self.elapsed / self.bursts * (self.of - self.bursts)
         }
     }
 
     /// - Parameter events: where it is told of what happens to it, and where it is ended.
-    public init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
+    package init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
         self.target = target
@@ -46,7 +46,7 @@ public struct BurstAttack: Sendable {
     /// Attacks to the end of the plan, or until it is ended earlier; what was measured until then is returned.
     ///
     /// - Parameter hear: called about once a second.
-    public func run(hear: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
+    package func run(hear: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
         let loadPlan: LoadPlan
         do throws(PlanProblem) {
             loadPlan = try self.plan.loadPlan()

@@ -1,21 +1,21 @@
-public import LoadPlan
+package import LoadPlan
 internal import ConfigText
 
 /// A burst of guesses for one wallet, one of them right, again and again.
-public struct BurstPlan: Hashable, Sendable {
+package struct BurstPlan: Hashable, Sendable {
     /// Guesses at once.
-    public var size: Int
+    package var size: Int
     /// Over so many connections; where there are fewer than guesses, each carries several in one flight.
-    public var connections: Int
-    public var repetitions = 100
+    package var connections: Int
+    package var repetitions = 100
     /// For a connection, and for each answer.
-    public var timeout: Duration = .seconds(10)
-    public var seed: UInt64 = 1
+    package var timeout: Duration = .seconds(10)
+    package var seed: UInt64 = 1
 
-    public static let allowedSizes = 2...10_000
+    package static let allowedSizes = 2...10_000
 
     /// Reads `burst:64`, or `burst:64/4` for four connections with sixteen guesses each.
-    public init(parsing text: String, place: String = "--attack") throws(PlanProblem) {
+    package init(parsing text: String, place: String = "--attack") throws(PlanProblem) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "burst" else {
             throw PlanProblem(place: place, "`\(text)` is no attack; `burst:64` sends 64 guesses at once")
@@ -35,12 +35,12 @@ public struct BurstPlan: Hashable, Sendable {
     }
 
     /// As ``init(parsing:place:)`` reads it.
-    public var text: String {
+    package var text: String {
         self.connections == self.size ? "burst:\(self.size)" : "burst:\(self.size)/\(self.connections)"
     }
 
     /// What is asked for, as reports tell it.
-    public var entries: [(name: String, value: String)] {
+    package var entries: [(name: String, value: String)] {
         [
             ("attack", self.text), ("repeat", "\(self.repetitions)"), ("connections", "\(self.connections)"),
             ("timeout", DurationText.write(self.timeout)),
@@ -48,7 +48,7 @@ public struct BurstPlan: Hashable, Sendable {
     }
 
     /// Guesses that the busiest connection carries.
-    public var mostOnOneConnection: Int { (self.size + self.connections - 1) / self.connections }
+    package var mostOnOneConnection: Int { (self.size + self.connections - 1) / self.connections }
 
     /// What an engine's context needs to know of it.
     func loadPlan() throws(PlanProblem) -> LoadPlan {

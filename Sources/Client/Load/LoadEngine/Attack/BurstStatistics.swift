@@ -2,46 +2,46 @@ internal import Foundation
 internal import LoadReport
 
 /// What bursts say of a server: how often the right guess got in, and how often it may.
-public struct BurstStatistics: Hashable, Sendable {
-    public let size: Int
+package struct BurstStatistics: Hashable, Sendable {
+    package let size: Int
     /// Guesses that one round allows.
-    public let attempts: Int
+    package let attempts: Int
     /// Bursts whose right guess was answered.
-    public private(set) var bursts = 0
+    package private(set) var bursts = 0
     /// Those in which it got in.
-    public private(set) var timesIn = 0
+    package private(set) var timesIn = 0
     /// Bursts in which an answer was missing, whichever.
-    public private(set) var incomplete = 0
+    package private(set) var incomplete = 0
     /// Bursts in which that of the right guess was: they say nothing of the share.
-    public private(set) var unknown = 0
+    package private(set) var unknown = 0
     /// Judged guesses of each burst; of an incomplete one at least so many.
     private var judged: [Int] = []
     private var spreads: [Duration] = []
     private var together: [Double] = []
 
     /// Fewer than one in a thousand honest servers let the right guess in so often.
-    public static let suspicion = 0.001
+    package static let suspicion = 0.001
 
-    public init(size: Int, attempts: Int) {
+    package init(size: Int, attempts: Int) {
         self.size = size
         self.attempts = attempts
     }
 
     /// Whether there was any burst, whatever is known of it.
-    public var hasBursts: Bool { self.bursts + self.unknown > 0 }
+    package var hasBursts: Bool { self.bursts + self.unknown > 0 }
 
     /// The share of bursts in which an atomic limit lets a right guess in that stands at a random place.
     ///
     /// Before it only wrong ones are counted, so it is judged exactly where it is among the first of the round.
-    public var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
+    package var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
 
-    public var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
+    package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
 
     /// Guesses judged in one burst at most: all but one before the right one, itself, and a round after it.
-    public var mostAllowed: Int { min(self.size, 2 * self.attempts) }
+    package var mostAllowed: Int { min(self.size, 2 * self.attempts) }
 
     /// Wilson's interval, 95 %.
-    public var interval: ClosedRange<Double> {
+    package var interval: ClosedRange<Double> {
         guard self.bursts > 0 else { return 0...1 }
         let (count, z) = (Double(self.bursts), 1.959_964)
         let middle = (self.share + z * z / (2 * count)) / (1 + z * z / count)
@@ -52,7 +52,7 @@ public struct BurstStatistics: Hashable, Sendable {
     }
 
     /// How probable so many or more are where no more is let in than the bound.
-    public var probability: Double {
+    package var probability: Double {
         guard self.timesIn > 0, self.bound < 1 else { return 1 }
         let (count, bound) = (self.bursts, self.bound)
         var sum = 0.0
@@ -64,12 +64,12 @@ public struct BurstStatistics: Hashable, Sendable {
     }
 
     /// Whether the server lets in more than the policy allows.
-    public var isExcessive: Bool {
+    package var isExcessive: Bool {
         self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
     }
 
     /// What bursts have shown.
-    public enum Finding: Hashable, Sendable {
+    package enum Finding: Hashable, Sendable {
         /// There was none.
         case none
         /// The server lets in more than the policy allows.
@@ -86,7 +86,7 @@ public struct BurstStatistics: Hashable, Sendable {
     }
 
     /// What these have.
-    public var finding: Finding {
+    package var finding: Finding {
         if self.isExcessive { return .excessive }
         if self.bursts == 0 { return self.unknown > 0 ? .unanswered : .none }
         if self.bound == 1 { return .noLimit }
@@ -97,7 +97,7 @@ public struct BurstStatistics: Hashable, Sendable {
     /// forbids where that is less.
     ///
     /// It cannot be the bound itself: there an honest server's share is, and half of all intervals reach above it.
-    public var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
+    package var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
 
     mutating func add(_ result: BurstResult) {
         if result.isRightUnknown {
@@ -164,7 +164,7 @@ extension BurstStatistics {
     }
 
     /// The verdict in a sentence.
-    public var sentence: String {
+    package var sentence: String {
         let measured =
             "the right guess got in \(self.timesIn) times in \(self.bursts) bursts (\(Self.percent(self.share)))"
         let allowed = "the policy allows \(Self.percent(self.bound))"

@@ -1,6 +1,6 @@
 internal import Glibc
-public import Lab
-public import LoadReport
+package import Lab
+package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
@@ -8,9 +8,9 @@ internal import Vocabulary
 ///
 /// It is killed wherever it is: in a commit, before a reply, with guesses on their way. What wallets' histories allow
 /// afterwards decides whether a crash gave guesses away or took a right PIN's.
-public final class CrashingServer: Sendable {
+package final class CrashingServer: Sendable {
     /// Why there is no server to kill; the person does what the sentence says.
-    public enum Problem: Error, Sendable, CustomStringConvertible {
+    package enum Problem: Error, Sendable, CustomStringConvertible {
         /// No program stands beside this one.
         case noProgram
         /// Somebody else's process serves the lab.
@@ -18,7 +18,7 @@ public final class CrashingServer: Sendable {
         case notReady(ServerProgram.NotReady)
         case lab(LabError)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .noProgram: "there is no \(ServerProgram.name) beside this program; name it with --server-program"
             case .alreadyServed(let pid):
@@ -56,7 +56,7 @@ public final class CrashingServer: Sendable {
     }
 
     /// How long a start, and each return after a crash, may take.
-    public static let patience: Duration = .seconds(30)
+    package static let patience: Duration = .seconds(30)
 
     private let lab: LabFolder
     private let binary: String
@@ -75,7 +75,7 @@ public final class CrashingServer: Sendable {
     /// - Parameters:
     ///   - program: the server's; the one beside this program where it is nil.
     ///   - patience: how long each return after a crash may take.
-    public static func start(
+    package static func start(
         _ lab: LabFolder,
         program: String? = nil,
         returningWithin patience: Duration = CrashingServer.patience
@@ -100,12 +100,12 @@ public final class CrashingServer: Sendable {
         try await ServerProgram.start(binary, ["serve", lab.path, "--follow-input"], within: patience)
     }
 
-    public var processID: Int32 { self.state.withLock(\.program).processID }
+    package var processID: Int32 { self.state.withLock(\.program).processID }
 
     /// Kills it each time so much of the run has passed, until the task is cancelled; a companion of a run.
     ///
     /// Every other time not before a wrong PIN's verdict arrives, and the moment it does.
-    public func crash(every interval: Duration, telling events: RunEvents) async {
+    package func crash(every interval: Duration, telling events: RunEvents) async {
         var (next, number) = (interval, 0)
         while !Task.isCancelled, let now = events.now {
             try? await Task.sleep(for: max(.zero, next - now), tolerance: .zero)
@@ -199,10 +199,10 @@ public final class CrashingServer: Sendable {
     }
 
     /// Ends it in an orderly way, or at once where it does not end.
-    public func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
+    package func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
     /// What a report says of the crashes.
-    public var section: ReportSection {
+    package var section: ReportSection {
         let (crashes, last) = self.state.withLock { ($0.crashes, $0.last) }
         let times = crashes.map(\.starting).sorted()
         var summary = "killed \(crashes.count + (last == nil ? 0 : 1)) times with SIGKILL"

@@ -1,22 +1,22 @@
-public import LoadFleet
-public import LoadPlan
-public import LoadReport
+package import LoadFleet
+package import LoadPlan
+package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
 /// One run: what was planned, done to a server with a fleet's wallets.
-public struct LoadRun: Sendable {
+package struct LoadRun: Sendable {
     /// What a run watches beside its load.
-    public struct Options: Sendable {
-        public var thresholds: [Threshold] = []
+    package struct Options: Sendable {
+        package var thresholds: [Threshold] = []
         /// Ends the run when a threshold cannot hold any more, or has not for some seconds.
-        public var abortsOnFail = false
+        package var abortsOnFail = false
         /// The server's process on this machine; nil where it is not known.
-        public var serverPID: Int32?
+        package var serverPID: Int32?
         /// What happens beside the load, from its start to its end: each is cancelled then.
-        public var companions: [@Sendable (RunEvents) async -> Void] = []
+        package var companions: [@Sendable (RunEvents) async -> Void] = []
 
-        public init() {}
+        package init() {}
     }
 
     let plan: LoadPlan
@@ -26,7 +26,7 @@ public struct LoadRun: Sendable {
     let events: RunEvents
 
     /// - Parameter events: where the run is told of what happens to it, and where it is ended.
-    public init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
+    package init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
         self.target = target
@@ -37,7 +37,7 @@ public struct LoadRun: Sendable {
     /// Runs to the end of the plan, or until it is ended earlier; what was measured until then is returned.
     ///
     /// - Parameter hear: called about once a second, and while sessions are opened.
-    public func run(hear: @escaping @Sendable (RunProgress) -> Void) async throws(RunError) -> MeasuredRun {
+    package func run(hear: @escaping @Sendable (RunProgress) -> Void) async throws(RunError) -> MeasuredRun {
         try self.check()
         let terms = try await Preparation.terms(of: self.fleet, at: self.target, self.plan)
         let context = try RunContext(self.plan, self.fleet, at: self.target, terms: terms, events: self.events)

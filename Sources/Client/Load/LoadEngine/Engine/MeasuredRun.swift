@@ -1,35 +1,35 @@
-public import LoadReport
-public import Vocabulary
+package import LoadReport
+package import Vocabulary
 
 /// What a run found, before it becomes a ``RunResult``.
-public struct MeasuredRun: Sendable {
+package struct MeasuredRun: Sendable {
     /// By the server's clock.
-    public let start: Timestamp
-    public let intervals: [Interval]
-    public let end: RunEnd
-    public let markers: [Marker]
-    public var sections: [ReportSection]
-    public let notes: [String]
+    package let start: Timestamp
+    package let intervals: [Interval]
+    package let end: RunEnd
+    package let markers: [Marker]
+    package var sections: [ReportSection]
+    package let notes: [String]
 }
 
 /// How far a run is.
-public enum RunProgress: Sendable {
+package enum RunProgress: Sendable {
     /// So many sessions are open before the clock starts.
     case opening(Int, of: Int)
     case running(RunMoment)
 }
 
 /// The last interval of a run and where it stands.
-public struct RunMoment: Sendable {
-    public let interval: Interval
+package struct RunMoment: Sendable {
+    package let interval: Interval
     /// Without the warm-up.
-    public let totals: Totals
+    package let totals: Totals
     /// Of warm-up and stages.
-    public let duration: Duration
+    package let duration: Duration
     /// Wanted now: connections, or checks per second.
-    public let load: Double
+    package let load: Double
     /// Due and not sent yet, in an open loop.
-    public let waiting: Int
+    package let waiting: Int
     /// Thresholds that do not hold so far.
-    public let failing: [String]
+    package let failing: [String]
 }

@@ -1,8 +1,8 @@
-public import LoadFleet
-public import LoadPlan
+package import LoadFleet
+package import LoadPlan
 
 /// Why a run did not come about, or could not go on.
-public enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Mend what was asked for.
     case plan(PlanError)
     /// The server does not answer as it must for anything to be measured: see to it first.
@@ -14,7 +14,7 @@ public enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A person ended it before anything was measured.
     case interrupted
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .plan(let error): error.description
         case .server(let failure, let address): "\(address): \(failure)"

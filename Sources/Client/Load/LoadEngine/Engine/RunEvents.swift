@@ -1,4 +1,4 @@
-public import LoadReport
+package import LoadReport
 internal import Synchronization
 internal import HistoryChecker
 internal import Vocabulary
@@ -6,7 +6,7 @@ internal import Vocabulary
 /// What happens to a run from outside of its load: what is told to it while it goes on, and what ends it.
 ///
 /// A companion of the run, such as one that kills the server, tells it here; a person's Ctrl-C comes here as well.
-public final class RunEvents: Sendable {
+package final class RunEvents: Sendable {
     private struct State {
         var clock: RunClock?
         var markers: [Marker] = []
@@ -27,32 +27,32 @@ public final class RunEvents: Sendable {
     /// Waits for the next wrong PIN's verdict.
     let ambush = Ambush()
 
-    public init() {}
+    package init() {}
 
     // MARK: What is told
 
     /// Since the run's start; nil before it.
-    public var now: Duration? { self.state.withLock { $0.clock?.now } }
+    package var now: Duration? { self.state.withLock { $0.clock?.now } }
 
     /// A line in the plots at this moment.
-    public func mark(_ text: String) {
+    package func mark(_ text: String) {
         self.state.withLock { state in
             if let now = state.clock?.now { state.markers.append(Marker(at: now, text)) }
         }
     }
 
     /// A table of its own in the report.
-    public func add(_ section: ReportSection) { self.state.withLock { $0.sections.append(section) } }
+    package func add(_ section: ReportSection) { self.state.withLock { $0.sections.append(section) } }
 
     /// A sentence that a reader must know; told once.
-    public func note(_ text: String) {
+    package func note(_ text: String) {
         self.state.withLock { state in
             if !state.notes.contains(text) { state.notes.append(text) }
         }
     }
 
     /// The server's process has ended: what it had not judged until now it never will.
-    public func serverEnded() {
+    package func serverEnded() {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now
             state.serverPID = nil
@@ -62,7 +62,7 @@ public final class RunEvents: Sendable {
     }
 
     /// There is a new process of the server, to be watched from now on.
-    public func serverStarted(pid: Int32) {
+    package func serverStarted(pid: Int32) {
         self.state.withLock { $0.serverPID = pid }
     }
 
@@ -75,7 +75,7 @@ public final class RunEvents: Sendable {
     // MARK: What ends it
 
     /// A person ends the run; it reports what was measured until then.
-    public func interrupt() { self.end(.interrupted) }
+    package func interrupt() { self.end(.interrupted) }
 
     func end(_ end: RunEnd, failure: RunError? = nil) {
         let waiting = self.state.withLock { state in

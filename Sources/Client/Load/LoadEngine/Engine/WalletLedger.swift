@@ -1,4 +1,4 @@
-public import LoadFleet
+package import LoadFleet
 internal import Synchronization
 internal import HistoryChecker
 internal import Vocabulary
@@ -7,7 +7,7 @@ extension Fleet {
     /// Forgets what earlier runs learned of all wallets; their next answers are believed, and judged from then on.
     ///
     /// For a server whose store was restored from a backup: it counts other things than it did, and accuses nobody.
-    public func forgetHistories() throws(FleetError) {
+    package func forgetHistories() throws(FleetError) {
         let all = WalletHistoryBytes(first: KeptHistory.everything.first, second: KeptHistory.everything.second)
         for index in 0..<self.count { try self.record(all, of: index) }
     }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HostSystem
 
 /// Finds the process that listens on a port of this machine.
-public enum ListeningProcess {
+package enum ListeningProcess {
     /// Nil where nobody listens there, or where the process is another user's.
-    public static func pid(onPort port: Int) -> Int32? {
+    package static func pid(onPort port: Int) -> Int32? {
         let inodes = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { path -> [String] in
             guard let bytes = try? DurableFile.read(path, atMost: 64 << 20) else { return [] }
             return Self.inodes(listeningOn: port, in: String(decoding: bytes, as: UTF8.self))

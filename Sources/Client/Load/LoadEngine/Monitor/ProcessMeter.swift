@@ -4,26 +4,26 @@ internal import HostSystem
 ///
 /// CPU time is summed over threads, to the nanosecond; that of a thread which has ended since is kept as it was last
 /// seen.
-public struct ProcessMeter: Sendable {
+package struct ProcessMeter: Sendable {
     /// What a process has used so far.
-    public struct Reading: Hashable, Sendable {
+    package struct Reading: Hashable, Sendable {
         /// User and system time of all threads.
-        public var cpu: Duration
-        public var residentBytes: Int
+        package var cpu: Duration
+        package var residentBytes: Int
         /// The most that was resident at any time.
-        public var peakResidentBytes: Int
+        package var peakResidentBytes: Int
     }
 
     private let folder: String
     private var threads: [String: Int64] = [:]
 
     /// - Parameter pid: nil for this process.
-    public init(pid: Int32?) {
+    package init(pid: Int32?) {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }
 
     /// What it has used so far; nil once it has ended.
-    public mutating func read() -> Reading? {
+    package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
             let status = Self.text("\(self.folder)/status")
         else { return nil }

@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// What a server's program says of itself.
-public enum ServerBuild {
+package enum ServerBuild {
     /// The first line of its `--version`; nil where the process is no server of this project, or another user's.
-    public static func of(pid: Int32) -> String? {
+    package static func of(pid: Int32) -> String? {
         let link = "/proc/\(pid)/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
             path.split(separator: "/").last?.hasPrefix("remote-pin-server") == true

@@ -1,15 +1,15 @@
-public import LoadPlan
+package import LoadPlan
 internal import HostSystem
 
 /// Whether as many connections as a plan wants can be had from one process.
-public enum Reach {
+package enum Reach {
     /// Files beside connections: the wallets' file, event loops, standard streams.
     static let otherFiles = 64
     /// Connections from one address: below the server's usual limit for each source, and far below the number of ports.
-    public static let connectionsPerAddress = 2_000
+    package static let connectionsPerAddress = 2_000
 
     /// Raises the limit of open files to what the plan needs; a problem that says what to do where it cannot.
-    public static func prepare(for plan: LoadPlan) throws(PlanProblem) {
+    package static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
         guard limit.current < needed else { return }
@@ -26,7 +26,7 @@ public enum Reach {
     ///
     /// All of 127.0.0.0/8 is this machine. One address has some 28,000 ports for each server, and a server limits the
     /// connections of each source.
-    public static func sourceAddresses(for count: Int, host: String) -> [String] {
+    package static func sourceAddresses(for count: Int, host: String) -> [String] {
         guard host == "127.0.0.1" || host == "localhost", count > Self.connectionsPerAddress else { return [] }
         let addresses = (count + Self.connectionsPerAddress - 1) / Self.connectionsPerAddress
         return (0..<min(addresses, 250 * 250)).map { "127.0.\(1 + $0 / 250).\(1 + $0 % 250)" }

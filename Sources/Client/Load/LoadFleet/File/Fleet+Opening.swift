@@ -1,13 +1,13 @@
 internal import HostSystem
 internal import Secrets
-public import Vocabulary
+package import Vocabulary
 
 extension Fleet {
     /// Makes a file for so many wallets, none of them registered yet, and opens it.
     ///
     /// Its room on the disk is set aside at once. Only its owner can read it: who has it has the keys.
     /// - Parameter fingerprint: of the server that they will be registered with (``Target/fingerprint``).
-    public static func create(
+    package static func create(
         at path: String,
         wallets: Int,
         fingerprint: SHA256Digest
@@ -30,7 +30,7 @@ extension Fleet {
     }
 
     /// Opens the wallets of an earlier provisioning, for a server.
-    public static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
+    package static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
         let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
         guard fleet.count > 0 else { throw .empty(path: path) }
         return fleet
@@ -38,7 +38,7 @@ extension Fleet {
 
     /// Opens a file in order to register what is missing in it: one that was cut is made whole, one that is smaller than
     /// `wallets` grows.
-    public static func resume(
+    package static func resume(
         _ path: String,
         wallets: Int,
         for fingerprint: SHA256Digest

@@ -1,7 +1,7 @@
 internal import HostSystem
 internal import Secrets
 internal import Synchronization
-public import Vocabulary
+package import Vocabulary
 
 /// The file of a fleet's wallets, open and locked against any other process.
 ///
@@ -14,20 +14,20 @@ public import Vocabulary
 /// - An App Attest counter is never used twice: it is written before the proof exists. Where the whole machine ends, the
 ///   last writes may be gone; then all counters go on from a base beyond whatever was used (``FleetHeader/counterBase``).
 /// - What was half written is recognized: each record has a checksum, the header has two copies.
-public final class Fleet: Sendable {
-    public let path: String
+package final class Fleet: Sendable {
+    package let path: String
     /// How many wallets there are room for.
-    public let slotCount: Int
+    package let slotCount: Int
     /// How many wallets were registered when the file was opened; they have the indices below.
-    public let count: Int
+    package let count: Int
     /// Slots whose record was torn when the file was opened; they count as free.
-    public let tornCount: Int
+    package let tornCount: Int
     /// Whether the process that had the file last ended without ``close()``: its last writes may be gone with the machine.
     ///
     /// Counters and PINs are found again; a history may then be behind what the server knows.
-    public let mayBeBehind: Bool
+    package let mayBeBehind: Bool
     /// What tells the server apart that they are registered with.
-    public let fingerprint: SHA256Digest
+    package let fingerprint: SHA256Digest
 
     let keys: FleetKeys
     /// Proofs of one iOS wallet, by its slot, each answered before the next is made.
@@ -49,7 +49,7 @@ public final class Fleet: Sendable {
     }
 
     /// How many wallets a file may hold.
-    public static let allowedCounts = 1...100_000_000
+    package static let allowedCounts = 1...100_000_000
 
     init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {
         self.path = path
@@ -72,7 +72,7 @@ public final class Fleet: Sendable {
     // MARK: - Wallets
 
     /// The wallet of an index below ``count``.
-    public subscript(index: Int) -> FleetWallet {
+    package subscript(index: Int) -> FleetWallet {
         get throws(FleetError) {
             precondition((0..<self.count).contains(index), "there are \(self.count) wallets")
             let slot = self.slot(of: index)
@@ -81,12 +81,12 @@ public final class Fleet: Sendable {
     }
 
     /// What an earlier run kept of a wallet's past; nil where it kept nothing.
-    public func history(of index: Int) throws(FleetError) -> WalletHistoryBytes? {
+    package func history(of index: Int) throws(FleetError) -> WalletHistoryBytes? {
         try self.record(in: self.slot(of: index)).history
     }
 
     /// Keeps a wallet's past for the next run; nil for none.
-    public func record(_ history: WalletHistoryBytes?, of index: Int) throws(FleetError) {
+    package func record(_ history: WalletHistoryBytes?, of index: Int) throws(FleetError) {
         try self.change(self.slot(of: index)) { $0.history = history }
     }
 
@@ -193,13 +193,13 @@ public final class Fleet: Sendable {
     // MARK: - The end
 
     /// Returns once everything written so far is on the disk.
-    public func flush() throws(FleetError) {
+    package func flush() throws(FleetError) {
         self.state.withLock { $0.proofsSinceFlush = 0 }
         do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
     }
 
     /// Writes that all has reached the disk, and lets others have the file; nothing may be asked of it afterwards.
-    public func close() throws(FleetError) {
+    package func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
             guard let lock = state.lock else { return }
             state.lock = nil

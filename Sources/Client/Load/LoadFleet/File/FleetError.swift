@@ -1,7 +1,7 @@
-public import HostSystem
+package import HostSystem
 
 /// Why a fleet's file cannot be used; each sentence names the way out.
-public enum FleetError: Error, Hashable, CustomStringConvertible {
+package enum FleetError: Error, Hashable, CustomStringConvertible {
     /// The file cannot be made, read or written.
     case file(FileError)
     /// Another process works with it: wait for it or end it.
@@ -23,7 +23,7 @@ public enum FleetError: Error, Hashable, CustomStringConvertible {
     /// An App Attest counter has come to its end, after four thousand million proofs: register the wallets anew.
     case countersSpent(path: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .file(let error): return error.description
         case .inUse(let path, let pid):

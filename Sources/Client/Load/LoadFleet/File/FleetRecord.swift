@@ -73,11 +73,11 @@ struct FleetRecord: Hashable {
 }
 
 /// What a run knows of a wallet's past, sixteen bytes whose meaning is the oracle's; not all of them zero.
-public struct WalletHistoryBytes: Hashable, Sendable {
-    public var first: UInt64
-    public var second: UInt64
+package struct WalletHistoryBytes: Hashable, Sendable {
+    package var first: UInt64
+    package var second: UInt64
 
-    public init(first: UInt64, second: UInt64) {
+    package init(first: UInt64, second: UInt64) {
         self.first = first
         self.second = second
     }

@@ -1,15 +1,15 @@
 internal import Vocabulary
 
 /// How many of a fleet's wallets are on iOS, in thousandths, evenly spread.
-public struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
+package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
     /// `0...1000`.
-    public let thousandthsOfIOS: Int
+    package let thousandthsOfIOS: Int
 
     /// Three in ten.
-    public static let standard = PlatformShare(unchecked: 300)
+    package static let standard = PlatformShare(unchecked: 300)
 
     /// Reads `30%`, `12.5%` or `0%`; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
             return nil
         }
@@ -27,7 +27,7 @@ public struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
         (slot + 1) * self.thousandthsOfIOS / 1000 > slot * self.thousandthsOfIOS / 1000 ? .iOS : .android
     }
 
-    public var description: String {
+    package var description: String {
         self.thousandthsOfIOS.isMultiple(of: 10)
             ? "\(self.thousandthsOfIOS / 10)%" : "\(self.thousandthsOfIOS / 10).\(self.thousandthsOfIOS % 10)%"
     }

@@ -10,18 +10,18 @@ internal import Wire
 /// a wallet costs one round trip and no handshake; evidence is made on the connection's event loop, of which there is
 /// one for each core. What gets no answer is repeated with its token and a new PIN key id; a token that is not taken
 /// any more is dropped for a new one.
-public final class Provisioning: Sendable {
+package final class Provisioning: Sendable {
     /// How it is done.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// Lanes; more of them fill the server's batches, up to what it can do.
-        public var connections = 64
-        public var share = PlatformShare.standard
+        package var connections = 64
+        package var share = PlatformShare.standard
         /// For a connection, and for an answer.
-        public var timeout: Duration = .seconds(10)
+        package var timeout: Duration = .seconds(10)
         /// How long nothing may move before it is given up; a server that restarts is waited for.
-        public var patience: Duration = .seconds(60)
+        package var patience: Duration = .seconds(60)
 
-        public init() {}
+        package init() {}
     }
 
     private let fleet: Fleet
@@ -43,7 +43,7 @@ public final class Provisioning: Sendable {
 
     /// - Precondition: the fleet was opened to be resumed, or is new.
     /// - Parameter goal: how many wallets the file is to hold then; no more than it has room for.
-    public init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
+    package init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
         self.fleet = fleet
         self.target = target
         self.options = options
@@ -59,7 +59,7 @@ public final class Provisioning: Sendable {
     }
 
     /// How far it is, at any time.
-    public var progress: ProvisioningProgress {
+    package var progress: ProvisioningProgress {
         let elapsed = ContinuousClock.now - self.start
         return self.state.withLock { state in
             var progress = state.progress
@@ -69,10 +69,10 @@ public final class Provisioning: Sendable {
     }
 
     /// Begins no more; what is under way is finished, and ``run()`` returns.
-    public func stop() { self.queue.close() }
+    package func stop() { self.queue.close() }
 
     /// Registers until there are enough or ``stop()``; what is registered is on the disk when this returns or throws.
-    public func run() async throws(FleetFailure) {
+    package func run() async throws(FleetFailure) {
         await withTaskGroup { group in
             group.addTask { await self.flushRegularly() }
             await withTaskGroup { lanes in

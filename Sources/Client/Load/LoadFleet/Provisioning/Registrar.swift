@@ -2,14 +2,14 @@ internal import Evidence
 internal import Lab
 internal import Secrets
 internal import Statements
-public import Transport
-public import Vocabulary
+package import Transport
+package import Vocabulary
 internal import Wire
 
 /// A wallet that a server has just registered, and that is in no file yet.
-public struct NewWallet: Sendable {
-    public let walletID: WalletID
-    public let platform: Platform
+package struct NewWallet: Sendable {
+    package let walletID: WalletID
+    package let platform: Platform
     /// What the answer's share is known again by.
     let shareCheck: [UInt8]
     /// Of the proof that registered it; 0 on Android.
@@ -21,7 +21,7 @@ public struct NewWallet: Sendable {
 ///
 /// The server's work is that of a real phone's registration: chain, key description or authenticator data, both
 /// signatures. All wallets of a fleet come over few connections; Hello is said once on each.
-public struct Registrar: Sendable {
+package struct Registrar: Sendable {
     let keys: FleetKeys
     private let counterBase: UInt64
     private let authority: LabAuthority
@@ -30,7 +30,7 @@ public struct Registrar: Sendable {
     /// Reads the authority.
     ///
     /// - Parameter fleet: whose seed the keys come from.
-    public init(for fleet: Fleet, at target: Target) throws(Target.Problem) {
+    package init(for fleet: Fleet, at target: Target) throws(Target.Problem) {
         self.authority = try target.authority()
         self.clock = target.clock
         self.keys = fleet.keys
@@ -38,7 +38,7 @@ public struct Registrar: Sendable {
     }
 
     /// Says hello, and nothing else, on a new connection on which wallets are to be registered.
-    public static func greet(_ connection: ClientConnection, timeout: Duration) async throws(FleetFailure) {
+    package static func greet(_ connection: ClientConnection, timeout: Duration) async throws(FleetFailure) {
         let answers = try await connection.flight([self.hello], timeout: timeout)
         if case .refused(let refusal) = answers.first { throw .refused(refusal.reason) }
         guard case .hello = answers.first else { throw .unexpectedAnswer }
@@ -47,7 +47,7 @@ public struct Registrar: Sendable {
     static var hello: Call { .hello(FleetPhone.facts(.android).hello(.android)) }
 
     /// Registers one wallet on a connection that has said hello: an enrollment and its end, two round trips.
-    public func register(
+    package func register(
         _ platform: Platform,
         on connection: ClientConnection,
         timeout: Duration

@@ -1,9 +1,9 @@
-public import Transport
-public import Vocabulary
-public import Wire
+package import Transport
+package import Vocabulary
+package import Wire
 
 /// Why a wallet got no result.
-public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
+package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is no connection: the same again later, except where the server is not trusted.
     case connect(ConnectError)
     /// No answer: whether the server did what was asked is not known.
@@ -22,7 +22,7 @@ public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case fleet(FleetError)
 
     /// A stable name, for counting.
-    public var reason: String {
+    package var reason: String {
         switch self {
         case .connect(let error): "connect:\(error.name)"
         case .call(let error): error.name
@@ -35,7 +35,7 @@ public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .connect(let error): "no connection: \(error.sentence)"
         case .call(.closed): "the connection ended before the answer came"
@@ -52,7 +52,7 @@ public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether this wallet is of no use any more, whatever others are: it was revoked, or the server does not know it.
-    public var isTheWalletsOwn: Bool {
+    package var isTheWalletsOwn: Bool {
         switch self {
         case .revoked, .refused(.authenticationFailed): true
         default: false
@@ -60,7 +60,7 @@ public enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the same may succeed a little later.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch self {
         case .connect(.tls(let failure)): failure == .endedEarly || failure == .timedOut
         case .connect, .call(.closed), .call(.timedOut): true

@@ -64,7 +64,7 @@ final class FleetKeys: Sendable {
 }
 
 /// What somebody enters at a wallet.
-public enum PINEntry: Hashable, Sendable {
+package enum PINEntry: Hashable, Sendable {
     /// The PIN that counts.
     case right
     /// Another one; each variant below 999,999 is another wrong PIN.

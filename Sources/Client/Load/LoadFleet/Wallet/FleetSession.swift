@@ -3,18 +3,18 @@ internal import BatchVerification
 internal import Secrets
 internal import Statements
 internal import Synchronization
-public import Transport
-public import Vocabulary
-public import Wire
+package import Transport
+package import Vocabulary
+package import Wire
 
 /// A wallet's session, on a connection of its own: one instruction at a time.
-public final class FleetSession: Sendable {
-    public let wallet: FleetWallet
-    public let connection: ClientConnection
+package final class FleetSession: Sendable {
+    package let wallet: FleetWallet
+    package let connection: ClientConnection
     /// What Hello said.
-    public let terms: ServerTerms
+    package let terms: ServerTerms
     /// What OpenSession said: the PIN's state, and the key that counts.
-    public let opening: ActiveWallet
+    package let opening: ActiveWallet
 
     let fleet: Fleet
     private let timeout: Duration
@@ -51,20 +51,20 @@ public final class FleetSession: Sendable {
     }
 
     /// Whether the connection was recognized by a ticket of an earlier one.
-    public var isResumed: Bool { self.connection.isResumed }
+    package var isResumed: Bool { self.connection.isResumed }
 
     /// Which of the wallet's PINs counts.
-    public var generation: UInt32 { self.state.withLock(\.generation) }
+    package var generation: UInt32 { self.state.withLock(\.generation) }
 
     /// Ends the session with its connection.
-    public func close() { self.connection.close() }
+    package func close() { self.connection.close() }
 
     // MARK: - Opening
 
     /// Connects and opens a session.
     ///
     /// An iOS proof that is refused is repeated once on a new connection, as the protocol has wallets do.
-    public static func open(
+    package static func open(
         _ wallet: FleetWallet,
         of fleet: Fleet,
         at target: Target,
@@ -81,7 +81,7 @@ public final class FleetSession: Sendable {
     }
 
     /// Says hello and opens a session on a new connection, in one flight; closes the connection where that fails.
-    public static func begin(
+    package static func begin(
         _ wallet: FleetWallet,
         of fleet: Fleet,
         on connection: ClientConnection,
@@ -141,7 +141,7 @@ public final class FleetSession: Sendable {
     // MARK: - Instructions
 
     /// An instruction with its signatures, ready to be sent: what a phone has done before anything leaves it.
-    public struct Prepared: Sendable {
+    package struct Prepared: Sendable {
         let call: Instruct
         /// The generation that counts if this changes the PIN.
         let next: UInt32?
@@ -150,13 +150,13 @@ public final class FleetSession: Sendable {
     /// Derives the key of an entry and signs a check of it; what is prepared must be sent, and in that order.
     ///
     /// Apart from ``send(_:)``, so that a run can tell the time of the phone from that of the server.
-    public func prepareCheck(_ entry: PINEntry, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareCheck(_ entry: PINEntry, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         return Prepared(call: self.instruct(.checkPIN, turn, attemptID), next: nil)
     }
 
     /// As ``prepareCheck(_:attemptID:)``, for a change to the wallet's next PIN.
-    public func prepareChange(_ entry: PINEntry = .right, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareChange(_ entry: PINEntry = .right, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         let next = turn.generation + 1
         let newKey = HeldPINKey(self.wallet.pinKey(.right, generation: next))
@@ -168,7 +168,7 @@ public final class FleetSession: Sendable {
     }
 
     /// Sends an instruction and waits for its result; a share that came with it is the wallet's own.
-    public func send(_ prepared: Prepared) async throws(FleetFailure) -> InstructResult {
+    package func send(_ prepared: Prepared) async throws(FleetFailure) -> InstructResult {
         let answer: CallResult
         do throws(CallError) {
             answer = try await self.connection.call(.instruct(prepared.call), timeout: self.timeout)
@@ -182,7 +182,7 @@ public final class FleetSession: Sendable {
     ///
     /// Throws where one has no answer; what became of the others is then not known either.
     /// - Precondition: no more than the server takes at a time.
-    public func sendTogether(
+    package func sendTogether(
         _ prepared: [Prepared]
     ) async throws(FleetFailure) -> [Result<InstructResult, FleetFailure>] {
         let answers = try await self.connection.flight(prepared.map { .instruct($0.call) }, timeout: self.timeout)
@@ -210,7 +210,7 @@ public final class FleetSession: Sendable {
     }
 
     /// Has a PIN checked.
-    public func check(
+    package func check(
         _ entry: PINEntry,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
@@ -218,7 +218,7 @@ public final class FleetSession: Sendable {
     }
 
     /// Changes the PIN to the wallet's next one; the fleet keeps which one counts.
-    public func changePIN(
+    package func changePIN(
         _ entry: PINEntry = .right,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {

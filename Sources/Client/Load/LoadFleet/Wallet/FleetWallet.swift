@@ -1,16 +1,16 @@
 internal import Lab
-public import Secrets
-public import Statements
-public import Vocabulary
+package import Secrets
+package import Statements
+package import Vocabulary
 
 /// One wallet of a fleet: a cheap value, whose keys are derived when they are asked for.
-public struct FleetWallet: Sendable {
+package struct FleetWallet: Sendable {
     /// Its number among the registered ones.
-    public let index: Int
-    public let walletID: WalletID
-    public let platform: Platform
+    package let index: Int
+    package let walletID: WalletID
+    package let platform: Platform
     /// Which of its PINs counts, as far as the file knows: a session knows better.
-    public let generation: UInt32
+    package let generation: UInt32
 
     /// Where it stands in the file.
     let slot: Int
@@ -30,17 +30,17 @@ public struct FleetWallet: Sendable {
     /// The key that an entry gives; as costly as on a phone.
     ///
     /// - Parameter generation: the PIN that counts; as the file knows it where it is left out.
-    public func pinKey(_ entry: PINEntry, generation: UInt32? = nil) -> PINKey {
+    package func pinKey(_ entry: PINEntry, generation: UInt32? = nil) -> PINKey {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 
     /// The public name of a PIN's key.
-    public func pinKeyID(generation: UInt32) -> PINKeyID {
+    package func pinKeyID(generation: UInt32) -> PINKeyID {
         self.keys.pinKeyID(of: self.walletID, generation: generation)
     }
 
     /// Whether this is the unlock share that the wallet was registered with, so that the server has judged the right PIN.
-    public func proves(_ share: Share) -> Bool {
+    package func proves(_ share: Share) -> Bool {
         constantTimeEqual(Self.check(of: share), self.shareCheck)
     }
 

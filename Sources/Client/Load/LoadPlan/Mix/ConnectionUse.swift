@@ -1,5 +1,5 @@
 /// On what connection a check is made.
-public enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
+package enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
     /// On the one that the last check was made on, with its session, where there is one.
     case warm
     /// On a new connection with a full handshake, and with a session of its own: an unlock.
@@ -10,7 +10,7 @@ public enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
 
 extension Weights<ConnectionUse> {
     /// Reads `warm`, `new`, `resumed`, or weights of them: `warm=90,new=10`.
-    public init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
+    package init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
         guard text.contains("=") || text.contains(",") else {
             self.init(only: try NameText.read(text, place: place))
             return
@@ -19,5 +19,5 @@ extension Weights<ConnectionUse> {
     }
 
     /// As ``init(parsingUse:place:)`` reads it.
-    public var useText: String { self.only?.rawValue ?? self.text }
+    package var useText: String { self.only?.rawValue ?? self.text }
 }

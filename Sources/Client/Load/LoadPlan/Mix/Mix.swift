@@ -1,5 +1,5 @@
 /// One thing that a run asks of the server.
-public enum Action: String, Hashable, Sendable, CaseIterable {
+package enum Action: String, Hashable, Sendable, CaseIterable {
     case right
     case wrong
     case changePIN = "change-pin"
@@ -7,11 +7,11 @@ public enum Action: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How often each action is asked for, among all of them.
-public typealias Mix = Weights<Action>
+package typealias Mix = Weights<Action>
 
 extension Mix {
     /// Reads `right=90,wrong=10,change-pin=1,register=0.5`.
-    public init(parsing text: String) throws(PlanProblem) {
+    package init(parsing text: String) throws(PlanProblem) {
         try self.init(parsing: text, place: "--mix")
     }
 }

@@ -1,11 +1,11 @@
 internal import ConfigText
 
 /// How long a connection waits between an answer and its next check, in a closed loop.
-public struct ThinkTime: Hashable, Sendable {
-    public let shortest: Duration
-    public let longest: Duration
+package struct ThinkTime: Hashable, Sendable {
+    package let shortest: Duration
+    package let longest: Duration
 
-    public static let none = ThinkTime(shortest: .zero, longest: .zero)
+    package static let none = ThinkTime(shortest: .zero, longest: .zero)
 
     private init(shortest: Duration, longest: Duration) {
         self.shortest = shortest
@@ -13,7 +13,7 @@ public struct ThinkTime: Hashable, Sendable {
     }
 
     /// Reads `200ms`, or `200ms..1s` for a uniform choice between the two.
-    public init(parsing text: String, place: String = "--think") throws(PlanProblem) {
+    package init(parsing text: String, place: String = "--think") throws(PlanProblem) {
         let parts = text.components(separatedBy: "..")
         let times = parts.compactMap(DurationText.read)
         guard times.count == parts.count, (1...2).contains(times.count), let first = times.first, let last = times.last
@@ -23,13 +23,13 @@ public struct ThinkTime: Hashable, Sendable {
     }
 
     /// Draws one; zero means not to wait at all.
-    public func draw(using generator: inout PlanGenerator) -> Duration {
+    package func draw(using generator: inout PlanGenerator) -> Duration {
         guard self.shortest < self.longest else { return self.shortest }
         return self.shortest + (self.longest - self.shortest) * generator.nextUnit()
     }
 
     /// As ``init(parsing:place:)`` reads it.
-    public var text: String {
+    package var text: String {
         let shortest = DurationText.write(self.shortest)
         return self.shortest == self.longest ? shortest : "\(shortest)..\(DurationText.write(self.longest))"
     }

@@ -1,15 +1,15 @@
 internal import ConfigText
 
 /// How often each of some choices is taken, among all of them.
-public struct Weights<Choice>: Hashable, Sendable
+package struct Weights<Choice>: Hashable, Sendable
 where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     /// Each choice once, with a weight above 0, in the order of its type.
-    public let weights: [Weight]
+    package let weights: [Weight]
     private let total: Double
 
-    public struct Weight: Hashable, Sendable {
-        public let choice: Choice
-        public let weight: Double
+    package struct Weight: Hashable, Sendable {
+        package let choice: Choice
+        package let weight: Double
     }
 
     private init(checked weights: [Weight]) {
@@ -18,14 +18,14 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     }
 
     /// This choice every time.
-    public init(only choice: Choice) {
+    package init(only choice: Choice) {
         self.init(checked: [Weight(choice: choice, weight: 1)])
     }
 
     /// Reads `right=90,wrong=10`: weights, whatever their sum.
     ///
     /// - Parameter place: the option of which a problem tells.
-    public init(parsing text: String, place: String) throws(PlanProblem) {
+    package init(parsing text: String, place: String) throws(PlanProblem) {
         var weights: [Choice: Double] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let halves = part.split(separator: "=", omittingEmptySubsequences: false).map(Stages.trimmed)
@@ -51,7 +51,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     private static var names: [String] { Choice.allCases.map(\.rawValue) }
 
     /// Draws one.
-    public func draw(using generator: inout PlanGenerator) -> Choice {
+    package func draw(using generator: inout PlanGenerator) -> Choice {
         guard self.weights.count > 1 else { return self.weights[0].choice }
         var rest = generator.nextUnit() * self.total
         for weight in self.weights.dropLast() {
@@ -61,13 +61,13 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
         return self.weights[self.weights.count - 1].choice
     }
 
-    public func contains(_ choice: Choice) -> Bool { self.weights.contains { $0.choice == choice } }
+    package func contains(_ choice: Choice) -> Bool { self.weights.contains { $0.choice == choice } }
 
     /// The one choice that there is; nil where there are several.
-    public var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
+    package var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
 
     /// As ``init(parsing:place:)`` reads it.
-    public var text: String {
+    package var text: String {
         self.weights.map { "\($0.choice.rawValue)=\(CountText.write($0.weight))" }.joined(separator: ",")
     }
 }

@@ -1,5 +1,5 @@
 /// How wallets are chosen.
-public enum Pick: Hashable, Sendable {
+package enum Pick: Hashable, Sendable {
     /// Each wallet as likely as any other.
     case uniform
     /// The wallet of rank k with a probability in proportion to k^−exponent; the file's first wallet has rank 1.
@@ -8,7 +8,7 @@ public enum Pick: Hashable, Sendable {
     case single(index: Int)
 
     /// Reads `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
-    public init(parsing text: String, place: String = "--pick") throws(PlanProblem) {
+    package init(parsing text: String, place: String = "--pick") throws(PlanProblem) {
         let parts = text.components(separatedBy: ":")
         switch (parts[0], parts.count) {
         case ("uniform", 1):
@@ -31,7 +31,7 @@ public enum Pick: Hashable, Sendable {
     }
 
     /// As ``init(parsing:place:)`` reads it.
-    public var text: String {
+    package var text: String {
         switch self {
         case .uniform: "uniform"
         case .zipf(let exponent): "zipf:\(exponent)"
@@ -40,14 +40,14 @@ public enum Pick: Hashable, Sendable {
     }
 
     /// Whether several connections may use one wallet at once.
-    public var sharesWallets: Bool {
+    package var sharesWallets: Bool {
         if case .single = self { return true }
         return false
     }
 }
 
 /// Chooses wallets by their place in the file, in constant time and memory whatever their number.
-public struct WalletPicker: Sendable {
+package struct WalletPicker: Sendable {
     private enum Kind: Sendable {
         case uniform(count: Int)
         case zipf(ZipfDistribution)
@@ -57,7 +57,7 @@ public struct WalletPicker: Sendable {
     private let kind: Kind
 
     /// - Throws: a problem where there is no such wallet.
-    public init(_ pick: Pick, among count: Int) throws(PlanProblem) {
+    package init(_ pick: Pick, among count: Int) throws(PlanProblem) {
         guard count > 0 else { throw PlanProblem(place: "--wallets", "there are no wallets in the file") }
         switch pick {
         case .uniform: self.kind = .uniform(count: count)
@@ -70,7 +70,7 @@ public struct WalletPicker: Sendable {
         }
     }
 
-    public func next(using generator: inout PlanGenerator) -> Int {
+    package func next(using generator: inout PlanGenerator) -> Int {
         switch self.kind {
         case .uniform(let count): generator.next(below: count)
         case .zipf(let distribution): distribution.next(using: &generator) - 1

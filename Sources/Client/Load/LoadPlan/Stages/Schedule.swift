@@ -2,7 +2,7 @@
 ///
 /// A piecewise linear function and its integral, both exact; the warm-up stands before the stages and holds the load
 /// of the first.
-public struct Schedule: Hashable, Sendable {
+package struct Schedule: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var name: String
         /// Seconds since the run began.
@@ -24,11 +24,11 @@ public struct Schedule: Hashable, Sendable {
 
     private let segments: [Segment]
     /// What comes before is discarded.
-    public let warmup: Duration
+    package let warmup: Duration
     /// Of warm-up and stages.
-    public let duration: Duration
+    package let duration: Duration
 
-    public init(_ stages: Stages, warmup: Duration = .zero) {
+    package init(_ stages: Stages, warmup: Duration = .zero) {
         var segments: [Segment] = []
         func add(_ name: String, _ duration: Duration, from: Double, to: Double) {
             let (start, before) = segments.last.map { ($0.end, $0.before + $0.area) } ?? (0, 0)
@@ -62,19 +62,19 @@ public struct Schedule: Hashable, Sendable {
     }
 
     /// The load at a time since the run began; 0 before and after it.
-    public func level(at time: Duration) -> Double {
+    package func level(at time: Duration) -> Double {
         let seconds = time / .seconds(1)
         return self.segment(at: seconds)?.level(at: seconds) ?? 0
     }
 
     /// The name of the stage at that time; empty after the run.
-    public func name(at time: Duration) -> String { self.segment(at: time / .seconds(1))?.name ?? "" }
+    package func name(at time: Duration) -> String { self.segment(at: time / .seconds(1))?.name ?? "" }
 
     /// The integral of the load over the whole run: of a rate, how many become due.
-    public var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
+    package var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
 
     /// When the integral reaches `amount`; nil where the run ends before.
-    public func time(of amount: Double) -> Duration? {
+    package func time(of amount: Double) -> Duration? {
         guard amount >= 0, amount < self.total,
             let index = self.firstSegment(where: { $0.before + $0.area > amount })
         else { return nil }

@@ -1,7 +1,7 @@
 internal import ConfigText
 
 /// What a stage's numbers count.
-public enum LoadUnit: String, Hashable, Sendable, CaseIterable {
+package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
     /// A closed loop: so many connections, each with one check at a time.
     case connections
     /// An open loop: so many checks become due in each second, whatever the server does.
@@ -9,9 +9,9 @@ public enum LoadUnit: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A piece of a run in which the load moves in one way.
-public struct Stage: Hashable, Sendable {
+package struct Stage: Hashable, Sendable {
     /// How the load gets to where it is at the stage's end.
-    public enum Shape: Hashable, Sendable {
+    package enum Shape: Hashable, Sendable {
         /// In a straight line from where the stage before ended; the first begins at 0.
         case ramp(to: Double)
         /// At once, and it stays there: a spike, or a hold.
@@ -21,12 +21,12 @@ public struct Stage: Hashable, Sendable {
     }
 
     /// Empty where it was given none.
-    public var name: String
+    package var name: String
     /// At least 0; a stage of no time with a ramp is a jump.
-    public var duration: Duration
-    public var shape: Shape
+    package var duration: Duration
+    package var shape: Shape
 
-    public init(_ shape: Shape, for duration: Duration, name: String = "") {
+    package init(_ shape: Shape, for duration: Duration, name: String = "") {
         self.name = name
         self.duration = duration
         self.shape = shape

@@ -12,7 +12,7 @@ extension Stages {
     ///       - name: spike
     ///         for: 10s
     ///         at: 2000
-    public init(yaml text: String, source: String) throws(PlanError) {
+    package init(yaml text: String, source: String) throws(PlanError) {
         let root = try Self.root(of: text, source)
         var reader = StagesReader(source: source)
         let stages = reader.read(root)

@@ -1,15 +1,15 @@
 internal import ConfigText
 
 /// The stages of a run, in order, and what their numbers count.
-public struct Stages: Hashable, Sendable {
-    public let unit: LoadUnit
-    public let stages: [Stage]
+package struct Stages: Hashable, Sendable {
+    package let unit: LoadUnit
+    package let stages: [Stage]
 
     /// The longest time that all stages may take together.
-    public static let longest: Duration = .seconds(31 * 86_400)
+    package static let longest: Duration = .seconds(31 * 86_400)
 
     /// - Throws: a problem where there is no load at all, or no time, or too much of it.
-    public init(_ stages: [Stage], _ unit: LoadUnit, place: String) throws(PlanProblem) {
+    package init(_ stages: [Stage], _ unit: LoadUnit, place: String) throws(PlanProblem) {
         guard stages.contains(where: { $0.duration > .zero }) else {
             throw PlanProblem(place: place, "the stages take no time at all")
         }
@@ -29,7 +29,7 @@ public struct Stages: Hashable, Sendable {
     }
 
     /// One load from the beginning to the end.
-    public static func constant(
+    package static func constant(
         _ level: Double,
         _ unit: LoadUnit,
         for duration: Duration,
@@ -41,7 +41,7 @@ public struct Stages: Hashable, Sendable {
     /// Reads `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, a spike of 2000, which then holds.
     ///
     /// With `/s` behind the numbers they are checks due in each second instead of connections.
-    public init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
+    package init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
         var stages: [Stage] = []
         var unit: LoadUnit?
         for (number, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
@@ -70,12 +70,12 @@ public struct Stages: Hashable, Sendable {
     }
 
     /// As ``init(parsing:place:)`` reads it.
-    public var text: String { self.stages.map { $0.text(self.unit) }.joined(separator: ",") }
+    package var text: String { self.stages.map { $0.text(self.unit) }.joined(separator: ",") }
 
-    public var duration: Duration { self.stages.reduce(.zero) { $0 + $1.duration } }
+    package var duration: Duration { self.stages.reduce(.zero) { $0 + $1.duration } }
 
     /// The most that is asked for at any moment.
-    public var peak: Double {
+    package var peak: Double {
         self.stages.reduce(0) { peak, stage in
             switch stage.shape {
             case .ramp(let level), .at(let level): max(peak, level)

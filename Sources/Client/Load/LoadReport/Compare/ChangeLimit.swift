@@ -1,7 +1,7 @@
 /// By how much a figure may change from one run to the next: `p99>+10%` fails where it grew by more, `rate<-5%` where it fell by more.
-public struct ChangeLimit: Sendable, Equatable {
+package struct ChangeLimit: Sendable, Equatable {
     /// As it was written, without spaces.
-    public let text: String
+    package let text: String
     let name: String
     let metric: Metric
     let isGrowth: Bool
@@ -11,7 +11,7 @@ public struct ChangeLimit: Sendable, Equatable {
     /// Whether the change is beyond the limit; nil where a run does not have the figure.
     ///
     /// A figure that was nothing and is something has grown beyond every limit.
-    public func isExceeded(in comparison: Comparison) -> Bool? {
+    package func isExceeded(in comparison: Comparison) -> Bool? {
         let row = comparison.row(self.name, self.metric)
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
@@ -24,7 +24,7 @@ public struct ChangeLimit: Sendable, Equatable {
 
 extension ChangeLimit {
     /// Reads `p99>+10%`; spaces do not matter.
-    public init(parsing text: String) throws(ChangeLimitError) {
+    package init(parsing text: String) throws(ChangeLimitError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }) else { throw .noRelation(text) }
         let name = String(text[..<place])
@@ -46,7 +46,7 @@ extension ChangeLimit {
 }
 
 /// Why a text is no limit of a change; the caller shows it as a mistake in the command line.
-public enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Neither `<` nor `>`.
     case noRelation(String)
     /// The figure is not one; what is said of a threshold holds.
@@ -54,7 +54,7 @@ public enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertibl
     /// Not a signed percentage behind `<` or `>`.
     case wrongLimit(String, name: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .noRelation(let text):
             "'\(text)' has no comparison; write a figure, < or >, and a change in percent: p99>+10%"

@@ -4,7 +4,7 @@ extension Comparison {
     /// The comparison in a terminal, its last line ended.
     ///
     /// - Parameter limits: What was asked of it.
-    public func text(limits: [ChangeLimit] = []) -> String {
+    package func text(limits: [ChangeLimit] = []) -> String {
         var lines = self.concerns.map { "CAUTION  \($0)" }
         if self.differences.isEmpty {
             lines.append("the settings are the same")
@@ -50,7 +50,7 @@ extension Comparison {
     /// The comparison as one JSON object, its last line ended.
     ///
     /// - Parameter limits: What was asked of it.
-    public func jsonText(limits: [ChangeLimit] = []) -> String {
+    package func jsonText(limits: [ChangeLimit] = []) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
         let document = Document(

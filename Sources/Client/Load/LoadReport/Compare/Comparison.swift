@@ -1,25 +1,25 @@
 /// Two runs held against each other: the first is what was, the second what is.
-public struct Comparison: Sendable {
+package struct Comparison: Sendable {
     /// One figure of both runs.
-    public struct Row: Sendable, Equatable {
+    package struct Row: Sendable, Equatable {
         /// As in a threshold.
-        public let name: String
+        package let name: String
         /// In the figure's unit: µs, per second, a share of 1, bytes, a count.
-        public let before: Double?
-        public let after: Double?
+        package let before: Double?
+        package let after: Double?
         let metric: Metric
         let isShare: Bool
         /// By how much the two may differ by chance, in the unit; nil where the runs are too short to tell.
-        public let noise: Double?
+        package let noise: Double?
 
         /// After by before; nil where one is missing or the first is nothing.
-        public var ratio: Double? {
+        package var ratio: Double? {
             guard let before, let after, before != 0 else { return nil }
             return after / before
         }
 
         /// What is to be made of the difference.
-        public var finding: Finding {
+        package var finding: Finding {
             guard let before, let after else { return .incomparable }
             if before == after { return .same }
             guard let noise else { return .unknown }
@@ -30,7 +30,7 @@ public struct Comparison: Sendable {
     }
 
     /// What is to be made of a difference.
-    public enum Finding: String, Sendable, Codable {
+    package enum Finding: String, Sendable, Codable {
         case same
         /// Not more than the figure moves within each run.
         case withinNoise = "within-noise"
@@ -45,17 +45,17 @@ public struct Comparison: Sendable {
     }
 
     /// A choice or a circumstance in which the runs differ.
-    public struct Difference: Sendable, Equatable, Codable {
-        public let name: String
-        public let before: String?
-        public let after: String?
+    package struct Difference: Sendable, Equatable, Codable {
+        package let name: String
+        package let before: String?
+        package let after: String?
     }
 
     /// What speaks against a comparison: which of the runs did not come to its plan's end, or failed, and in what.
-    public let concerns: [String]
+    package let concerns: [String]
     /// Where the settings, the ends or the measured times are not the same.
-    public let differences: [Difference]
-    public let rows: [Row]
+    package let differences: [Difference]
+    package let rows: [Row]
     private let before: Side
     private let after: Side
 
@@ -70,7 +70,7 @@ public struct Comparison: Sendable {
         }
     }
 
-    public init(_ before: RunResult, _ after: RunResult) {
+    package init(_ before: RunResult, _ after: RunResult) {
         let sides = (before: Side(before), after: Side(after))
         self.concerns = [("before", before), ("after", after)].compactMap { name, result in
             result.concern.map { "\(name): \($0)" }

@@ -1,24 +1,24 @@
 /// Figures as people read them: three digits that matter, and a unit.
-public enum Figure {
+package enum Figure {
     /// A time given in µs: `870 µs`, `1.24 ms`, `12.4 ms`, `3.05 s`.
-    public static func time(microseconds: Double) -> String {
+    package static func time(microseconds: Double) -> String {
         if microseconds < 999.5 { return "\(Self.digits(microseconds, three: microseconds < 99.95 ? 1 : 0)) µs" }
         if microseconds < 999_500 { return "\(Self.threeDigits(microseconds / 1000)) ms" }
         return "\(Self.threeDigits(microseconds / 1_000_000)) s"
     }
 
     /// A time in µs that may not be known.
-    public static func time(_ microseconds: UInt64?) -> String {
+    package static func time(_ microseconds: UInt64?) -> String {
         microseconds.map { Self.time(microseconds: Double($0)) } ?? "–"
     }
 
     /// `12,345/s`, `87.5/s`.
-    public static func rate(_ perSecond: Double) -> String {
+    package static func rate(_ perSecond: Double) -> String {
         (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
     /// A share of 1 in percent; what is not nothing never reads as nothing.
-    public static func percent(_ share: Double) -> String {
+    package static func percent(_ share: Double) -> String {
         if share == 0 { return "0%" }
         if share == 1 { return "100%" }
         let percent = share * 100
@@ -28,7 +28,7 @@ public enum Figure {
     }
 
     /// `28.4 MiB`.
-    public static func bytes(_ bytes: Double) -> String {
+    package static func bytes(_ bytes: Double) -> String {
         if bytes < 1024 { return "\(Int(bytes)) B" }
         if bytes < 1_048_576 { return Self.threeDigits(bytes / 1024) + " KiB" }
         if bytes < 1_073_741_824 { return Self.threeDigits(bytes / 1_048_576) + " MiB" }
@@ -36,7 +36,7 @@ public enum Figure {
     }
 
     /// `1,234,567`.
-    public static func count(_ count: Int) -> String {
+    package static func count(_ count: Int) -> String {
         var groups = String(count.magnitude)[...]
         var text = ""
         while groups.count > 3 {

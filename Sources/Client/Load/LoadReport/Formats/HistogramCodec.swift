@@ -104,7 +104,7 @@ enum HistogramCodec {
 }
 
 /// Why a text is no histogram of ours; the caller says which line or field it stood in.
-public enum HistogramCodecError: Error, Equatable, Sendable {
+package enum HistogramCodecError: Error, Equatable, Sendable {
     case notBase64
     /// The bytes do not begin as V2, compressed.
     case wrongCookie

@@ -4,23 +4,23 @@ internal import FoundationEssentials
 ///
 /// Lines without a tag hold the latency of all operations; `Tag=check` holds that of one kind, `Tag=check.service` its time from sending.
 /// HdrHistogram's own tools look at lines without a tag unless told otherwise, so nothing is counted twice. Values are in µs.
-public struct IntervalLog: Sendable, Equatable {
+package struct IntervalLog: Sendable, Equatable {
     /// One line.
-    public struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable {
         /// Nil for all operations.
-        public var tag: String?
+        package var tag: String?
         /// Since the log's start.
-        public var start: Duration
-        public var length: Duration
-        public var latencies: Latencies
+        package var start: Duration
+        package var length: Duration
+        package var latencies: Latencies
     }
 
     /// In ms since 1970.
-    public var startMilliseconds: Int64
-    public var entries: [Entry]
+    package var startMilliseconds: Int64
+    package var entries: [Entry]
 
     /// What a run measured, the warm-up left out.
-    public init(_ result: RunResult) {
+    package init(_ result: RunResult) {
         self.startMilliseconds = result.setting.startMilliseconds
         self.entries = result.measuredIntervals.flatMap(Self.entries)
     }
@@ -38,7 +38,7 @@ public struct IntervalLog: Sendable, Equatable {
     }
 
     /// The log as HdrHistogram's tools read it.
-    public var text: String {
+    package var text: String {
         let start = Date(timeIntervalSince1970: Double(self.startMilliseconds) / 1000)
         var lines = [
             "#[Histogram log format version 1.3]",
@@ -60,7 +60,7 @@ public struct IntervalLog: Sendable, Equatable {
 
 extension IntervalLog {
     /// Reads a log that this tool wrote, or another in µs with three digits.
-    public init(reading text: String) throws(IntervalLogError) {
+    package init(reading text: String) throws(IntervalLogError) {
         self.startMilliseconds = 0
         self.entries = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -99,7 +99,7 @@ extension IntervalLog {
 }
 
 /// Why a text is no interval log; the caller shows the line.
-public enum IntervalLogError: Error, Equatable, Sendable {
+package enum IntervalLogError: Error, Equatable, Sendable {
     /// Not the fields of a line.
     case malformed(line: Int)
     /// The line's histogram cannot be read.

@@ -1,5 +1,5 @@
 /// The forms in which a run is told.
-public enum ReportFormat: String, Sendable, CaseIterable {
+package enum ReportFormat: String, Sendable, CaseIterable {
     /// For people, in a terminal.
     case text
     /// Everything that was measured; what `report` and `compare` read.
@@ -18,7 +18,7 @@ extension RunResult {
     /// The report's text, its last line ended.
     ///
     /// - Parameter operation: Of which kind of operation the percentile table is; every other form has all kinds.
-    public func text(as format: ReportFormat, of operation: Operation? = nil) -> String {
+    package func text(as format: ReportFormat, of operation: Operation? = nil) -> String {
         switch format {
         case .text: TextSummary(self).text
         case .json: self.jsonText

@@ -1,21 +1,21 @@
 /// What was true at the end of an interval, and what it cost; nil where it is not known.
-public struct Gauges: Sendable, Equatable, Codable {
+package struct Gauges: Sendable, Equatable, Codable {
     /// Open connections, idle ones included.
-    public var connections: Int
+    package var connections: Int
     /// Operations that were sent and not yet answered.
-    public var inFlight: Int
+    package var inFlight: Int
     /// Operations per second that the plan asked for; nil in a closed loop.
-    public var plannedRate: Double?
+    package var plannedRate: Double?
     /// CPU time, in seconds, that the server's process used in this interval.
-    public var serverCPUSeconds: Double?
+    package var serverCPUSeconds: Double?
     /// The server's resident memory in bytes.
-    public var serverResidentBytes: Int?
+    package var serverResidentBytes: Int?
     /// CPU time, in seconds, that this tool used in this interval.
-    public var toolCPUSeconds: Double?
+    package var toolCPUSeconds: Double?
     /// CPU time, in µs, that one P-256 verification took meanwhile on the server's machine.
-    public var verificationMicroseconds: Double?
+    package var verificationMicroseconds: Double?
 
-    public init(
+    package init(
         connections: Int = 0,
         inFlight: Int = 0,
         plannedRate: Double? = nil,

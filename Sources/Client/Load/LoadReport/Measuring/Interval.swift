@@ -1,24 +1,24 @@
 /// What happened in a stretch of a run, usually a second.
-public struct Interval: Sendable, Equatable {
+package struct Interval: Sendable, Equatable {
     /// When it began, since the run's start.
-    public var start: Duration
+    package var start: Duration
     /// When it ended, since the run's start; where the next one begins.
-    public var end: Duration
+    package var end: Duration
     /// Whether it is shown but counts for nothing.
-    public var isWarmup: Bool
+    package var isWarmup: Bool
     /// Whether it is after the plan's end, or the run's: answers that are still waited for count, its seconds do not.
-    public var isTail: Bool
+    package var isTail: Bool
     /// The plan's name for what was going on.
-    public var stage: String?
+    package var stage: String?
     /// What was done, by operation; only those that ended at least once are there.
-    public var operations: [Operation: OperationFigures]
+    package var operations: [Operation: OperationFigures]
     /// Operations that were due and could not be sent, because as many as allowed were in flight.
-    public var unsent: Int
+    package var unsent: Int
     /// Answers that no correct server gives.
-    public var violations: Violations
-    public var gauges: Gauges
+    package var violations: Violations
+    package var gauges: Gauges
 
-    public init(
+    package init(
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
@@ -41,21 +41,21 @@ public struct Interval: Sendable, Equatable {
     }
 
     /// The interval's own sums, for a line while the run goes on.
-    public var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
+    package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
 /// One kind of operation's counts and times.
-public struct OperationFigures: Sendable, Equatable {
+package struct OperationFigures: Sendable, Equatable {
     /// How many ended in each way.
-    public var outcomes: [Outcome: Int]
+    package var outcomes: [Outcome: Int]
     /// How many answers were not those for which the operations were made.
-    public var unexpected: Int
+    package var unexpected: Int
     /// Times from when each was due; see ``Outcome/isTimed``.
-    public var latency: Latencies
+    package var latency: Latencies
     /// Times from when each was sent.
-    public var serviceTime: Latencies
+    package var serviceTime: Latencies
 
-    public init(
+    package init(
         outcomes: [Outcome: Int] = [:],
         unexpected: Int = 0,
         latency: Latencies = Latencies(),
@@ -68,16 +68,16 @@ public struct OperationFigures: Sendable, Equatable {
     }
 
     /// How many ended, in whatever way.
-    public var count: Int { self.outcomes.values.reduce(0, +) }
+    package var count: Int { self.outcomes.values.reduce(0, +) }
 
     /// How many ended without a verdict, but for those that the run's end cut off.
-    public var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
+    package var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
 
     /// How many got a verdict.
-    public var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
+    package var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
     /// Adds another's counts and times.
-    public mutating func add(_ other: OperationFigures) {
+    package mutating func add(_ other: OperationFigures) {
         self.outcomes.merge(other.outcomes, uniquingKeysWith: +)
         self.unexpected += other.unexpected
         self.latency.add(other.latency)
@@ -86,26 +86,26 @@ public struct OperationFigures: Sendable, Equatable {
 }
 
 /// Answers that no correct server gives: how many, and the first of them in words.
-public struct Violations: Sendable, Equatable, Codable {
+package struct Violations: Sendable, Equatable, Codable {
     /// So many are kept in words; a broken server makes millions.
-    public static let exampleLimit = 20
+    package static let exampleLimit = 20
 
-    public private(set) var count: Int
-    public private(set) var examples: [String]
+    package private(set) var count: Int
+    package private(set) var examples: [String]
 
-    public init() {
+    package init() {
         self.count = 0
         self.examples = []
     }
 
     /// Counts one.
-    public mutating func add(_ text: String) {
+    package mutating func add(_ text: String) {
         self.count += 1
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }
     }
 
     /// Counts another's.
-    public mutating func add(_ other: Violations) {
+    package mutating func add(_ other: Violations) {
         self.count += other.count
         self.examples += other.examples.prefix(Self.exampleLimit - self.examples.count)
     }

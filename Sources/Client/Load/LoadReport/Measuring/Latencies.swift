@@ -3,9 +3,9 @@ internal import Histogram
 /// A distribution of times from 1 µs to 1 h with three significant digits, as an HdrHistogram has it.
 ///
 /// Only the cells that count something are held: a run of an hour has thousands of these, and an array of every cell is 188 kB.
-public struct Latencies: Sendable, Equatable {
+package struct Latencies: Sendable, Equatable {
     /// One hour: what took longer is counted as this long.
-    public static let highest: UInt64 = 3_600_000_000
+    package static let highest: UInt64 = 3_600_000_000
 
     /// A range of times that cannot be told apart, and how often one fell into it.
     struct Cell: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct Latencies: Sendable, Equatable {
     private(set) var cells: [Cell] = []
 
     /// Nothing measured.
-    public init() {}
+    package init() {}
 
     /// - Parameter cells: Sorted, each with a count and the largest value of its range.
     init(cells: [Cell]) {
@@ -31,7 +31,7 @@ public struct Latencies: Sendable, Equatable {
     }
 
     /// Times in µs, each once.
-    public init(microseconds: some Sequence<UInt64>) {
+    package init(microseconds: some Sequence<UInt64>) {
         var counts: [Int: UInt64] = [:]
         for value in microseconds { counts[CellIndex.index(of: Swift.min(value, Self.highest)), default: 0] += 1 }
         self.cells = counts.sorted { $0.key < $1.key }.map { index, count in
@@ -40,26 +40,26 @@ public struct Latencies: Sendable, Equatable {
     }
 
     /// How many were measured.
-    public var count: Int { Int(self.cells.reduce(0) { $0 + $1.count }) }
+    package var count: Int { Int(self.cells.reduce(0) { $0 + $1.count }) }
 
     /// Whether nothing was measured.
-    public var isEmpty: Bool { self.cells.isEmpty }
+    package var isEmpty: Bool { self.cells.isEmpty }
 
     /// The longest time in µs, to three digits; nil when nothing was measured.
-    public var max: UInt64? { self.cells.last?.value }
+    package var max: UInt64? { self.cells.last?.value }
 
     /// The shortest time in µs, to three digits; nil when nothing was measured.
-    public var min: UInt64? { self.cells.first.map { CellIndex.range(of: $0.value).lowerBound } }
+    package var min: UInt64? { self.cells.first.map { CellIndex.range(of: $0.value).lowerBound } }
 
     /// The mean in µs; nil when nothing was measured.
-    public var mean: Double? {
+    package var mean: Double? {
         guard !self.isEmpty else { return nil }
         let sum = self.cells.reduce(0.0) { $0 + Double(CellIndex.middle(of: $1.value)) * Double($1.count) }
         return sum / Double(self.count)
     }
 
     /// The time in µs within which `percent` of all ended; nil when nothing was measured.
-    public func percentile(_ percent: Double) -> UInt64? {
+    package func percentile(_ percent: Double) -> UInt64? {
         // As the package has it: what rounds to a whole number is that number, and at least one sample lies within.
         let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
         let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
@@ -72,10 +72,10 @@ public struct Latencies: Sendable, Equatable {
     }
 
     /// Several percentiles.
-    public func percentiles(_ percents: [Double]) -> [UInt64?] { percents.map(self.percentile) }
+    package func percentiles(_ percents: [Double]) -> [UInt64?] { percents.map(self.percentile) }
 
     /// Adds what another has counted.
-    public mutating func add(_ other: Latencies) {
+    package mutating func add(_ other: Latencies) {
         guard !self.isEmpty else {
             self = other
             return

@@ -1,5 +1,5 @@
 /// What a run asks of a server, as one unit that is counted and timed.
-public enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
+package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
     /// One PIN over a session that is already open.
     case check
     /// A new connection, the opening of a session, and one PIN.
@@ -10,7 +10,7 @@ public enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyReprese
     case register
 
     /// The order of the declaration, which is that of every report.
-    public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
     /// The place among all cases.
     var rank: Int {

@@ -1,6 +1,6 @@
 extension Outcome {
     /// Every reason for which an operation can fail, so that a mistyped one is not taken for one that never came.
-    public static let failureReasons =
+    package static let failureReasons =
         [
             "no-route", "refused", "timeout", "untrusted", "wrong-name", "no-common-protocol", "tls-alert", "closed",
             "tls-broken",

@@ -1,5 +1,5 @@
 /// How one operation ended.
-public enum Outcome: Hashable, Sendable {
+package enum Outcome: Hashable, Sendable {
     /// The PIN was right.
     case valid
     /// The PIN was wrong.
@@ -19,27 +19,27 @@ public enum Outcome: Hashable, Sendable {
     case failed(String)
 
     /// Nothing was answered within the run's limit of time.
-    public static let timeout = Outcome.failed("timeout")
+    package static let timeout = Outcome.failed("timeout")
     /// No connection came about within it.
-    public static let connectTimeout = Outcome.failed("connect:timeout")
+    package static let connectTimeout = Outcome.failed("connect:timeout")
     /// The run was ended early while it waited for its answer.
-    public static let interrupted = Outcome.failed("interrupted")
+    package static let interrupted = Outcome.failed("interrupted")
 
     /// Those that are answers, in the order of every report.
-    public static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
+    package static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
 
     /// Whether no verdict came.
-    public var isFailure: Bool { if case .failed = self { true } else { false } }
+    package var isFailure: Bool { if case .failed = self { true } else { false } }
 
     /// Whether it counts as an error: no verdict came, and not because the run was ended.
-    public var isError: Bool { self.isFailure && self != .interrupted }
+    package var isError: Bool { self.isFailure && self != .interrupted }
 
     /// Whether its time belongs into the distribution.
     ///
     /// An answer's does, and a timeout's, and so does the time that was waited in vain until the run was ended: leaving out what took
     /// longest would flatter the server. A connection that was refused at once says nothing about how fast checks are, and would flatter
     /// it too; such failures are counted, and a threshold on `errors` sees them.
-    public var isTimed: Bool {
+    package var isTimed: Bool {
         !self.isFailure || self == .timeout || self == .connectTimeout || self == .interrupted
     }
 }
@@ -48,7 +48,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
     private static let failurePrefix = "failed:"
 
     /// The name in every report: `valid`, `blocked-permanently`, `failed:timeout`.
-    public var rawValue: String {
+    package var rawValue: String {
         switch self {
         case .valid: "valid"
         case .wrong: "wrong"
@@ -61,7 +61,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
     }
 
     /// Nil for a word that names no outcome.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         if let answer = Self.answers.first(where: { $0.rawValue == rawValue }) {
             self = answer
         } else if rawValue.hasPrefix(Self.failurePrefix) {
@@ -74,7 +74,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
 
 extension Outcome: Comparable {
     /// Answers in the order of ``answers``, then failures by their reason.
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         switch (left.rank, right.rank) {
         case (nil, nil): left.rawValue < right.rawValue
         case (nil, _): false

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Each event loop records into a ``Lane`` of its own, so that the lock it takes is free but for the moment, once an interval, at
 /// which the lane's counts are exchanged for empty ones. What happens in an interval is thus in exactly one interval, and nothing is
 /// lost between two.
-public final class Recorder: Sendable {
+package final class Recorder: Sendable {
     private struct State {
         var lanes: [Lane] = []
         var unsent = 0
@@ -16,36 +16,36 @@ public final class Recorder: Sendable {
     private let state = Mutex(State())
     private let shared: Lane
 
-    public init() {
+    package init() {
         let shared = Lane()
         self.shared = shared
         self.state.withLock { $0.lanes = [shared] }
     }
 
     /// A lane for one event loop; it lives as long as the recorder.
-    public func makeLane() -> Lane {
+    package func makeLane() -> Lane {
         let lane = Lane()
         self.state.withLock { $0.lanes.append(lane) }
         return lane
     }
 
     /// Records from anywhere; the hot path has ``Lane/record(_:)``.
-    public func record(_ sample: Sample) { self.shared.record(sample) }
+    package func record(_ sample: Sample) { self.shared.record(sample) }
 
     /// Operations that were due while as many as allowed were in flight.
-    public func recordUnsent(_ count: Int) {
+    package func recordUnsent(_ count: Int) {
         self.state.withLock { $0.unsent += count }
     }
 
     /// An answer that no correct server gives, in words.
-    public func recordViolation(_ text: String) {
+    package func recordViolation(_ text: String) {
         self.state.withLock { $0.violations.add(text) }
     }
 
     /// Everything since the last call, which begins anew.
     ///
     /// - Important: One caller at a time.
-    public func takeInterval(
+    package func takeInterval(
         from start: Duration,
         to end: Duration,
         isWarmup: Bool = false,
@@ -81,7 +81,7 @@ public final class Recorder: Sendable {
 }
 
 /// Where one event loop records.
-public final class Lane: Sendable {
+package final class Lane: Sendable {
     private struct State {
         var current = LaneCounts()
         /// Empty counts that wait for the next exchange, so that none are made while the lock is held.
@@ -93,7 +93,7 @@ public final class Lane: Sendable {
     init() {}
 
     /// Counts and times one operation; no allocation after the first of its kind.
-    public func record(_ sample: Sample) {
+    package func record(_ sample: Sample) {
         self.state.withLock { $0.current.record(sample) }
     }
 

@@ -1,21 +1,21 @@
 /// Sums over intervals: what thresholds look at, while a run goes on and after it.
-public struct Totals: Sendable, Equatable {
+package struct Totals: Sendable, Equatable {
     /// How long was measured: neither the warm-up, nor what was waited for after the plan's end.
-    public private(set) var duration: Duration = .zero
+    package private(set) var duration: Duration = .zero
     /// What was done, by operation.
-    public private(set) var operations: [Operation: OperationFigures] = [:]
+    package private(set) var operations: [Operation: OperationFigures] = [:]
     /// Operations that were due and could not be sent.
-    public private(set) var unsent = 0
+    package private(set) var unsent = 0
     /// Answers that no correct server gives; those of the warm-up count as well.
-    public private(set) var violations = Violations()
+    package private(set) var violations = Violations()
     /// CPU time of the server's process, in seconds; nil where it was never known.
-    public private(set) var serverCPUSeconds: Double?
+    package private(set) var serverCPUSeconds: Double?
     /// The most memory that the server's process had; nil where it was never known.
-    public private(set) var serverPeakResidentBytes: Int?
+    package private(set) var serverPeakResidentBytes: Int?
     /// CPU time of this tool, in seconds; nil where it was never known.
-    public private(set) var toolCPUSeconds: Double?
+    package private(set) var toolCPUSeconds: Double?
     /// The most connections that were open at the end of an interval.
-    public private(set) var peakConnections = 0
+    package private(set) var peakConnections = 0
     /// Verdicts that came within ``duration``.
     private var answeredInTime: [Operation: Int] = [:]
     /// The operations of those intervals in which the server's CPU time is known.
@@ -25,15 +25,15 @@ public struct Totals: Sendable, Equatable {
     private var verificationCount = 0
 
     /// Nothing yet.
-    public init() {}
+    package init() {}
 
     /// The sums of these.
-    public init(of intervals: some Sequence<Interval>) {
+    package init(of intervals: some Sequence<Interval>) {
         for interval in intervals { self.add(interval) }
     }
 
     /// The sums of these looked at by themselves: what is before or after the measured time as all others.
-    public init(ofAll intervals: some Sequence<Interval>) {
+    package init(ofAll intervals: some Sequence<Interval>) {
         for var interval in intervals {
             (interval.isWarmup, interval.isTail) = (false, false)
             self.add(interval)
@@ -41,7 +41,7 @@ public struct Totals: Sendable, Equatable {
     }
 
     /// Adds one; of the warm-up only the violations count, since no correct server gives them at any time.
-    public mutating func add(_ interval: Interval) {
+    package mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
         guard !interval.isWarmup else { return }
         if !interval.isTail { self.duration += interval.end - interval.start }
@@ -68,41 +68,41 @@ public struct Totals: Sendable, Equatable {
     }
 
     /// The sums of one kind of operation, or of all kinds.
-    public func figures(of operation: Operation? = nil) -> OperationFigures {
+    package func figures(of operation: Operation? = nil) -> OperationFigures {
         if let operation { return self.operations[operation] ?? OperationFigures() }
         return self.operations.values.reduce(into: OperationFigures()) { $0.add($1) }
     }
 
     /// Operations that ended, in whatever way.
-    public var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
+    package var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
 
     /// Operations that ended with a verdict.
-    public var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
+    package var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
 
     /// Verdicts per second; nil while no time has passed.
     ///
     /// What came after the plan's end is left out, with the time that it took: neither a lost answer that was waited for nor a
     /// backlog that was worked off says how many the server gave in the time that was measured.
-    public var rate: Double? { self.rate(of: nil) }
+    package var rate: Double? { self.rate(of: nil) }
 
     /// The same of one kind of operation, or of all kinds.
-    public func rate(of operation: Operation?) -> Double? {
+    package func rate(of operation: Operation?) -> Double? {
         self.perSecond(operation.map { self.answeredInTime[$0] ?? 0 } ?? self.answeredInTime.values.reduce(0, +))
     }
 
     /// The server's CPU time for one operation in µs; nil where it is not known.
-    public var serverCPUMicrosecondsPerOperation: Double? {
+    package var serverCPUMicrosecondsPerOperation: Double? {
         guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
         return seconds * 1_000_000 / Double(self.operationsWithServerCPU)
     }
 
     /// CPU time in µs of one P-256 verification on the server's machine, measured beside the load; nil where it is not known.
-    public var verificationMicroseconds: Double? {
+    package var verificationMicroseconds: Double? {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
     /// A sentence where this tool was busy while the server was not, so that the rate is the tool's; nil otherwise.
-    public var toolsOwnLimit: String? {
+    package var toolsOwnLimit: String? {
         let seconds = self.duration / .seconds(1)
         guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,
             tool > 0.75 * seconds, server < tool / 4
@@ -117,7 +117,7 @@ public struct Totals: Sendable, Equatable {
     /// without.
     ///
     /// A server that verifies several together pays less for each.
-    public var verificationShare: Double? {
+    package var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0
         else { return nil }

@@ -3,7 +3,7 @@ extension Interval: Codable {
         case startMicros, endMicros, warmup, tail, stage, operations, unsent, violations, gauges
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(self.start.inMicroseconds, forKey: .startMicros)
         try fields.encode(self.end.inMicroseconds, forKey: .endMicros)
@@ -16,7 +16,7 @@ extension Interval: Codable {
         try fields.encode(self.gauges, forKey: .gauges)
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         self.init(
             from: .microseconds(try fields.decode(Int64.self, forKey: .startMicros)),
@@ -37,7 +37,7 @@ extension OperationFigures: Codable {
         case outcomes, unexpected, latencyMicros, serviceMicros
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(self.outcomes, forKey: .outcomes)
         try fields.encode(self.unexpected, forKey: .unexpected)
@@ -45,7 +45,7 @@ extension OperationFigures: Codable {
         try fields.encode(self.serviceTime, forKey: .serviceMicros)
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         self.init(
             outcomes: try fields.decode([Outcome: Int].self, forKey: .outcomes),
@@ -68,7 +68,7 @@ extension Latencies: Codable {
     ]
 
     /// The histogram holds everything; the figures beside it are for programs that only want to look.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(self.count, forKey: .count)
         try fields.encode(HistogramCodec.text(self), forKey: .histogram)
@@ -81,7 +81,7 @@ extension Latencies: Codable {
         }
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let text = try fields.decode(String.self, forKey: .histogram)
         do throws(HistogramCodecError) {
@@ -97,13 +97,13 @@ extension Marker: Codable {
         case atMicros, text
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(self.at.inMicroseconds, forKey: .atMicros)
         try fields.encode(self.text, forKey: .text)
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         self.init(
             at: .microseconds(try fields.decode(Int64.self, forKey: .atMicros)),

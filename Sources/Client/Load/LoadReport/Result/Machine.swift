@@ -1,12 +1,12 @@
 /// The machine on which a run was made.
-public struct Machine: Sendable, Equatable, Codable {
-    public var cpuModel: String
+package struct Machine: Sendable, Equatable, Codable {
+    package var cpuModel: String
     /// Those that the tool could use.
-    public var cores: Int
-    public var memoryBytes: Int
-    public var kernel: String
+    package var cores: Int
+    package var memoryBytes: Int
+    package var kernel: String
 
-    public init(cpuModel: String, cores: Int, memoryBytes: Int, kernel: String) {
+    package init(cpuModel: String, cores: Int, memoryBytes: Int, kernel: String) {
         self.cpuModel = cpuModel
         self.cores = cores
         self.memoryBytes = memoryBytes
@@ -15,7 +15,7 @@ public struct Machine: Sendable, Equatable, Codable {
 
     /// Reads it from the texts of `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`; what is not in them is said to be
     /// unknown.
-    public init(cpuInfo: String, memoryInfo: String, kernelRelease: String) {
+    package init(cpuInfo: String, memoryInfo: String, kernelRelease: String) {
         let processors = Self.values(of: "processor", in: cpuInfo).count
         let kilobytes = Self.values(of: "MemTotal", in: memoryInfo).first?.split(separator: " ").first.flatMap {
             Int($0)

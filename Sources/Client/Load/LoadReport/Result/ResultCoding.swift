@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 extension RunResult {
     /// The JSON that ``init(json:)`` reads and docs/load-result.schema.json describes, its last line ended.
-    public var jsonText: String {
+    package var jsonText: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(self) else { preconditionFailure("plain values encode") }
@@ -10,7 +10,7 @@ extension RunResult {
     }
 
     /// Reads what ``jsonText`` wrote.
-    public init(json: [UInt8]) throws(RunResultError) {
+    package init(json: [UInt8]) throws(RunResultError) {
         let data = Data(json)
         let decoder = JSONDecoder()
         guard let version = try? decoder.decode(Version.self, from: data).v else { throw .notAResult }
@@ -39,7 +39,7 @@ extension RunResult {
 }
 
 /// Why a file is no result; the caller says which file.
-public enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Not JSON, or JSON of something else.
     case notAResult
     /// Written by a newer tool, which has to read it as well.
@@ -47,7 +47,7 @@ public enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible 
     /// A field is missing or is not what it has to be; empty where Foundation does not say which, as of a number too large.
     case malformed(field: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notAResult: "it is not the JSON of a run"
         case .newer(let version):
@@ -63,7 +63,7 @@ extension RunResult: Codable {
         case v, setting, intervals, totals, thresholds, end, markers, sections, notes, passed
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(Self.schemaVersion, forKey: .v)
         try fields.encode(self.setting, forKey: .setting)
@@ -78,7 +78,7 @@ extension RunResult: Codable {
     }
 
     /// The sums are made anew from the intervals: those in the file are for programs that only want to look.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let setting = try fields.decode(RunSetting.self, forKey: .setting)
         let intervals = try fields.decode([Interval].self, forKey: .intervals)
@@ -105,7 +105,7 @@ extension Totals: Encodable {
     }
 
     /// For programs that only want to look; nothing is read back from it.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         let all = self.figures()
         var fields = encoder.container(keyedBy: Key.self)
         try fields.encode(self.duration.inMicroseconds, forKey: .durationMicros)

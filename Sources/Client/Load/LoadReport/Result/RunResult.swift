@@ -1,27 +1,27 @@
 /// A whole run: what it was, what it measured and what was asked of it; every report is made from this.
-public struct RunResult: Sendable, Equatable {
+package struct RunResult: Sendable, Equatable {
     /// What the fields of the JSON mean; a reader refuses a newer one.
-    public static let schemaVersion = 1
+    package static let schemaVersion = 1
 
-    public var setting: RunSetting
+    package var setting: RunSetting
     /// In the order of time, the warm-up's marked.
-    public var intervals: [Interval] {
+    package var intervals: [Interval] {
         didSet { self.totals = Totals(of: self.intervals) }
     }
     /// Sums of ``intervals``.
-    public private(set) var totals: Totals
+    package private(set) var totals: Totals
     /// What was asked of the run, and whether it was so.
-    public var thresholds: [ThresholdResult]
+    package var thresholds: [ThresholdResult]
     /// Why it ended.
-    public var end: RunEnd
+    package var end: RunEnd
     /// What happened at a moment: a stage began, the server was killed.
-    public var markers: [Marker]
+    package var markers: [Marker]
     /// Tables of what only some runs have, an attack for instance.
-    public var sections: [ReportSection]
+    package var sections: [ReportSection]
     /// Sentences that a reader must know in order to trust the figures: the tool itself was short of CPU, for instance.
-    public var notes: [String]
+    package var notes: [String]
 
-    public init(
+    package init(
         setting: RunSetting,
         intervals: [Interval],
         thresholds: [Threshold] = [],
@@ -42,40 +42,40 @@ public struct RunResult: Sendable, Equatable {
     }
 
     /// Those that count.
-    public var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
+    package var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
     /// Whether every threshold held, also those that ended the run, no section reports a failure, no impossible answer came, and
     /// the server was there to the end.
-    public var isSuccess: Bool { self.failures.isEmpty }
+    package var isSuccess: Bool { self.failures.isEmpty }
 
     /// The process's exit code as field testers know it.
-    public var exitCode: Int32 {
+    package var exitCode: Int32 {
         if !self.isSuccess { return 99 }
         return self.end == .interrupted ? 130 : 0
     }
 }
 
 /// What was run, where and against what.
-public struct RunSetting: Sendable, Equatable, Codable {
+package struct RunSetting: Sendable, Equatable, Codable {
     /// The words of the command line, the program's name first.
-    public var command: [String]
+    package var command: [String]
     /// When it began, in ms since 1970.
-    public var startMilliseconds: Int64
+    package var startMilliseconds: Int64
     /// From which every random choice follows.
-    public var seed: UInt64
+    package var seed: UInt64
     /// Where the load went: host and port.
-    public var target: String
+    package var target: String
     /// What the server says of itself, with its git id; nil where it is not known.
-    public var serverBuild: String?
+    package var serverBuild: String?
     /// This tool's version, with its git id.
-    public var toolBuild: String
+    package var toolBuild: String
     /// Libraries whose version matters, libssl above all.
-    public var libraries: [String: String]
+    package var libraries: [String: String]
     /// The plan, one `name: value` for each choice, in the order in which it is told.
-    public var plan: [PlanEntry]
-    public var machine: Machine
+    package var plan: [PlanEntry]
+    package var machine: Machine
 
-    public init(
+    package init(
         command: [String],
         startMilliseconds: Int64,
         seed: UInt64,
@@ -99,18 +99,18 @@ public struct RunSetting: Sendable, Equatable, Codable {
 }
 
 /// One choice of a plan, as people read it and as `compare` finds what differs.
-public struct PlanEntry: Sendable, Equatable, Codable {
-    public let name: String
-    public let value: String
+package struct PlanEntry: Sendable, Equatable, Codable {
+    package let name: String
+    package let value: String
 
-    public init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
 /// Why a run ended.
-public enum RunEnd: String, Sendable, Equatable, Codable {
+package enum RunEnd: String, Sendable, Equatable, Codable {
     /// All of the plan was done.
     case completed
     /// A person ended it; the report holds what was measured until then.
@@ -122,21 +122,21 @@ public enum RunEnd: String, Sendable, Equatable, Codable {
 }
 
 /// A moment worth a line in a plot.
-public struct Marker: Sendable, Equatable {
+package struct Marker: Sendable, Equatable {
     /// Since the run's start.
-    public let at: Duration
-    public let text: String
+    package let at: Duration
+    package let text: String
 
-    public init(at: Duration, _ text: String) {
+    package init(at: Duration, _ text: String) {
         self.at = at
         self.text = text
     }
 }
 
 /// A table of its own in every report that people read.
-public struct ReportSection: Sendable, Equatable, Codable {
+package struct ReportSection: Sendable, Equatable, Codable {
     /// What a section says of the run.
-    public enum Verdict: String, Sendable, Codable {
+    package enum Verdict: String, Sendable, Codable {
         /// What was to hold, held.
         case passed
         /// It did not, and the run fails.
@@ -145,15 +145,15 @@ public struct ReportSection: Sendable, Equatable, Codable {
         case neutral
     }
 
-    public let title: String
+    package let title: String
     /// A sentence below the title; empty for none.
-    public let summary: String
-    public let columns: [String]
+    package let summary: String
+    package let columns: [String]
     /// As many texts in each as there are columns.
-    public let rows: [[String]]
-    public let verdict: Verdict
+    package let rows: [[String]]
+    package let verdict: Verdict
 
-    public init(
+    package init(
         title: String,
         summary: String = "",
         columns: [String],

@@ -2,7 +2,7 @@ internal import ConfigText
 
 extension Threshold {
     /// Reads `p99<20ms`; spaces do not matter.
-    public init(parsing text: String) throws(ThresholdError) {
+    package init(parsing text: String) throws(ThresholdError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }),
             let relation = Relation.allCases.first(where: { text[place...].hasPrefix($0.rawValue) })

@@ -1,7 +1,7 @@
 /// A condition that a run has to meet: `p99<20ms`, `errors<0.1%`, `check.valid>1000`.
-public struct Threshold: Sendable, Equatable {
+package struct Threshold: Sendable, Equatable {
     /// How the figure stands to the limit.
-    public enum Relation: String, Sendable, CaseIterable {
+    package enum Relation: String, Sendable, CaseIterable {
         case atMost = "<="
         case atLeast = ">="
         case equal = "=="
@@ -23,7 +23,7 @@ public struct Threshold: Sendable, Equatable {
     }
 
     /// As it was written, without spaces.
-    public let text: String
+    package let text: String
     let metric: Metric
     let relation: Relation
     /// In the metric's own unit: µs, a share of 1, a count, per second, bytes.
@@ -31,15 +31,15 @@ public struct Threshold: Sendable, Equatable {
     let isShare: Bool
 
     /// The figure that is held against the limit, in the metric's unit; nil while nothing was measured.
-    public func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
+    package func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
 
     /// Whether it holds so far; nil while nothing was measured.
-    public func isMet(by totals: Totals) -> Bool? {
+    package func isMet(by totals: Totals) -> Bool? {
         self.value(of: totals).map { self.relation.holds($0, self.limit) }
     }
 
     /// The figure as people read it, in the unit of the limit.
-    public func valueText(of totals: Totals) -> String {
+    package func valueText(of totals: Totals) -> String {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
@@ -47,7 +47,7 @@ public struct Threshold: Sendable, Equatable {
     ///
     /// A run that ends at the first failure (`--abort-on-fail`) may end at once for these; a rate or a percentile can recover and should
     /// have failed for a while.
-    public func isLost(by totals: Totals) -> Bool {
+    package func isLost(by totals: Totals) -> Bool {
         guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
         case .less: value >= self.limit
@@ -57,15 +57,15 @@ public struct Threshold: Sendable, Equatable {
     }
 
     /// Whether it does not hold yet and still may: a count that only grows is on its way to its limit.
-    public func isPending(by totals: Totals) -> Bool {
+    package func isPending(by totals: Totals) -> Bool {
         self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
 }
 
 /// What became of a threshold.
-public struct ThresholdResult: Sendable, Equatable, Codable {
+package struct ThresholdResult: Sendable, Equatable, Codable {
     /// What a threshold found.
-    public enum Verdict: String, Sendable, Codable {
+    package enum Verdict: String, Sendable, Codable {
         /// The condition holds.
         case met
         /// It does not.
@@ -75,13 +75,13 @@ public struct ThresholdResult: Sendable, Equatable, Codable {
     }
 
     /// As it was asked for.
-    public let text: String
+    package let text: String
     /// The figure as people read it.
-    public let value: String
-    public let verdict: Verdict
+    package let value: String
+    package let verdict: Verdict
 
     /// Holds a run's sums against `threshold`.
-    public init(_ threshold: Threshold, of totals: Totals) {
+    package init(_ threshold: Threshold, of totals: Totals) {
         self.text = threshold.text
         self.value = threshold.valueText(of: totals)
         self.verdict = threshold.isMet(by: totals).map { $0 ? .met : .failed } ?? .unmeasured

@@ -1,5 +1,5 @@
 /// Why a text is no threshold; each says what was meant, and the caller shows it as a mistake in the command line.
-public enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
     /// No `<`, `<=`, `>`, `>=`, `==` or `!=`: the caller shows an example.
     case noRelation(String)
     /// No figure has this name; the nearest is named if one is near.
@@ -11,7 +11,7 @@ public enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible 
     /// The figure belongs to the whole run, not to one kind of operation.
     case notByOperation(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .noRelation(let text):
             "'\(text)' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"

@@ -6,14 +6,14 @@ internal import HostSystem
 ///     HOME/app/          state, sealed data, slots, salts: what "a copy of the device's storage" means
 ///     HOME/device/       profile, hardware key, keychain: what never leaves the device
 ///     HOME/lock          held while a process uses the folder
-public struct PhoneHome: Sendable {
-    public let path: String
+package struct PhoneHome: Sendable {
+    package let path: String
     private let lock: FileLock
 
     /// Makes the folder where it is missing and takes its lock.
     ///
     /// - Parameter path: Nil for the XDG base directory specification's place for state.
-    public init(_ path: String?) throws(PhoneError) {
+    package init(_ path: String?) throws(PhoneError) {
         let path = Environment.absolute(try Self.chosen(path))
         self.path = path
         do throws(FileError) {
@@ -31,9 +31,9 @@ public struct PhoneHome: Sendable {
         }
     }
 
-    public var appFolder: String { self.path + "/app" }
-    public var deviceFolder: String { self.path + "/device" }
-    public var settingsFile: String { self.path + "/wallet.yaml" }
+    package var appFolder: String { self.path + "/app" }
+    package var deviceFolder: String { self.path + "/device" }
+    package var settingsFile: String { self.path + "/wallet.yaml" }
 
     private static func chosen(_ path: String?) throws(PhoneError) -> String {
         if let path { return path }

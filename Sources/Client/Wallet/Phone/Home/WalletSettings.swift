@@ -1,27 +1,27 @@
 internal import Lab
 internal import HostSystem
 internal import Vocabulary
-public import WalletCore
-public import WalletFlows
+package import WalletCore
+package import WalletFlows
 
 /// Which server, whom to trust, which language: from a lab, or from the home's wallet.yaml.
-public struct WalletSettings: Sendable {
-    public var server: TLSDialer.Server
+package struct WalletSettings: Sendable {
+    package var server: TLSDialer.Server
     /// Nil where simulated devices cannot be attested.
-    public var authorityFolder: String?
+    package var authorityFolder: String?
     /// The file with a lab clock's offset; nil for the system's time.
-    public var clockFile: String?
-    public var wording = Wording()
+    package var clockFile: String?
+    package var wording = Wording()
     /// Links below this address are the wallet's own; nil for the wallet's default.
-    public var linkBase: String?
-    public var lockTimes = LockTimes()
+    package var linkBase: String?
+    package var lockTimes = LockTimes()
 
-    public init(server: TLSDialer.Server) {
+    package init(server: TLSDialer.Server) {
         self.server = server
     }
 
     /// Server, trust, authority and clock of a lab.
-    public init(lab: String) throws(PhoneError) {
+    package init(lab: String) throws(PhoneError) {
         let file: LabFile
         do throws(LabError) {
             file = try LabFile(of: LabFolder(Environment.absolute(lab)))
@@ -39,7 +39,7 @@ public struct WalletSettings: Sendable {
     }
 
     /// What the home's wallet.yaml says; `lab` wins for server, trust, authority and clock.
-    public init(home: PhoneHome, lab: String?) throws(PhoneError) {
+    package init(home: PhoneHome, lab: String?) throws(PhoneError) {
         let file = try SettingsFile(home.settingsFile)
         if let lab {
             self = try WalletSettings(lab: lab)

@@ -1,7 +1,7 @@
-public import WalletFlows
+package import WalletFlows
 
 /// How a command ended; its number is the process's exit code and never changes its meaning.
-public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
+package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10
     case blocked = 11
@@ -17,7 +17,7 @@ public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case homeInUse = 75
 
     /// What keeps the person from where they wanted to go; `done` where nothing does.
-    public init(_ obstacle: Obstacle?) {
+    package init(_ obstacle: Obstacle?) {
         switch obstacle {
         case .none: self = .done
         case .some(.wrongPIN): self = .wrongPIN
@@ -34,7 +34,7 @@ public enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     }
 
     /// Its name in the machine-readable output.
-    public var outcome: String {
+    package var outcome: String {
         switch self {
         case .done: "done"
         case .wrongPIN: "wrong-pin"

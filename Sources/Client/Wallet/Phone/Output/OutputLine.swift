@@ -1,11 +1,11 @@
 internal import FoundationEssentials
-public import WalletCore
-public import WalletFlows
+package import WalletCore
+package import WalletFlows
 
 /// One line of the machine-readable output (docs/wallet-output.schema.json).
 ///
 /// Names never change their meaning within version 1; new ones may come. Times are integers whose name ends in `Ms`.
-public enum OutputLine: Sendable {
+package enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
@@ -17,10 +17,10 @@ public enum OutputLine: Sendable {
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
     /// The version of the format; stands in the first line of a run.
-    public static let version = 1
+    package static let version = 1
 
     /// What an event of the wallet is in this output: one line, and one more where a screen says that something failed.
-    public static func lines(_ event: WalletEvent) -> [OutputLine] {
+    package static func lines(_ event: WalletEvent) -> [OutputLine] {
         switch event {
         case .step(let step): [.step(step.description)]
         case .screen(let screen, let obstacle): [.screen(screen)] + [self.error(screen, obstacle)].compactMap(\.self)
@@ -51,7 +51,7 @@ public enum OutputLine: Sendable {
     }
 
     /// The line as JSON, without its end.
-    public func json(isFirst: Bool) -> String {
+    package func json(isFirst: Bool) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let fields = Fields(line: self, version: isFirst ? Self.version : nil)

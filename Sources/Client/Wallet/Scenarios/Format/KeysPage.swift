@@ -1,9 +1,9 @@
 internal import Devices
 
 /// The reference of keys in docs/testing-guide.md.
-public enum ScenarioKeys {
+package enum ScenarioKeys {
     /// Tables in Markdown: the file's keys, the steps, and what can be expected.
-    public static var markdown: String {
+    package static var markdown: String {
         let tables: [(String, [Shape.Field])] = [
             ("The file", ScenarioTable.root), ("`server`", ServerTable.settings), ("`wallet`", ScenarioTable.wallet),
             ("Steps", StepTable.all), ("`expect`", ExpectationTable.screen),

@@ -1,7 +1,7 @@
 /// The format as a JSON schema, by which editors complete and check scenario files.
-public enum ScenarioSchema {
+package enum ScenarioSchema {
     /// The schema's text (docs/scenario.schema.json).
-    public static var text: String {
+    package static var text: String {
         let schema = JSONTree.object([
             ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
             ("title", .text("A scenario of the wallet")),

@@ -1,7 +1,7 @@
 /// What a value in a scenario may look like.
 ///
 /// Checking, the JSON schema and the page of keys all come from it, so that none of them can say something else.
-public indirect enum Shape: Sendable {
+package indirect enum Shape: Sendable {
     /// Nothing at all: the key, or the word, says everything.
     case nothing
     /// Any text; `form` says in a word or two what it is.
@@ -30,12 +30,12 @@ public indirect enum Shape: Sendable {
     case either([Shape])
 
     /// One key with what it takes.
-    public struct Field: Sendable {
-        public let name: String
-        public let shape: Shape
+    package struct Field: Sendable {
+        package let name: String
+        package let shape: Shape
         /// What it is for, in one sentence.
-        public let text: String
-        public let isRequired: Bool
+        package let text: String
+        package let isRequired: Bool
 
         init(_ name: String, _ shape: Shape, _ text: String, required isRequired: Bool = false) {
             self.name = name

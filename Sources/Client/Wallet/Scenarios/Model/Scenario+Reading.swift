@@ -6,7 +6,7 @@ internal import Yams
 
 extension Scenario {
     /// Reads a file; everything that is wrong with it is thrown at once.
-    public init(file path: String) throws(FormatError) {
+    package init(file path: String) throws(FormatError) {
         let text: String
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
@@ -21,7 +21,7 @@ extension Scenario {
     }
 
     /// Reads a file's text; `path` is how problems name it.
-    public init(yaml: String, path: String) throws(FormatError) {
+    package init(yaml: String, path: String) throws(FormatError) {
         let root: Node
         do throws(YAMLFault) {
             root = try YAMLText.compose(yaml) ?? Node([] as [(Node, Node)])

@@ -2,13 +2,13 @@ internal import Presence
 internal import WalletFlows
 
 /// One scenario file, checked and read: a logical test case that a tester wrote down.
-public struct Scenario: Sendable {
+package struct Scenario: Sendable {
     /// As it was named on the command line.
-    public let path: String
+    package let path: String
     /// The logical test case: `LTC46`.
-    public let caseID: String
+    package let caseID: String
     /// What it shows.
-    public let title: String
+    package let title: String
     /// The server's settings where they differ from a lab's, by their names, in the words of the settings file.
     let server: [String: String]
     let device: DeviceChange

@@ -1,5 +1,5 @@
 /// The forms in which results are written.
-public enum ReportFormat: String, Sendable, CaseIterable {
+package enum ReportFormat: String, Sendable, CaseIterable {
     /// For people.
     case text
     /// Test Anything Protocol 14.
@@ -11,25 +11,25 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 }
 
 /// What a run of scenarios gave, in each of the forms.
-public struct Report: Sendable {
-    public let results: [ScenarioResult]
-    public let duration: Duration
+package struct Report: Sendable {
+    package let results: [ScenarioResult]
+    package let duration: Duration
     /// Nil where it was not asked for.
-    public let coverage: Coverage?
+    package let coverage: Coverage?
 
-    public init(results: [ScenarioResult], duration: Duration, coverage: Coverage? = nil) {
+    package init(results: [ScenarioResult], duration: Duration, coverage: Coverage? = nil) {
         self.results = results
         self.duration = duration
         self.coverage = coverage
     }
 
     /// Whether everything that could be done here was as expected.
-    public var isSuccess: Bool {
+    package var isSuccess: Bool {
         !self.results.contains(where: \.hasFailed) && (self.coverage?.missing.isEmpty ?? true)
     }
 
     /// The report's text, its last line ended.
-    public func text(as format: ReportFormat, colored isColored: Bool = false) -> String {
+    package func text(as format: ReportFormat, colored isColored: Bool = false) -> String {
         switch format {
         case .text: TextReport(isColored: isColored).text(self)
         case .tap: TAPReport.text(self)
@@ -40,14 +40,14 @@ public struct Report: Sendable {
 }
 
 /// Which steps of the flows a run reached.
-public struct Coverage: Hashable, Sendable {
+package struct Coverage: Hashable, Sendable {
     /// Those of the list that no scenario reached, in the list's order.
-    public let missing: [String]
+    package let missing: [String]
     /// How many the list holds.
-    public let inAll: Int
+    package let inAll: Int
 
     /// - Parameter steps: The list's text, one id a line; empty lines and `#` comments do not count.
-    public init(of results: [ScenarioResult], in steps: String) {
+    package init(of results: [ScenarioResult], in steps: String) {
         let reached = results.reduce(into: Set<String>()) { $0.formUnion($1.reached) }
         let ids = steps.split(separator: "\n").map(String.init).filter { !$0.isEmpty && !$0.hasPrefix("#") }
         self.inAll = ids.count

@@ -1,7 +1,7 @@
 /// docs/scenarios.md: which case stands in which file and which steps of the flows it takes, from a run.
-public enum ScenarioPage {
+package enum ScenarioPage {
     /// The page's text; the same run gives the same text.
-    public static func text(_ results: [ScenarioResult]) -> String {
+    package static func text(_ results: [ScenarioResult]) -> String {
         var lines = [
             "# Scenarios",
             "",

@@ -1,22 +1,22 @@
 /// How one scenario went.
-public struct ScenarioResult: Hashable, Sendable {
-    public var path: String
-    public var caseID: String
-    public var title: String
-    public var outcome: Outcome
+package struct ScenarioResult: Hashable, Sendable {
+    package var path: String
+    package var caseID: String
+    package var title: String
+    package var outcome: Outcome
     /// Real time from the first step to the last, the server's start included.
-    public var duration: Duration
+    package var duration: Duration
     /// Steps of the file that were done.
-    public var stepsDone: Int
-    public var stepsInAll: Int
+    package var stepsDone: Int
+    package var stepsInAll: Int
     /// Steps of the flows that were taken, each once, in the order of the first time.
-    public var reached: [String]
+    package var reached: [String]
     /// What could not be done here, each with its reason.
-    public var skips: [Skip]
+    package var skips: [Skip]
     /// Where everything of it lies, when it was kept.
-    public var folder: String?
+    package var folder: String?
 
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         case passed
         case failed(Failure)
         /// Nothing was wrong as far as it went; it could not go on.
@@ -24,38 +24,38 @@ public struct ScenarioResult: Hashable, Sendable {
     }
 
     /// A step of the file that was not done.
-    public struct Skip: Hashable, Sendable {
-        public var line: Int
-        public var step: String
-        public var reason: String
+    package struct Skip: Hashable, Sendable {
+        package var line: Int
+        package var step: String
+        package var reason: String
     }
 
     /// What a tester needs to know where a scenario went otherwise.
-    public struct Failure: Hashable, Sendable {
+    package struct Failure: Hashable, Sendable {
         /// Where it stands in the file; 0 before the first step.
-        public var line: Int
+        package var line: Int
         /// The step, in words.
-        public var step: String
+        package var step: String
         /// In one sentence.
-        public var message: String
+        package var message: String
         /// What differed, side by side; empty where nothing was compared.
-        public var differences: [Difference] = []
+        package var differences: [Difference] = []
         /// The screen that was there, in lines.
-        public var screen: [String] = []
+        package var screen: [String] = []
         /// The steps of the flows since the last `trace`.
-        public var trace: [String] = []
+        package var trace: [String] = []
         /// The server's log lines that concern the wallet.
-        public var log: [String] = []
+        package var log: [String] = []
     }
 
     /// One thing that is not as expected.
-    public struct Difference: Hashable, Sendable {
-        public var what: String
-        public var expected: String
-        public var seen: String
+    package struct Difference: Hashable, Sendable {
+        package var what: String
+        package var expected: String
+        package var seen: String
     }
 
-    public var hasFailed: Bool {
+    package var hasFailed: Bool {
         if case .failed = self.outcome { true } else { false }
     }
 }

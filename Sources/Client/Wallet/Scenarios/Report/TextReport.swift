@@ -1,8 +1,8 @@
 /// Results for people: one line for each scenario, and for those that failed everything that helps to see why.
-public struct TextReport: Sendable {
+package struct TextReport: Sendable {
     private let isColored: Bool
 
-    public init(isColored: Bool) {
+    package init(isColored: Bool) {
         self.isColored = isColored
     }
 
@@ -12,7 +12,7 @@ public struct TextReport: Sendable {
     }
 
     /// One scenario.
-    public func result(_ result: ScenarioResult) -> String {
+    package func result(_ result: ScenarioResult) -> String {
         let name = "\(result.caseID)  \(result.title)"
         let kept = result.folder.map { "      kept in \($0)\n" } ?? ""
         let time = self.dim("\(result.duration.secondsText) s")
@@ -28,7 +28,7 @@ public struct TextReport: Sendable {
     }
 
     /// The sums, and what was not reached.
-    public func end(_ report: Report) -> String {
+    package func end(_ report: Report) -> String {
         let failed = report.results.filter(\.hasFailed)
         let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
         let passed = report.results.count - failed.count - skipped.count

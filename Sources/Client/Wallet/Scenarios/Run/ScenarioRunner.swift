@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Each has a folder of its own and, against labs, a server of its own. Whatever was started has ended and whatever was
 /// made is gone when ``run(_:progress:)`` returns, also where the task was cancelled.
-public struct ScenarioRunner: Sendable {
+package struct ScenarioRunner: Sendable {
     private let target: ScenarioTarget
     private let jobs: Int
     private let keepsFolders: Bool
@@ -18,7 +18,7 @@ public struct ScenarioRunner: Sendable {
     ///   - keepsFolders: Whether labs and phones stay for a look.
     ///   - parentFolder: Where folders are made; nil for the system's folder for temporary files.
     ///   - serverLogs: A folder that exists, for the logs of labs' servers: one file for each scenario, at level debug, as JSON.
-    public init(
+    package init(
         _ target: ScenarioTarget,
         jobs: Int,
         keepsFolders: Bool = false,
@@ -33,12 +33,12 @@ public struct ScenarioRunner: Sendable {
     }
 
     /// How many processors there are.
-    public static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
+    package static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
 
     /// Plays them all.
     ///
     /// - Parameter progress: Hears each result as soon as it is there, with its place in the order.
-    public func run(
+    package func run(
         _ scenarios: [Scenario],
         progress: @escaping @Sendable (Int, ScenarioResult) -> Void = { _, _ in }
     ) async -> [ScenarioResult] {

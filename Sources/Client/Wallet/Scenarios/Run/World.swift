@@ -8,7 +8,7 @@ internal import WalletFlows
 internal import Wire
 
 /// What scenarios are played against.
-public enum ScenarioTarget: Sendable {
+package enum ScenarioTarget: Sendable {
     /// A lab of its own for each scenario, served by this program.
     case ownLabs(serverBinary: String)
     /// A server that is there already.
@@ -16,17 +16,17 @@ public enum ScenarioTarget: Sendable {
 }
 
 /// A server that somebody else runs: nothing of it can be changed from here.
-public struct ExistingServer: Hashable, Sendable {
-    public var host: String
-    public var port: Int
+package struct ExistingServer: Hashable, Sendable {
+    package var host: String
+    package var port: Int
     /// The name that its certificate is for.
-    public var name: String
+    package var name: String
     /// The file of the authority that signed its certificate.
-    public var caFile: String
+    package var caFile: String
     /// The folder of the authority with which simulated phones attest their keys.
-    public var authority: String
+    package var authority: String
 
-    public init(host: String, port: Int, name: String, caFile: String, authority: String) {
+    package init(host: String, port: Int, name: String, caFile: String, authority: String) {
         self.host = host
         self.port = port
         self.name = name
@@ -150,7 +150,7 @@ extension AppConfiguration {
 
 extension ExistingServer {
     /// Whether a server answers there that its authority vouches for.
-    public func isThere() async -> Bool {
+    package func isThere() async -> Bool {
         do {
             let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)
             let tls = try TLSClientContext(trust: .authority(pem: pem), serverName: self.name)

@@ -14,22 +14,22 @@ enum Style: Hashable, Sendable, CaseIterable {
 }
 
 /// What a terminal can show.
-public struct Palette: Hashable, Sendable {
+package struct Palette: Hashable, Sendable {
     /// Whether it takes characters other than ASCII.
-    public var hasUnicode: Bool
+    package var hasUnicode: Bool
     /// Whether it shows colors, and whoever sits there wants them.
-    public var hasColor: Bool
+    package var hasColor: Bool
     /// Whether it takes control sequences: weights, reverse video, a cursor that moves.
-    public var hasControl: Bool
+    package var hasControl: Bool
 
-    public init(hasUnicode: Bool, hasColor: Bool, hasControl: Bool) {
+    package init(hasUnicode: Bool, hasColor: Bool, hasControl: Bool) {
         self.hasUnicode = hasUnicode
         self.hasColor = hasColor
         self.hasControl = hasControl
     }
 
     /// As the environment says: locale(7), the terminal's kind, and https://no-color.org.
-    public init(environment value: (String) -> String?) {
+    package init(environment value: (String) -> String?) {
         let locale = value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? ""
         let kind = value("TERM") ?? "dumb"
         self.hasUnicode = locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")

@@ -5,7 +5,7 @@ extension Renderer {
     /// The picture for a terminal that only prints: one line after the other, without boxes.
     ///
     /// It is printed anew where it has changed (``change(_:)``).
-    public func text(_ picture: Picture) -> [String] {
+    package func text(_ picture: Picture) -> [String] {
         if let link = picture.link {
             let text = Columns.harmless(link.text, self.palette)
             return ["Link: \(text)_  [\(Self.keys(link).joined(separator: ", "))]"]

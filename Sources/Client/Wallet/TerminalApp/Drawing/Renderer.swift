@@ -1,21 +1,21 @@
-public import HostSystem
+package import HostSystem
 internal import WalletFlows
 
 /// Draws a ``Picture``: a pure function of it, of the terminal's size and of its palette.
-public struct Renderer: Sendable {
+package struct Renderer: Sendable {
     /// The smallest terminal on which every screen can be used.
-    public static let smallest = TerminalSize(columns: 40, rows: 12)
+    package static let smallest = TerminalSize(columns: 40, rows: 12)
 
-    public let size: TerminalSize
-    public let palette: Palette
+    package let size: TerminalSize
+    package let palette: Palette
 
-    public init(size: TerminalSize, palette: Palette) {
+    package init(size: TerminalSize, palette: Palette) {
         self.size = size
         self.palette = palette
     }
 
     /// One line for each row of the terminal.
-    public func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
+    package func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
 
     func canvas(_ picture: Picture) -> Canvas {
         var canvas = Canvas(self.size)

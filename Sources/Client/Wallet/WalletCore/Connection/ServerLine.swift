@@ -1,10 +1,10 @@
-public import Vocabulary
-public import Wire
+package import Vocabulary
+package import Wire
 
 /// One connection to the server.
 ///
 /// TLS stands behind it, and a server of their own in tests.
-public protocol ServerLine: Sendable {
+package protocol ServerLine: Sendable {
     /// What both ends export; part of everything that is signed for this connection.
     var channelBinding: ChannelBinding { get }
 
@@ -20,7 +20,7 @@ public protocol ServerLine: Sendable {
 
 extension ServerLine {
     /// One after the other: the same answers, later.
-    public func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
+    package func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
         await self.callOneByOne(calls)
     }
 
@@ -39,7 +39,7 @@ extension ServerLine {
 }
 
 /// Makes connections to one server.
-public protocol ServerDialer: Sendable {
+package protocol ServerDialer: Sendable {
     /// Host and port, as a person reads them.
     var address: String { get }
 
@@ -50,7 +50,7 @@ public protocol ServerDialer: Sendable {
 /// Why there is no connection.
 ///
 /// Nothing was sent.
-public enum DialError: Error, Hashable, Sendable {
+package enum DialError: Error, Hashable, Sendable {
     /// No route and no DNS: the device is offline.
     case noInternet
     /// The device has a network; the server does not answer, or another answers in its place.
@@ -60,7 +60,7 @@ public enum DialError: Error, Hashable, Sendable {
 /// Why a call has no answer.
 ///
 /// Whether it was done is not known.
-public enum LineError: Error, Hashable, Sendable {
+package enum LineError: Error, Hashable, Sendable {
     /// The connection ended or took too long: the same again on a new one, under the same attempt id.
     case lost
     /// The answer is not one; do not go on with this server.

@@ -1,22 +1,22 @@
-public import Devices
+package import Devices
 internal import Synchronization
 internal import Wire
 
 /// The network as a simulated phone's profile has it, between the wallet and its dialer (docs/devices.md, Network).
 ///
 /// TLS runs through it from end to end: it delays, loses and cuts bytes, and can read or change none.
-public final class SimulatedNetwork: ServerDialer {
+package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
 
-    public init(_ dialer: any ServerDialer, of device: SimulatedDevice) {
+    package init(_ dialer: any ServerDialer, of device: SimulatedDevice) {
         self.dialer = dialer
         self.device = device
     }
 
-    public var address: String { self.dialer.address }
+    package var address: String { self.dialer.address }
 
-    public func dial() async throws(DialError) -> any ServerLine {
+    package func dial() async throws(DialError) -> any ServerLine {
         switch self.device.profile.network {
         case .off: throw .noInternet
         case .unreachable: throw .unreachable

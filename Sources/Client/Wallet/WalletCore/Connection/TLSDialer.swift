@@ -63,7 +63,7 @@ public final class TLSDialer: ServerDialer {
             ? "[\(self.server.host)]:\(self.server.port)" : "\(self.server.host):\(self.server.port)"
     }
 
-    public func dial() async throws(DialError) -> any ServerLine {
+    package func dial() async throws(DialError) -> any ServerLine {
         try await self.dial(host: self.server.host, port: self.server.port)
     }
 
