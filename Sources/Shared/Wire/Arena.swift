@@ -10,7 +10,7 @@ internal import Glibc
 ///
 /// - Important: pointers into an arena die with it. They never leave this target; what is read is copied out.
 @safe struct Arena: ~Copyable {
-    private let state: UnsafeMutablePointer<ArenaState>
+    let state: UnsafeMutablePointer<ArenaState>
 
     /// Takes at most `budget` bytes from the system, less only than what the first piece needs.
     init(budget: Int) {
@@ -33,11 +33,6 @@ internal import Glibc
     /// Whether a piece was refused because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// A piece of memory, aligned for every C type; nil when the budget does not allow it.
-    borrowing func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
-        unsafe self.state.pointee.allocate(byteCount: byteCount)
-    }
-
     /// Decodes `frame` into this arena with the generated `…__unpack` of a message; nil when it is not the message or
     /// the budget is too small for it.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
@@ -51,11 +46,6 @@ internal import Glibc
         return unsafe unpack(&allocator, frame.count, frame)
     }
 }
-
-/// A generated `…__unpack` function.
-typealias Unpacker<Message> = (
-    UnsafeMutablePointer<ProtobufCAllocator>?, Int, UnsafePointer<UInt8>?
-) -> UnsafeMutablePointer<Message>?
 
 /// What an ``Arena`` has taken and what of it is unused; in memory of its own, because C code points at it.
 @unsafe struct ArenaState {

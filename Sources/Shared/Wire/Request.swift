@@ -61,10 +61,11 @@ package struct DeviceProof: Hashable, Sendable {
     package let bytes: [UInt8]
 
     package static let maximumByteCount = 1024
+    static let allowedByteCounts = 1...maximumByteCount
 
-    /// Nil when it is empty or too long.
+    /// Returns nil if the proof is empty or too long.
     package init?(_ bytes: [UInt8]) {
-        guard (1...Self.maximumByteCount).contains(bytes.count) else { return nil }
+        guard Self.allowedByteCounts.contains(bytes.count) else { return nil }
         self.bytes = bytes
     }
 }

@@ -32,17 +32,18 @@ package enum WireError: Error, Hashable, Sendable {
 
 /// Names a field of a message, for errors and logs.
 package enum WireField: String, Hashable, Sendable {
-    case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject, attested, block
-    case backup, byMilliseconds, candidatePublicKey, certificates, changedAt, command, commits, condition, correlationID
-    case counter, deletionCode, deniedAt, deniedEntry, deviceFacts, deviceProof, environment, error, expiresAt
-    case failures, features, fetchedAt, flag, instruction, keyID, keyVersions, limit, limits, logLevel, mac
-    case epoch, maxInFlight, message, model, newPINKeyID, pinCounts, session, source, startedAt, version, walletCounts
-    case newPINSignature, newPublicKey, now, osVersion, pinKeyID, pinLength, pinNonceY, pinPublicKey, pinSignature,
-        pinState
-    case path, platform, platforms, problem, policy, presenceShare, reason, recoveryCode, registeredAt, remaining,
-        result
-    case retryAfter, revocation, revokedAt, rollout, round, rules, serverTime, sessionLifetime, solution, status
-    case takenAt, token, tokenLifetime, unlockShare, update, upkeepState, versionRange, walletID, walletIDs, warnUntil
+    case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject
+    case attested, backup, block, byMilliseconds, call, candidatePublicKey, certificates
+    case changedAt, command, commits, condition, correlationID, counter, deletionCode, deniedAt
+    case deniedEntry, deviceFacts, deviceProof, environment, epoch, error, expiresAt, failures
+    case features, fetchedAt, flag, instruction, keyID, keyVersions, limit, limits, logLevel, mac
+    case maxInFlight, message, model, newPINKeyID, newPINSignature, newPublicKey, now, osVersion
+    case path, pinCounts, pinKeyID, pinLength, pinNonceY, pinPublicKey, pinSignature, pinState
+    case platform, platforms, policy, presenceShare, problem, reason, recoveryCode, registeredAt
+    case remaining, result, retryAfter, revocation, revokedAt, rollout, round, rules, serverTime
+    case session, sessionLifetime, solution, source, startedAt, status, takenAt, token
+    case tokenLifetime, unlockShare, update, upkeepState, version, versionRange, walletCounts
+    case walletID, walletIDs, warnUntil
 }
 
 /// A ``WireError`` before the id of the call is known.
