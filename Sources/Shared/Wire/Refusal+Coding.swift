@@ -2,9 +2,9 @@ internal import RemotePINProto
 internal import Vocabulary
 
 extension Refusal {
-    /// Characters of a correlation id.
+    /// The maximum length of a correlation id, in characters.
     package static let longestCorrelationID = 32
-    /// Characters of the name of a failed check.
+    /// The maximum length of the name of a failed check, in characters.
     package static let longestReason = 64
 
     func write(to message: MessageWriter<Remotepin__V1__Error>) {

@@ -41,11 +41,11 @@ struct  Remotepin__V1__PortalRequest
    */
   uint64_t id;
   /*
-   * 1 … 64 bytes; case and dashes do not matter, I L O read as 1 1 0
+   * 1 … 64 bytes; case and dashes are ignored, I L O are read as 1 1 0
    */
   char *deletion_code;
   /*
-   * 2 … 45 bytes: the IP address of the person who asks, under which tries are counted
+   * 2 … 45 bytes: the IP address of the user, under which attempts are counted
    */
   char *source;
 };
@@ -65,7 +65,7 @@ typedef enum {
 } Remotepin__V1__PortalResponse__ResultCase;
 
 /*
- * The answer to the PortalRequest of the same id; id 0 answers what was no request.
+ * The answer to the PortalRequest with the same id; id 0 answers a frame that was not a request.
  */
 struct  Remotepin__V1__PortalResponse
 {
@@ -76,11 +76,11 @@ struct  Remotepin__V1__PortalResponse
     Remotepin__V1__PortalRevoked *revoked;
     Remotepin__V1__PortalNotRecognised *not_recognised;
     /*
-     * nothing was looked up
+     * the code was not looked up
      */
     Remotepin__V1__PortalWait *rate_limited;
     /*
-     * nothing was done
+     * the request had no effect
      */
     Remotepin__V1__PortalWait *unavailable;
     Remotepin__V1__PortalMalformed *malformed;
@@ -92,13 +92,13 @@ struct  Remotepin__V1__PortalResponse
 
 
 /*
- * Done, now or before.
+ * The wallet is revoked, by this request or an earlier one.
  */
 struct  Remotepin__V1__PortalRevoked
 {
   ProtobufCMessage base;
   /*
-   * since 1970, on the server's clock: when it was first revoked
+   * the time of the first revocation, since 1970, on the server's clock
    */
   uint64_t revoked_at_ms;
 };
@@ -126,7 +126,7 @@ struct  Remotepin__V1__PortalMalformed
 
 
 /*
- * Not now.
+ * The request may be retried later.
  */
 struct  Remotepin__V1__PortalWait
 {

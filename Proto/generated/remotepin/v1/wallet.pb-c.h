@@ -80,11 +80,11 @@ typedef enum _Remotepin__V1__UpdateVerdict__Kind {
    */
   REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_RECOMMEND = 3,
   /*
-   * banner: blocked_in_ms says when this version will be blocked
+   * banner: this version will be blocked in blocked_in_ms
    */
   REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_WARN = 4,
   /*
-   * only Hello, RevokeWithCode, OpenSession and ReportWipe are answered
+   * the server answers only Hello, RevokeWithCode, OpenSession and ReportWipe
    */
   REMOTEPIN__V1__UPDATE_VERDICT__KIND__KIND_BLOCK = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__UPDATE_VERDICT__KIND)
@@ -95,7 +95,7 @@ typedef enum _Remotepin__V1__Revocation__Reason {
    */
   REMOTEPIN__V1__REVOCATION__REASON__REASON_UNSPECIFIED = 0,
   /*
-   * by its deletion code or by its own wipe
+   * by the user, with the deletion code or by wiping the wallet
    */
   REMOTEPIN__V1__REVOCATION__REASON__REASON_USER = 1,
   /*
@@ -103,11 +103,11 @@ typedef enum _Remotepin__V1__Revocation__Reason {
    */
   REMOTEPIN__V1__REVOCATION__REASON__REASON_WALLET = 2,
   /*
-   * by an operator, through the recovery code it is linked to
+   * by an operator, through the linked recovery code
    */
   REMOTEPIN__V1__REVOCATION__REASON__REASON_RECOVERY_CODE = 3,
   /*
-   * by an operator, everybody; can be taken back
+   * by an operator, all wallets; can be reversed
    */
   REMOTEPIN__V1__REVOCATION__REASON__REASON_SOLUTION = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__REVOCATION__REASON)
@@ -134,7 +134,7 @@ typedef enum _Remotepin__V1__SolutionStatus {
   REMOTEPIN__V1__SOLUTION_STATUS__SOLUTION_STATUS_UNSPECIFIED = 0,
   REMOTEPIN__V1__SOLUTION_STATUS__SOLUTION_STATUS_ACTIVE = 1,
   /*
-   * nobody can register or unlock until an operator restores the solution
+   * no wallet can register or unlock until an operator restores the solution
    */
   REMOTEPIN__V1__SOLUTION_STATUS__SOLUTION_STATUS_REVOKED = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__SOLUTION_STATUS)
@@ -145,11 +145,11 @@ typedef enum _Remotepin__V1__ErrorCode {
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED = 0,
   /*
-   * not the message; ends the connection when it is the frame
+   * invalid message; an invalid frame also ends the connection
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_MALFORMED = 1,
   /*
-   * a call or instruction this server does not know
+   * a call or instruction that this server does not know
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSUPPORTED = 2,
   /*
@@ -161,7 +161,7 @@ typedef enum _Remotepin__V1__ErrorCode {
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_AUTHENTICATION_FAILED = 4,
   /*
-   * another counter is expected; nothing was consumed
+   * the server expects another counter; nothing was consumed
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_OUT_OF_ORDER = 5,
   /*
@@ -169,31 +169,31 @@ typedef enum _Remotepin__V1__ErrorCode {
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_CHALLENGE_INVALID = 6,
   /*
-   * `reason` says why
+   * `reason` names the failed check
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_ATTESTATION_REJECTED = 7,
   /*
-   * not in this state
+   * not permitted in this state
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_NOT_ALLOWED = 8,
   /*
-   * `revocation` says by whom
+   * `revocation` has the reason
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_REVOKED = 9,
   /*
-   * `pin_key_id` names the current one; nothing was counted
+   * `pin_key_id` is the current one; nothing was counted
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_PIN_KEY_CHANGED = 10,
   /*
-   * again after `retry_after_ms`
+   * retry after `retry_after_ms`
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_RATE_LIMITED = 11,
   /*
-   * again after `retry_after_ms`; no verdict, nothing judged
+   * retry after `retry_after_ms`; no PIN was judged
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNAVAILABLE = 12,
   /*
-   * `correlation_id` finds it in the server's log
+   * `correlation_id` finds the cause in the server's log
    */
   REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_INTERNAL = 13
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__ERROR_CODE)
@@ -214,7 +214,7 @@ typedef enum {
 } Remotepin__V1__Request__CallCase;
 
 /*
- * One call. Frames over 4 KiB are taken for `register` only.
+ * One call. Frames over 4 KiB are accepted for `register` only.
  */
 struct  Remotepin__V1__Request
 {
@@ -253,7 +253,7 @@ typedef enum {
 } Remotepin__V1__Response__ResultCase;
 
 /*
- * The answer to the Request of the same id. Id 0 with an error answers a frame that was not a Request.
+ * The answer to the Request with the same id. Id 0 with an error answers a frame that was not a Request.
  */
 struct  Remotepin__V1__Response
 {
@@ -317,7 +317,7 @@ struct  Remotepin__V1__HelloResponse
 
 
 /*
- * What the update policy says of this version on this platform.
+ * The verdict of the update policy on this app version and platform.
  */
 struct  Remotepin__V1__UpdateVerdict
 {
@@ -338,7 +338,7 @@ struct  Remotepin__V1__UpdateVerdict
 
 
 /*
- * The rules of attempts: `rounds` of `attempts_per_round`, a block after each round but the last.
+ * The attempt rules: `rounds` of `attempts_per_round`, with a block after each round except the last.
  */
 struct  Remotepin__V1__AttemptPolicy
 {
@@ -352,7 +352,7 @@ struct  Remotepin__V1__AttemptPolicy
    */
   uint32_t attempts_per_round;
   /*
-   * 0 … 15 of them, each 0 … 31 days; the last one serves further rounds
+   * 0 … 15 values, each 0 … 31 days; the last one applies to further rounds
    */
   size_t n_block_ms;
   uint64_t *block_ms;
@@ -384,11 +384,11 @@ struct  Remotepin__V1__Limits
    */
   uint32_t max_in_flight;
   /*
-   * a session ends at the latest after this long
+   * a session ends after this time at the latest
    */
   uint64_t session_lifetime_ms;
   /*
-   * an enrollment token is taken for this long
+   * an enrollment token is valid for this time
    */
   uint64_t token_lifetime_ms;
 };
@@ -410,11 +410,11 @@ struct  Remotepin__V1__BeginEnrollmentResponse
 {
   ProtobufCMessage base;
   /*
-   * 1 … 256 bytes, opaque; its SHA-256 is the attestation's challenge
+   * 1 … 256 bytes, opaque; its SHA-256 is the challenge of the attestation
    */
   ProtobufCBinaryData token;
   /*
-   * 16 bytes, the id the wallet will have
+   * 16 bytes, the id of the new wallet
    */
   ProtobufCBinaryData wallet_id;
   uint64_t expires_at_ms;
@@ -428,7 +428,7 @@ struct  Remotepin__V1__RegisterRequest
 {
   ProtobufCMessage base;
   /*
-   * as given by BeginEnrollment
+   * as returned by BeginEnrollment
    */
   ProtobufCBinaryData token;
   /*
@@ -486,7 +486,7 @@ struct  Remotepin__V1__AndroidAttestation
 {
   ProtobufCMessage base;
   /*
-   * DER, leaf first; 1 … 64 of them. More than 10, or 32 KiB in all, are refused with a reason
+   * DER, leaf first, 1 … 64; more than 10, or 32 KiB in total, are rejected with a reason
    */
   size_t n_certificates;
   ProtobufCBinaryData *certificates;
@@ -503,7 +503,7 @@ struct  Remotepin__V1__AppleAttestation
 {
   ProtobufCMessage base;
   /*
-   * CBOR; more than 32 KiB are refused with a reason
+   * CBOR; more than 32 KiB is rejected with a reason
    */
   ProtobufCBinaryData attestation_object;
   /*
@@ -517,7 +517,7 @@ struct  Remotepin__V1__AppleAttestation
 
 
 /*
- * What the app says of itself: for operators, never trusted.
+ * Information from the app about itself, for operators; never trusted.
  */
 struct  Remotepin__V1__DeviceFacts
 {
@@ -548,7 +548,7 @@ struct  Remotepin__V1__RegisterResponse
    */
   ProtobufCBinaryData unlock_share;
   /*
-   * 18 characters of Crockford base32; empty where the feature is off
+   * 18 characters of Crockford base32; empty if the feature is off
    */
   char *deletion_code;
 };
@@ -620,13 +620,13 @@ struct  Remotepin__V1__ActiveWallet
 {
   ProtobufCMessage base;
   /*
-   * 16 bytes: the PIN key that counts now
+   * 16 bytes: the current PIN key
    */
   ProtobufCBinaryData pin_key_id;
   Remotepin__V1__PINState *pin_state;
   Remotepin__V1__Features *features;
   /*
-   * 32 bytes, secret; empty while the wallet is permanently blocked or this version is
+   * 32 bytes, secret; empty while the wallet is permanently blocked or this version is blocked
    */
   ProtobufCBinaryData presence_share;
 };
@@ -636,7 +636,7 @@ struct  Remotepin__V1__ActiveWallet
 
 
 /*
- * A wallet, its recovery code or the whole solution is revoked.
+ * The revocation of a wallet, its recovery code or the whole solution.
  */
 struct  Remotepin__V1__Revocation
 {
@@ -658,7 +658,7 @@ typedef enum {
 } Remotepin__V1__PINState__StateCase;
 
 /*
- * Where a wallet stands between two valid PINs.
+ * The state of a wallet's PIN between two valid PINs.
  */
 struct  Remotepin__V1__PINState
 {
@@ -718,7 +718,7 @@ struct  Remotepin__V1__InstructRequest
 {
   ProtobufCMessage base;
   /*
-   * from 1, by one, in each session
+   * starts at 1 in each session and increases by one
    */
   uint64_t counter;
   /*
@@ -730,11 +730,11 @@ struct  Remotepin__V1__InstructRequest
    */
   ProtobufCBinaryData pin_signature;
   /*
-   * ChangePin only: 64 bytes r‖s by the new key, purpose "remote-pin/1 new pin"; else empty
+   * with ChangePIN: 64 bytes r‖s by the new key, purpose "remote-pin/1 new pin"; else empty
    */
   ProtobufCBinaryData new_pin_signature;
   /*
-   * 32 bytes: y of the point R whose x is the r of pin_signature, see docs/protocol.md; or empty
+   * empty or 32 bytes: y of the point R whose x is the r of pin_signature (docs/protocol.md)
    */
   ProtobufCBinaryData pin_nonce_y;
 };
@@ -756,15 +756,15 @@ struct  Remotepin__V1__InstructBody
 {
   ProtobufCMessage base;
   /*
-   * 16 bytes, random, one for each entry of a PIN
+   * 16 bytes, random, one for each PIN entry
    */
   ProtobufCBinaryData attempt_id;
   /*
-   * 16 bytes: the PIN key the client believes current
+   * 16 bytes: the PIN key that the client believes to be current
    */
   ProtobufCBinaryData pin_key_id;
   /*
-   * 65 bytes, X9.63: the PIN key that the entered PIN gives
+   * 65 bytes, X9.63: the PIN key derived from the entered PIN
    */
   ProtobufCBinaryData candidate_public_key;
   Remotepin__V1__InstructBody__InstructionCase instruction_case;
@@ -841,7 +841,7 @@ typedef enum {
 } Remotepin__V1__InstructResponse__ResultCase;
 
 /*
- * Either the instruction's own result, which a right PIN alone gives, or the verdict on a PIN that was not right.
+ * Either the result of the instruction, which only the right PIN produces, or the verdict on a wrong PIN.
  */
 struct  Remotepin__V1__InstructResponse
 {
@@ -866,7 +866,7 @@ struct  Remotepin__V1__CheckPINResult
 {
   ProtobufCMessage base;
   /*
-   * 32 bytes, secret: the only proof of `valid` that a wallet believes
+   * 32 bytes, secret: the only proof of `valid` that a wallet accepts
    */
   ProtobufCBinaryData unlock_share;
 };
@@ -907,7 +907,7 @@ struct  Remotepin__V1__ShowDeletionCodeResult
 
 
 /*
- * The PIN was judged and counted, and it was not the right one; the state that follows.
+ * The PIN was wrong and the attempt was counted; the state after it.
  */
 struct  Remotepin__V1__Wrong
 {
@@ -923,7 +923,7 @@ struct  Remotepin__V1__RevokeWithCodeRequest
 {
   ProtobufCMessage base;
   /*
-   * 18 … 64 characters; case and dashes do not matter, I L O read as 1 1 0
+   * 18 … 64 characters; case and dashes are ignored, I L O are read as 1 1 0
    */
   char *deletion_code;
 };
@@ -957,7 +957,7 @@ struct  Remotepin__V1__Revoked
 {
   ProtobufCMessage base;
   /*
-   * when it was first revoked
+   * the time of the first revocation
    */
   uint64_t revoked_at_ms;
 };
@@ -998,7 +998,7 @@ struct  Remotepin__V1__Error
   ProtobufCMessage base;
   Remotepin__V1__ErrorCode code;
   /*
-   * at most 32 characters; stands in the server's log
+   * at most 32 characters; also in the server's log
    */
   char *correlation_id;
   /*
