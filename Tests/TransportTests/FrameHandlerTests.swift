@@ -17,7 +17,7 @@ private final class Receiver: FrameReceiver {
 
     let told = Mutex(Told())
 
-    func connectionOpened(_ opened: TLSOpened?) {}
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {}
 
     func receiveFrame(_ frame: [UInt8]) -> Bool {
         self.told.withLock { told in

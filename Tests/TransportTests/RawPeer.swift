@@ -165,7 +165,7 @@ private final class CollectingHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is TLSOpened { self.opened.succeed() }
+        if event is TLSHandshakeCompleted { self.opened.succeed() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

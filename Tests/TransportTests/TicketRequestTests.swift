@@ -24,7 +24,7 @@ struct TicketRequestTests {
     )
     func counts(request: StaticString, tickets: Int) throws {
         let context = SSLContext(tickets: nil)
-        context.askForTickets(request)
+        context.requestTickets(request)
         #expect(try self.tickets(for: TLSConnection(client: context, name: .dns("localhost"))) == tickets)
     }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 package import Vocabulary
@@ -15,7 +14,7 @@ package final class ClientConnection: Sendable {
 
     private let calls: PendingCalls<CallResult>
 
-    private init(_ calls: PendingCalls<CallResult>, _ opened: TLSOpened) {
+    private init(_ calls: PendingCalls<CallResult>, _ opened: TLSHandshakeCompleted) {
         self.calls = calls
         self.channelBinding = opened.channelBinding
         self.isResumed = opened.isResumed
@@ -112,35 +111,5 @@ package final class ClientConnection: Sendable {
     /// Waits until the connection has ended.
     package func closed() async {
         await self.calls.closed()
-    }
-}
-
-extension ConnectError {
-    /// What NIO or TLS said.
-    init(_ error: any Error) {
-        switch error {
-        case let failure as TLSFailure:
-            self = failure == .timedOut ? .timedOut : .tls(failure)
-        case let failure as NIOConnectionError:
-            self = Self.mostTelling(failure.connectionErrors.map { Self($0.error) })
-        case let failure as IOError where failure.errnoCode == ECONNREFUSED || failure.errnoCode == ENOENT:
-            self = .refused
-        case ChannelError.connectTimeout:
-            self = .timedOut
-        case is ChannelError:
-            self = .tls(.endedEarly)
-        default:
-            self = .noRoute
-        }
-    }
-
-    /// The error to tell of those of a name's addresses.
-    ///
-    /// That one of them refused, or did not answer, says more than that another cannot be reached. None at all means
-    /// that the name is unknown.
-    private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
-        if errors.contains(.refused) { return .refused }
-        if errors.contains(.timedOut) { return .timedOut }
-        return errors.first ?? .noRoute
     }
 }

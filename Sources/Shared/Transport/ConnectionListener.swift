@@ -10,7 +10,7 @@ final class ConnectionListener: Sendable {
     /// A connection on which calls can come.
     struct Opened: Sendable {
         let frames: FrameChannel
-        let tls: TLSOpened?
+        let tls: TLSHandshakeCompleted?
     }
 
     /// One that was let in.
@@ -27,9 +27,9 @@ final class ConnectionListener: Sendable {
     struct State {
         var connections: [UInt64: Connection] = [:]
         var lastID: UInt64 = 0
-        var admission: Admission
-        var handshakes: Unfinished
-        var longFrames: Unfinished
+        var limiter: ConnectionLimiter
+        var handshakes: PendingConnections
+        var longFrames: PendingConnections
         var channel: (any Channel)?
         /// The Unix socket's file, until it is removed.
         var path: String?
@@ -39,33 +39,33 @@ final class ConnectionListener: Sendable {
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
-    private let arrivals: [Arrivals]
+    private let queues: [ConnectionQueue]
 
     init(limits: TransportLimits, observer: ListenerObserver) {
         self.limits = limits
         self.observer = observer
         self.state = Mutex(
             State(
-                admission: Admission(limits: limits),
-                handshakes: Unfinished(room: limits.handshakes),
-                longFrames: Unfinished(room: limits.longFrames)
+                limiter: ConnectionLimiter(limits: limits),
+                handshakes: PendingConnections(room: limits.handshakes),
+                longFrames: PendingConnections(room: limits.longFrames)
             )
         )
-        self.arrivals = EventLoopTaskExecutor.all.map(Arrivals.init)
+        self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)
     }
 
     /// The settings of the listening socket and of those accepted from it.
     ///
-    /// - Parameter entrance: what clients pass before their first frame; nil where they come from this machine.
-    func bootstrap(_ entrance: Entrance?) -> ServerBootstrap {
+    /// - Parameter options: what clients pass before their first frame; nil where they come from this machine.
+    func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(AcceptRest(tell: self.observer.acceptFailure))
-                    if entrance != nil { try pipeline.addHandler(AcceptPacer()) }
+                    try pipeline.addHandler(AcceptBackoff(tell: self.observer.acceptFailure))
+                    if options != nil { try pipeline.addHandler(AcceptPacer()) }
                 }
             }
             .childChannelOption(.autoRead, value: false)
@@ -77,8 +77,8 @@ final class ConnectionListener: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if let entrance {
-                        try self.begin(channel, at: entrance)
+                    if let options {
+                        try self.begin(channel, with: options)
                     } else {
                         try self.beginLocal(channel)
                     }
@@ -114,10 +114,10 @@ final class ConnectionListener: Sendable {
     }
 
     /// Gives a connection to the task that serves it.
-    func yield(_ frames: FrameChannel, _ tls: TLSOpened?) {
+    func yield(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?) {
         let executor = frames.executor
-        guard let arrivals = self.arrivals.first(where: { $0.executor === executor }) else { return frames.close() }
-        let result = arrivals.source.yield(Opened(frames: frames, tls: tls))
+        guard let queue = self.queues.first(where: { $0.executor === executor }) else { return frames.close() }
+        let result = queue.source.yield(Opened(frames: frames, tls: tls))
         if case .terminated = result { frames.close() }
     }
 
@@ -138,7 +138,7 @@ final class ConnectionListener: Sendable {
             state.handshakes.end(id)
             state.longFrames.end(id)
             if let connection = state.connections.removeValue(forKey: id) {
-                state.admission.release(connection.source)
+                state.limiter.release(connection.source)
             }
             return state.handshakes.count
         }
@@ -156,8 +156,8 @@ final class ConnectionListener: Sendable {
     func serve(_ body: @escaping @Sendable (Opened) async -> Void) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { loops in
-                for arrivals in self.arrivals {
-                    loops.addTask(executorPreference: arrivals.executor) { await arrivals.serve(body) }
+                for queue in self.queues {
+                    loops.addTask(executorPreference: queue.executor) { await queue.serve(body) }
                 }
             }
         } onCancel: {
@@ -173,7 +173,7 @@ final class ConnectionListener: Sendable {
             // Taken, not read: a second stop must not remove what the next listener made.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }
-        for arrivals in self.arrivals { arrivals.source.finish() }
+        for queue in self.queues { queue.source.finish() }
         if let path { UnixSocket.remove(path) }
         channel?.close(promise: nil)
         for connection in connections {
@@ -197,7 +197,7 @@ final class ConnectionListener: Sendable {
 ///
 /// One for each loop, and the task that waits for them runs there as well: a connection changes thread neither on its
 /// way to its task nor afterwards.
-private struct Arrivals: Sendable {
+private struct ConnectionQueue: Sendable {
     let executor: EventLoopTaskExecutor
     let opened: AsyncStream<ConnectionListener.Opened>
     let source: AsyncStream<ConnectionListener.Opened>.Continuation
@@ -233,8 +233,8 @@ extension ConnectionListener.State {
         at now: NIODeadline
     ) -> (id: UInt64?, refusal: Refusal?) {
         guard !self.isStopped else { return (nil, nil) }
-        if let reason = self.admission.admit(source) {
-            let report = self.admission.refused(source ?? PeerSource(nil), for: reason, at: now)
+        if let reason = self.limiter.admit(source) {
+            let report = self.limiter.refused(source ?? PeerSource(nil), for: reason, at: now)
             return (nil, Refusal(reason: reason, report: report))
         }
         self.lastID += 1

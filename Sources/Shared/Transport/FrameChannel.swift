@@ -20,7 +20,7 @@ final class FrameChannel: FrameReceiver {
     private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
-    private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
+    private let onOpen: @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
@@ -42,7 +42,7 @@ final class FrameChannel: FrameReceiver {
         peer: SocketAddress?,
         limits: TransportLimits,
         isSecure: Bool,
-        onOpen: @escaping @Sendable (FrameChannel, TLSOpened?) -> Void,
+        onOpen: @escaping @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void,
         onLongFrame: @escaping @Sendable (_ isHeld: Bool) -> Void = { _ in },
         onFailure: @escaping @Sendable (TLSFailure) -> Void
     ) throws {
@@ -71,8 +71,8 @@ final class FrameChannel: FrameReceiver {
         return await withCheckedContinuation { continuation in
             let event: Event? = self.state.withLock { state in
                 if let event = state.take(limits: self.limits) { return event }
-                precondition(state.taker == nil, "one task at a time takes frames")
-                state.taker = continuation
+                precondition(state.waiter == nil, "one task at a time takes frames")
+                state.waiter = continuation
                 return nil
             }
             if let event { continuation.resume(returning: event) }
@@ -133,12 +133,12 @@ final class FrameChannel: FrameReceiver {
 
     /// Gives no more frames; what is being answered can still be sent.
     func finish() {
-        let taker = self.state.withLock { state in
+        let waiter = self.state.withLock { state in
             state.isFinished = true
             state.frames.removeAll()
-            return state.taker.take()
+            return state.waiter.take()
         }
-        taker?.resume(returning: .ended)
+        waiter?.resume(returning: .ended)
     }
 
     /// As ``finish()``; a connection that is not open yet is closed.
@@ -168,40 +168,40 @@ final class FrameChannel: FrameReceiver {
     }
 
     private func end() {
-        let (taker, senders) = self.state.withLock { state in
+        let (waiter, senders) = self.state.withLock { state in
             state.isEnded = true
             state.isFinished = true
             state.frames.removeAll()
             defer { state.senders = [] }
-            return (state.taker.take(), state.senders)
+            return (state.waiter.take(), state.senders)
         }
-        taker?.resume(returning: .ended)
+        waiter?.resume(returning: .ended)
         for sender in senders { sender.resume(returning: false) }
     }
 
     // MARK: - What the handler tells
 
-    func connectionOpened(_ opened: TLSOpened?) {
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
         self.onOpen(self, opened)
     }
 
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
-        let (taker, hasRoom) = self.state.withLock { state in
+        let (waiter, hasRoom) = self.state.withLock { state in
             guard !state.isFinished else { return (CheckedContinuation<Event, Never>?.none, false) }
-            if let taker = state.taker.take() { return (taker, true) }
+            if let waiter = state.waiter.take() { return (waiter, true) }
             return (nil, state.add(frame, limits: self.limits))
         }
-        taker?.resume(returning: .frame(frame))
+        waiter?.resume(returning: .frame(frame))
         return hasRoom
     }
 
     func receiveViolation(_ violation: FrameViolation) {
-        let taker = self.state.withLock { state in
-            if let taker = state.taker.take() { return Optional(taker) }
+        let waiter = self.state.withLock { state in
+            if let waiter = state.waiter.take() { return Optional(waiter) }
             state.violation = violation
             return nil
         }
-        taker?.resume(returning: .violation(violation))
+        waiter?.resume(returning: .violation(violation))
     }
 
     func longFrameChanged(isHeld: Bool) {
@@ -240,7 +240,7 @@ extension FrameChannel {
         /// Nothing can be sent any more.
         var isEnded = false
         var isWritable = true
-        var taker: CheckedContinuation<Event, Never>?
+        var waiter: CheckedContinuation<Event, Never>?
         var senders: [CheckedContinuation<Bool, Never>] = []
 
         /// Queues a frame; false when reading should stop.

@@ -1,30 +1,5 @@
 internal import NIOCore
 
-/// Why bytes are not a frame, or the frame not one that may be sent; the connection ends.
-package enum FrameViolation: Error, Hashable, Sendable {
-    /// A length of zero.
-    case empty
-    /// A length over 65 536 bytes, or over 4 096 for another call than Register.
-    case tooLong(byteCount: Int)
-}
-
-/// What frames look like: a big-endian 4-byte length, then as many bytes.
-enum Frame {
-    /// Bytes of the length.
-    static let headerByteCount = 4
-    /// Bytes of the longest frame, without its length.
-    static let longestByteCount = 65_536
-    /// Bytes of the longest frame of another call than Register.
-    static let longestOrdinaryByteCount = 4_096
-
-    /// Appends one frame to `buffer`.
-    static func append(_ payload: [UInt8], to buffer: inout ByteBuffer) {
-        precondition((1...Self.longestByteCount).contains(payload.count), "a frame has 1 … 65 536 bytes")
-        buffer.writeInteger(UInt32(payload.count))
-        buffer.writeBytes(payload)
-    }
-}
-
 /// Cuts a stream of bytes into frames, with no I/O of its own.
 ///
 /// Holds what has arrived and is not yet cut: at most a frame more than one read, since the reader stops reading while

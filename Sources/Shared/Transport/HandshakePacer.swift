@@ -13,7 +13,7 @@ final class HandshakePacer {
     private let now: () -> NIODeadline
     private var waiting = CircularBuffer<() -> Void>()
     private var lastEnd: NIODeadline
-    private var restsUntil = NIODeadline.uptimeNanoseconds(0)
+    private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
     /// What a turn may take at least: some handshakes, and less than a commit of the store.
@@ -21,7 +21,7 @@ final class HandshakePacer {
     /// What it may take at most, one handshake more or less.
     private static let longTurn = TimeAmount.milliseconds(50)
     /// No rest is longer, whatever a machine that was asleep says.
-    private static let longestRest = TimeAmount.milliseconds(5)
+    private static let longestPause = TimeAmount.milliseconds(5)
     /// Each thread has its loop's.
     private static let ofThread = ThreadSpecificVariable<Bound>()
 
@@ -49,7 +49,7 @@ final class HandshakePacer {
 
     /// Does it now, or when those before it are done and the loop has rested.
     func run(_ work: @escaping () -> Void) {
-        if self.waiting.isEmpty, self.now() >= self.restsUntil {
+        if self.waiting.isEmpty, self.now() >= self.pausedUntil {
             let start = self.now()
             work()
             self.rest(since: start)
@@ -71,61 +71,16 @@ final class HandshakePacer {
 
     private func rest(since start: NIODeadline) {
         self.lastEnd = self.now()
-        self.restsUntil = self.lastEnd + min(self.lastEnd - start, Self.longestRest)
+        self.pausedUntil = self.lastEnd + min(self.lastEnd - start, Self.longestPause)
     }
 
     private func schedule() {
         guard !self.isScheduled, !self.waiting.isEmpty else { return }
         self.isScheduled = true
-        self.eventLoop.assumeIsolated().scheduleTask(deadline: self.restsUntil) {
+        self.eventLoop.assumeIsolated().scheduleTask(deadline: self.pausedUntil) {
             self.isScheduled = false
             self.takeTurn()
             self.schedule()
-        }
-    }
-}
-
-/// Lets a listening socket rest between the connections that it accepts, in which its event loop serves those it has.
-///
-/// Stands in the listening channel, which accepts a few at a time and asks for the next ones itself. After each few it
-/// rests for a multiple of the time that they took: what a connection costs goes on after it was accepted. Whoever is not
-/// accepted yet waits in the kernel; what does not fit there the kernel drops, and honest clients try again.
-final class AcceptPacer: ChannelDuplexHandler {
-    typealias InboundIn = any Channel
-    typealias OutboundIn = any Channel
-
-    private static let restFactor: Int64 = 3
-    private static let longestRest = TimeAmount.milliseconds(20)
-
-    private let now: () -> NIODeadline
-    private var beganAt: NIODeadline?
-    private var restsUntil = NIODeadline.uptimeNanoseconds(0)
-    private var isScheduled = false
-
-    init(now: @escaping () -> NIODeadline = { .now() }) {
-        self.now = now
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if self.beganAt == nil { self.beganAt = self.now() }
-        context.fireChannelRead(data)
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        if let began = self.beganAt.take() {
-            let end = self.now()
-            self.restsUntil = end + min(Self.restFactor * (end - began), Self.longestRest)
-        }
-        context.fireChannelReadComplete()
-    }
-
-    func read(context: ChannelHandlerContext) {
-        guard self.now() < self.restsUntil else { return context.read() }
-        guard !self.isScheduled else { return }
-        self.isScheduled = true
-        context.eventLoop.assumeIsolated().scheduleTask(deadline: self.restsUntil) {
-            self.isScheduled = false
-            context.read()
         }
     }
 }

@@ -24,7 +24,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     private let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
     private let read: Reader
-    private let opened: EventLoopPromise<TLSOpened?>
+    private let opened: EventLoopPromise<TLSHandshakeCompleted?>
 
     /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
     init(on channel: any Channel, isSecure: Bool, read: @escaping Reader) throws {
@@ -44,7 +44,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     }
 
     /// Waits until calls can be made; throws a ``TLSFailure`` or a channel's error.
-    func open() async throws -> TLSOpened? {
+    func open() async throws -> TLSHandshakeCompleted? {
         try await self.opened.futureResult.get()
     }
 
@@ -179,7 +179,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     // MARK: - What the handler tells
 
-    func connectionOpened(_ opened: TLSOpened?) {
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
         self.opened.succeed(opened)
     }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import Vocabulary
@@ -33,8 +32,8 @@ package final class RPCListener: Sendable {
         observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> RPCListener {
         let listener = ConnectionListener(limits: limits, observer: observer)
-        let entrance = Entrance(tls: tls, isBalancer: isBalancer)
-        let bootstrap = listener.bootstrap(entrance).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        let options = HandshakeOptions(tls: tls, isBalancer: isBalancer)
+        let bootstrap = listener.bootstrap(options).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
             let channel = try await bootstrap.bind(host: host, port: port).get()
             listener.listen(on: channel)
@@ -58,17 +57,5 @@ package final class RPCListener: Sendable {
     /// Accepts no more connections; every connection's next request is ``Incoming/closed``.
     package func stop() {
         self.listener.stop()
-    }
-}
-
-extension ListenError {
-    /// What the system said.
-    init(_ error: any Error, address: String) {
-        switch (error as? IOError)?.errnoCode {
-        case EADDRINUSE: self = .addressInUse(address)
-        case EACCES, EPERM: self = .notAllowed(address)
-        case let code?: self = .other("\(address): errno \(code)")
-        case nil: self = .other("\(address): \(error)")
-        }
     }
 }

@@ -12,7 +12,7 @@ struct TLSBytes {
     /// Made by libssl, and not taken by the channel yet.
     private var output = ByteBuffer()
     /// Where the memory for the output comes from.
-    var records = SpareBuffer()
+    var records = ReusableBuffer()
     /// Key updates that the peer has sent.
     fileprivate(set) var keyUpdates = 0
 

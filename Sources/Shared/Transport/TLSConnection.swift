@@ -66,7 +66,7 @@ internal import Vocabulary
     }
 
     /// Where the memory for bytes to be sent comes from, and goes back to.
-    borrowing func use(_ records: SpareBuffer) {
+    borrowing func use(_ records: ReusableBuffer) {
         unsafe self.bytes.pointee.records = records
     }
 
@@ -113,7 +113,7 @@ internal import Vocabulary
     /// Key updates (RFC 8446 §4.6.3) that a peer may send; one is due after millions of records, which no wallet sends.
     ///
     /// Threat: each costs new keys and is no call, so that no limit of a source would notice a peer that sends them alone.
-    private static let mostKeyUpdates = 32
+    private static let maximumKeyUpdates = 32
 
     /// Appends decrypted bytes to `buffer`.
     borrowing func read(into buffer: inout ByteBuffer) throws(TLSFailure) -> Reading {
@@ -123,7 +123,7 @@ internal import Vocabulary
             result = unsafe SSL_read(self.ssl, target.baseAddress, Int32(clamping: target.count))
             return max(0, Int(result))
         }
-        guard unsafe self.bytes.pointee.keyUpdates <= Self.mostKeyUpdates else {
+        guard unsafe self.bytes.pointee.keyUpdates <= Self.maximumKeyUpdates else {
             throw .broken("too many key updates")
         }
         guard result <= 0 else { return .bytes }
@@ -146,7 +146,7 @@ internal import Vocabulary
     }
 
     /// Says that nothing more will be sent (close_notify); nothing when the connection has failed.
-    borrowing func sayGoodbye() {
+    borrowing func sendCloseNotify() {
         Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)
         Self.forgetErrors()

@@ -2,17 +2,17 @@ internal import NIOCore
 internal import Vocabulary
 
 /// Fired up the pipeline when both ends have proved who they are.
-struct TLSOpened: Sendable {
+struct TLSHandshakeCompleted: Sendable {
     let channelBinding: ChannelBinding
     let isResumed: Bool
 }
 
 /// Sent down the pipeline: from now on nothing leaves, not even an alert.
-struct TLSSilence: Sendable {}
+struct TLSAbort: Sendable {}
 
 /// TLS between the socket and the frames: decrypts what comes in, encrypts what goes out.
 ///
-///     handshaking ──done──▶ open ──close(.output)──▶ saidGoodbye
+///     handshaking ──done──▶ open ──close(.output)──▶ sentCloseNotify
 ///          └───────┬──────────┴─────────────┬─────────────┘
 ///                failed, silenced, or the socket's end ──▶ ended
 ///
@@ -28,7 +28,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private enum State {
         case handshaking
         case open
-        case saidGoodbye
+        case sentCloseNotify
         case ended
     }
 
@@ -36,7 +36,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private let deadline: NIODeadline
     private let recordLimit: TimeAmount
     private let pacer: HandshakePacer?
-    private let plaintext: SpareBuffer
+    private let plaintext: ReusableBuffer
     private var state = State.handshaking
     /// The first step is made in the turn in which the opening made this handler.
     private var hasBegun = false
@@ -59,7 +59,7 @@ final class TLSHandler: ChannelDuplexHandler {
         recordLimit: TimeAmount,
         pacer: HandshakePacer? = nil
     ) {
-        let spare = SpareBuffers.of(eventLoop)
+        let spare = ReusableBuffers.of(eventLoop)
         connection.use(spare.records)
         self.plaintext = spare.plaintext
         self.connection = connection
@@ -104,7 +104,7 @@ final class TLSHandler: ChannelDuplexHandler {
         case .handshaking:
             self.connection.receive(self.unwrapInboundIn(data))
             self.takeStep(context: context)
-        case .open, .saidGoodbye:
+        case .open, .sentCloseNotify:
             self.connection.receive(self.unwrapInboundIn(data))
             self.decrypt(context: context)
         case .ended:
@@ -149,7 +149,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.sendOutput(context: context, promise: nil)
             context.flush()
             guard isDone else { return }
-            let opened = TLSOpened(
+            let opened = TLSHandshakeCompleted(
                 channelBinding: try self.connection.channelBinding(),
                 isResumed: self.connection.isResumed
             )
@@ -167,7 +167,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private func decrypt(context: ChannelHandlerContext) {
         do throws(TLSFailure) {
-            while self.state == .open || self.state == .saidGoodbye {
+            while self.state == .open || self.state == .sentCloseNotify {
                 // A record is longer than what is in it.
                 var buffer = self.plaintext.take(capacity: max(256, self.connection.readableByteCount))
                 let reading = try self.connection.read(into: &buffer)
@@ -192,7 +192,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// There is nothing more until more bytes arrive.
     private func haveRead(context: ChannelHandlerContext) {
-        guard self.state == .open || self.state == .saidGoodbye else { return }
+        guard self.state == .open || self.state == .sentCloseNotify else { return }
         // Answers to key updates, and nothing else, are made by reading.
         self.sendOutput(context: context, promise: nil, flushing: true)
         self.watchRecord(context: context)
@@ -220,7 +220,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.waitingWrites.append((self.unwrapOutboundIn(data), promise))
         case .open:
             self.encrypt(self.unwrapOutboundIn(data), context: context, promise: promise)
-        case .saidGoodbye, .ended:
+        case .sentCloseNotify, .ended:
             promise?.fail(ChannelError.outputClosed)
         }
     }
@@ -257,10 +257,10 @@ final class TLSHandler: ChannelDuplexHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch mode {
         case .output:
-            self.sayGoodbye(context: context)
+            self.sendCloseNotify(context: context)
             context.close(mode: .output, promise: promise)
         case .all:
-            self.sayGoodbye(context: context)
+            self.sendCloseNotify(context: context)
             self.end()
             context.close(mode: .all, promise: promise)
         case .input:
@@ -269,7 +269,7 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is TLSSilence else {
+        guard event is TLSAbort else {
             context.triggerUserOutboundEvent(event, promise: promise)
             return
         }
@@ -277,16 +277,16 @@ final class TLSHandler: ChannelDuplexHandler {
         promise?.succeed()
     }
 
-    private func sayGoodbye(context: ChannelHandlerContext) {
+    private func sendCloseNotify(context: ChannelHandlerContext) {
         guard self.state == .open else { return }
-        self.state = .saidGoodbye
-        self.connection.sayGoodbye()
+        self.state = .sentCloseNotify
+        self.connection.sendCloseNotify()
         self.sendOutput(context: context, promise: nil, flushing: true)
     }
 
     /// The peer sends no more: answer in kind and close.
     private func leave(context: ChannelHandlerContext) {
-        self.sayGoodbye(context: context)
+        self.sendCloseNotify(context: context)
         self.end()
         context.close(mode: .all, promise: nil)
     }

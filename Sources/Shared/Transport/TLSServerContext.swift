@@ -58,7 +58,7 @@ extension SSLContext {
         precondition(isSet, "libssl allows records of 512 bytes and more")
         // Tickets are not stored but sealed into themselves; one for each connection that ends well is enough.
         unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
-        self.heedTicketRequests()
+        self.honorTicketRequests()
         unsafe SSL_CTX_set_client_hello_cb(self.pointer, requireProtocolNames, nil)
         unsafe SSL_CTX_set_alpn_select_cb(self.pointer, selectProtocol, nil)
     }

@@ -14,7 +14,7 @@ extension SSLContext {
     /// Makes a client's connections ask for tickets.
     ///
     /// - Parameter counts: the request's two bytes: tickets wanted after a full handshake, and after one that resumes.
-    func askForTickets(_ counts: StaticString) {
+    func requestTickets(_ counts: StaticString) {
         precondition(counts.utf8CodeUnitCount == 2)
         let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
         let isSet = unsafe SSL_CTX_add_custom_ext(
@@ -31,7 +31,7 @@ extension SSLContext {
     }
 
     /// Makes a server heed what clients ask for.
-    func heedTicketRequests() {
+    func honorTicketRequests() {
         let isSet = unsafe SSL_CTX_add_custom_ext(
             self.pointer,
             Self.ticketRequest,

@@ -9,7 +9,7 @@ package struct TransportLimits: Hashable, Sendable {
     /// Between two useful answers on a connection with one.
     package var idleWithSession: Duration = .seconds(30 * 60)
     /// From our end of a connection to the peer's; then it is cut.
-    package var farewell: Duration = .seconds(2)
+    package var close: Duration = .seconds(2)
     /// Calls that wait on one connection; then nothing more is read from it.
     package var maxInFlight = 16
     /// Connections at a time; any further one is closed as soon as it is accepted.
@@ -22,7 +22,7 @@ package struct TransportLimits: Hashable, Sendable {
     /// taken it yet, some 130 KiB each at most; when there are more, one of the oldest is closed.
     package var longFrames = 500
     /// The least time between two reports of connections that were closed for want of room.
-    package var refusalReport: Duration = .seconds(10)
+    package var refusalReportInterval: Duration = .seconds(10)
     /// How long nothing is read from the deletion portal's connection whose last request came to nothing.
     package var rest: Duration = .seconds(1)
 

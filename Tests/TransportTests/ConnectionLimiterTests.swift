@@ -4,7 +4,7 @@ import Testing
 @testable import Transport
 
 @Suite("How many connections there may be")
-struct AdmissionTests {
+struct ConnectionLimiterTests {
     @Test("a source is an IPv4 address or an IPv6 network of 64 bits, however it is written")
     func sources() throws {
         func source(_ address: String) throws -> PeerSource { try #require(PeerSource(address: address)) }
@@ -24,18 +24,18 @@ struct AdmissionTests {
         var limits = TransportLimits()
         limits.connections = 5
         limits.connectionsPerSource = 2
-        var admission = Admission(limits: limits)
+        var limiter = ConnectionLimiter(limits: limits)
         let sources = try ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map { try #require(PeerSource(address: $0)) }
         for source in sources.prefix(2) {
-            #expect(admission.admit(source) == nil)
-            #expect(admission.admit(source) == nil)
-            #expect(admission.admit(source) == .connectionsPerSource)
+            #expect(limiter.admit(source) == nil)
+            #expect(limiter.admit(source) == nil)
+            #expect(limiter.admit(source) == .connectionsPerSource)
         }
-        #expect(admission.admit(sources[2]) == nil)
-        #expect(admission.admit(sources[2]) == .connections)
-        admission.release(sources[0])
-        #expect(admission.admit(sources[0]) == nil)
-        #expect(admission.admit(sources[0]) == .connections)
+        #expect(limiter.admit(sources[2]) == nil)
+        #expect(limiter.admit(sources[2]) == .connections)
+        limiter.release(sources[0])
+        #expect(limiter.admit(sources[0]) == nil)
+        #expect(limiter.admit(sources[0]) == .connections)
     }
 
     @Test("a limit of 0 for each source is none")
@@ -43,16 +43,16 @@ struct AdmissionTests {
         var limits = TransportLimits()
         limits.connections = 5000
         limits.connectionsPerSource = 0
-        var admission = Admission(limits: limits)
-        for _ in 0..<5000 { #expect(admission.admit(PeerSource(nil)) == nil) }
+        var limiter = ConnectionLimiter(limits: limits)
+        for _ in 0..<5000 { #expect(limiter.admit(PeerSource(nil)) == nil) }
     }
 
     @Test("refusals are told at most once in ten seconds, with their number")
     func report() {
-        var admission = Admission(limits: TransportLimits())
+        var limiter = ConnectionLimiter(limits: TransportLimits())
         let (start, source) = (NIODeadline.now(), PeerSource(nil))
         func told(_ seconds: Int64) -> Int? {
-            admission.refused(source, for: .connections, at: start + .seconds(seconds))?.count
+            limiter.refused(source, for: .connections, at: start + .seconds(seconds))?.count
         }
         #expect(told(0) == 1)
         #expect((1..<10).allSatisfy { told($0) == nil })

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// Connections that were closed for want of room: as soon as they were accepted, or in the middle of a long frame.
 ///
-/// Told at most once in ``TransportLimits/refusalReport``, or who opens connections by the thousand would fill the log.
+/// Told at most once in ``TransportLimits/refusalReportInterval``, or who opens connections by the thousand would fill the log.
 package struct RefusedConnections: Hashable, Sendable {
     /// Which limit was reached.
     package enum Reason: String, Sendable, CaseIterable {
@@ -20,11 +20,11 @@ package struct RefusedConnections: Hashable, Sendable {
 }
 
 /// Counts the connections that are open, in all and from each source, and says which further ones may be.
-struct Admission {
+struct ConnectionLimiter {
     private let limits: TransportLimits
     private var count = 0
     private var bySource: [PeerSource: Int] = [:]
-    private var untold = 0
+    private var unreported = 0
     private var nextReport = NIODeadline.uptimeNanoseconds(0)
 
     init(limits: TransportLimits) {
@@ -63,10 +63,10 @@ struct Admission {
         for reason: RefusedConnections.Reason,
         at now: NIODeadline
     ) -> RefusedConnections? {
-        self.untold += 1
+        self.unreported += 1
         guard now >= self.nextReport else { return nil }
-        defer { self.untold = 0 }
-        self.nextReport = now + TimeAmount(self.limits.refusalReport)
-        return RefusedConnections(reason: reason, source: source, count: self.untold)
+        defer { self.unreported = 0 }
+        self.nextReport = now + TimeAmount(self.limits.refusalReportInterval)
+        return RefusedConnections(reason: reason, source: source, count: self.unreported)
     }
 }

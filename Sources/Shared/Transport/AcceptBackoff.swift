@@ -5,7 +5,7 @@ internal import NIOCore
 /// Threat: whoever has the process out of files, with connections that say nothing, would have its event loop ask the kernel
 /// for the next one without end. NIO's AcceptBackoffHandler holds back the next read only: after an error the read that
 /// failed stays asked for.
-final class AcceptRest: ChannelInboundHandler {
+final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private static let rest = TimeAmount.seconds(1)

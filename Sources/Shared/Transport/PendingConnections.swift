@@ -8,7 +8,7 @@ internal import NIOCore
 /// trips, and a registration arrives within one, so it is over before it becomes one of the oldest: a flood has to bring
 /// as many connections as there is room for within that time. Of the oldest it is one whose source has most in progress,
 /// so that a flood from few sources displaces itself.
-struct Unfinished {
+struct PendingConnections {
     private struct Entry {
         var source: PeerSource?
         let channel: any Channel

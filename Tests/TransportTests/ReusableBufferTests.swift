@@ -5,8 +5,8 @@ import Testing
 @testable import Transport
 
 @Suite("Memory that an event loop uses again")
-struct SpareBufferTests {
-    private let spare = SpareBuffer()
+struct ReusableBufferTests {
+    private let spare = ReusableBuffer()
 
     private func written(_ text: String, room: Int = 64) -> ByteBuffer {
         var buffer = self.spare.take(capacity: room)
@@ -62,7 +62,7 @@ struct SpareBufferTests {
     func loops() async throws {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
         func frames(of loop: any EventLoop) async throws -> ObjectIdentifier {
-            try await loop.submit { ObjectIdentifier(SpareBuffers.of(loop).frames) }.get()
+            try await loop.submit { ObjectIdentifier(ReusableBuffers.of(loop).frames) }.get()
         }
         let first = try await frames(of: loops[0])
         #expect(try await frames(of: loops[0]) == first)

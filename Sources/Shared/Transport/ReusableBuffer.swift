@@ -8,9 +8,9 @@ internal import NIOPosix
 ///
 /// A buffer that somebody still has when it is asked for again, as a socket does that takes no more, stays theirs: then
 /// there is a new one. Nobody reads more of a buffer than was written into it since ``take(capacity:)``.
-final class SpareBuffer {
+final class ReusableBuffer {
     /// More bytes than these are not kept: a call has some hundreds.
-    private static let mostBytes = 4096
+    private static let maximumCapacity = 4096
 
     private var spare = ByteBuffer()
 
@@ -23,7 +23,7 @@ final class SpareBuffer {
 
     /// Keeps the memory of a buffer, into which nothing more is written, for the next one who asks.
     func keep(_ buffer: ByteBuffer) {
-        if buffer.capacity <= Self.mostBytes { _ = exchange(&self.spare, with: buffer) }
+        if buffer.capacity <= Self.maximumCapacity { _ = exchange(&self.spare, with: buffer) }
     }
 
     /// Overwrites what was kept last, which may hold a share; where somebody still has it, it is theirs alone from now on.
@@ -37,25 +37,25 @@ final class SpareBuffer {
 }
 
 /// The spare buffers of one event loop.
-struct SpareBuffers {
+struct ReusableBuffers {
     /// Decrypted, and not cut into frames yet.
-    let plaintext = SpareBuffer()
+    let plaintext = ReusableBuffer()
     /// Frames that are not encrypted yet.
-    let frames = SpareBuffer()
+    let frames = ReusableBuffer()
     /// Encrypted, and not taken by the channel yet.
-    let records = SpareBuffer()
+    let records = ReusableBuffer()
 
     private static let ofSharedLoops = Dictionary(
         uniqueKeysWithValues: MultiThreadedEventLoopGroup.singleton.makeIterator().map {
-            (ObjectIdentifier($0), NIOLoopBoundBox.makeEmptyBox(valueType: SpareBuffers.self, eventLoop: $0))
+            (ObjectIdentifier($0), NIOLoopBoundBox.makeEmptyBox(valueType: ReusableBuffers.self, eventLoop: $0))
         }
     )
 
     /// Those of this event loop, on which this is called; its own where it is none that all connections share.
-    static func of(_ eventLoop: any EventLoop) -> SpareBuffers {
-        guard let box = Self.ofSharedLoops[ObjectIdentifier(eventLoop)] else { return SpareBuffers() }
+    static func of(_ eventLoop: any EventLoop) -> ReusableBuffers {
+        guard let box = Self.ofSharedLoops[ObjectIdentifier(eventLoop)] else { return ReusableBuffers() }
         if let buffers = box.value { return buffers }
-        let buffers = SpareBuffers()
+        let buffers = ReusableBuffers()
         box.value = buffers
         return buffers
     }

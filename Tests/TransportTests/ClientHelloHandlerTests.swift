@@ -29,11 +29,11 @@ private struct Opening {
     init(demandsHeader: Bool) throws {
         let (channel, witness) = (self.channel, self.witness)
         self.pacer = HandshakePacer(on: channel.eventLoop) { channel.embeddedEventLoop.now }
-        let handler = OpeningHandler(
+        let handler = ClientHelloHandler(
             demandsHeader: demandsHeader,
             deadline: channel.embeddedEventLoop.now + .seconds(10),
             pacer: self.pacer,
-            steps: OpeningHandler.Steps(
+            steps: ClientHelloHandler.Steps(
                 takeOrigin: {
                     witness.origins.append($0)
                     return witness.takes
@@ -67,7 +67,7 @@ private let header = ProxyHeaderBytes.header(0x21, ProxyHeaderBytes.ipv6 + Proxy
 private let origin = ProxyHeader.Origin.address(Array(ProxyHeaderBytes.ipv6.prefix(16)), port: 8080)
 
 @Suite("How a connection begins")
-struct OpeningHandlerTests {
+struct ClientHelloHandlerTests {
     @Test("wherever header and first record are cut, TLS gets every byte behind the header, once")
     func splits() throws {
         let bytes = header + hello + [23, 3, 3]
@@ -184,10 +184,10 @@ struct OpeningHandlerTests {
     )
     func notTLS(bytes: [UInt8], knownAfter: Int) {
         for count in 0..<knownAfter {
-            #expect(HelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .incomplete)
+            #expect(ClientHelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .incomplete)
         }
         for count in knownAfter...bytes.count where count >= knownAfter {
-            #expect(HelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .notTLS)
+            #expect(ClientHelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .notTLS)
         }
     }
 }

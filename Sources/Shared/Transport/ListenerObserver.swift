@@ -14,18 +14,11 @@ package struct ListenerObserver: Sendable {
     package var event: @Sendable (ListenerEvent) -> Void = { _ in }
     /// Every connection that failed, with the client's address, for the log.
     package var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
-    /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReport``, for the log.
+    /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReportInterval``, for the log.
     package var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
     /// No connection can be accepted, most often for want of files, for the log; at most once a second.
     package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
 
     /// Nobody.
     package init() {}
-}
-
-/// What stands before the frames of a listening socket in the network.
-struct Entrance: Sendable {
-    let tls: TLSServerContext
-    /// Whether an address is a balancer's, which must say for whom it comes.
-    let isBalancer: @Sendable (_ address: String) -> Bool
 }

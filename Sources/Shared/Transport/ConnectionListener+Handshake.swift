@@ -2,27 +2,34 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
+/// What stands before the frames of a listening socket in the network.
+struct HandshakeOptions: Sendable {
+    let tls: TLSServerContext
+    /// Whether an address is a balancer's, which must say for whom it comes.
+    let isBalancer: @Sendable (_ address: String) -> Bool
+}
+
 // The way of a client in the network: let in, a balancer's word, the first record, the handshake, frames.
 extension ConnectionListener {
     /// Lets a connection in and waits for what it says; what throws here closes it.
     ///
     /// Nothing is made for it but its place among those that are let in.
-    func begin(_ channel: any Channel, at entrance: Entrance) throws {
+    func begin(_ channel: any Channel, with options: HandshakeOptions) throws {
         let address = channel.remoteAddress
-        let isBalanced = address?.ipAddress.map(entrance.isBalancer) ?? false
+        let isBalanced = address?.ipAddress.map(options.isBalancer) ?? false
         let start = NIODeadline.now()
         let id = try self.admit(channel, from: isBalanced ? nil : PeerSource(address), start)
         var peer = address
-        let opening = OpeningHandler(
+        let opening = ClientHelloHandler(
             demandsHeader: isBalanced,
             deadline: channel.eventLoop.now + TimeAmount(self.limits.handshake),
             pacer: .of(channel.eventLoop),
-            steps: OpeningHandler.Steps(
+            steps: ClientHelloHandler.Steps(
                 takeOrigin: { origin in
                     if let told = SocketAddress(origin) { peer = told }
                     return self.attribute(id, to: PeerSource(peer))
                 },
-                open: { try self.open(channel, as: id, from: peer, since: start, at: entrance) },
+                open: { try self.open(channel, as: id, from: peer, since: start, with: options) },
                 fail: { self.failed(id, peer, $0) }
             )
         )
@@ -59,10 +66,10 @@ extension ConnectionListener {
     /// The source is known now, and counted; false where it has too many connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
-            if let reason = state.admission.attribute(to: source) {
+            if let reason = state.limiter.attribute(to: source) {
                 return State.Refusal(
                     reason: reason,
-                    report: state.admission.refused(source, for: reason, at: .now())
+                    report: state.limiter.refused(source, for: reason, at: .now())
                 )
             }
             state.connections[id]?.source = source
@@ -80,10 +87,10 @@ extension ConnectionListener {
         as id: UInt64,
         from peer: SocketAddress?,
         since start: NIODeadline,
-        at entrance: Entrance
+        with options: HandshakeOptions
     ) throws {
         let tls = TLSHandler(
-            entrance.tls.makeConnection(),
+            options.tls.makeConnection(),
             on: channel.eventLoop,
             deadline: start + TimeAmount(self.limits.handshake),
             recordLimit: TimeAmount(self.limits.frame),
@@ -102,7 +109,7 @@ extension ConnectionListener {
         try self.keep(frames, of: id)
     }
 
-    private func opened(_ frames: FrameChannel, _ tls: TLSOpened?, as id: UInt64) {
+    private func opened(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?, as id: UInt64) {
         let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
         // It had to make room in this moment, and is being closed.
         guard isIn else { return frames.close() }
@@ -123,7 +130,7 @@ extension ConnectionListener {
             let gone = state.longFrames.begin(id, from: connection.source, on: connection.channel)
             guard let gone, let displaced = state.connections[gone.id] else { return (nil, nil) }
             let source = displaced.source ?? PeerSource(nil)
-            let report = state.admission.refused(source, for: .longFrames, at: .now())
+            let report = state.limiter.refused(source, for: .longFrames, at: .now())
             return (displaced.frames, State.Refusal(reason: .longFrames, report: report))
         }
         self.refused(refusal)

@@ -5,7 +5,7 @@ internal import NIOCore
 /// What libssl would find out costs it some twenty kilobytes and, with a client hello, a signature. Who sends nothing,
 /// other bytes, or a byte now and then costs neither: libssl sees a connection once its first record is whole and of the
 /// right kind. What is in the record is libssl's to judge.
-enum HelloRecord {
+enum ClientHelloRecord {
     /// What the bytes so far are.
     enum Finding: Equatable {
         /// No client of TLS begins so.

@@ -8,7 +8,7 @@ internal import NIOCore
 ///
 /// Nothing but this handler exists for the connection until then: silence costs a socket and a timer. It reads on only
 /// while it waits for more, and hands every byte behind the header on.
-final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
+final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
@@ -97,7 +97,7 @@ final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func advance(context: ChannelHandlerContext) {
         if self.phase == .awaitingHeader, !self.takeHeader(context: context) { return }
         guard self.phase == .awaitingHello else { return }
-        switch HelloRecord.find(in: self.bytes) {
+        switch ClientHelloRecord.find(in: self.bytes) {
         case .incomplete: return
         case .notTLS: self.fail(.tls(.broken("not a TLS handshake")), context: context)
         case .whole:
