@@ -184,10 +184,10 @@ struct ClientHelloHandlerTests {
     )
     func notTLS(bytes: [UInt8], knownAfter: Int) {
         for count in 0..<knownAfter {
-            #expect(ClientHelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .incomplete)
+            #expect(ClientHelloRecord.check(ByteBuffer(bytes: bytes.prefix(count))) == .incomplete)
         }
         for count in knownAfter...bytes.count where count >= knownAfter {
-            #expect(ClientHelloRecord.find(in: ByteBuffer(bytes: bytes.prefix(count))) == .notTLS)
+            #expect(ClientHelloRecord.check(ByteBuffer(bytes: bytes.prefix(count))) == .notTLS)
         }
     }
 }

@@ -18,7 +18,7 @@ final class PendingConnectionsTests {
 
     @Test("a newcomer is always let in; the oldest goes when there is no room")
     func oldestGoes() {
-        var pending = PendingConnections(room: 3)
+        var pending = PendingConnections(capacity: 3)
         for id in UInt64(1)...3 {
             #expect(pending.begin(id, from: self.sources[Int(id)], on: self.channel) == nil)
         }
@@ -32,7 +32,7 @@ final class PendingConnectionsTests {
 
     @Test("a flood from one source displaces itself, and not others that came before it")
     func floodDisplacesItself() {
-        var pending = PendingConnections(room: 20)
+        var pending = PendingConnections(capacity: 20)
         for id in UInt64(1)...5 { _ = pending.begin(id, from: self.sources[Int(id)], on: self.channel) }
         var displaced: [UInt64] = []
         for id in UInt64(6)...500 {
@@ -45,7 +45,7 @@ final class PendingConnectionsTests {
 
     @Test("behind a balancer a source counts from when it is named")
     func attributed() {
-        var pending = PendingConnections(room: 4)
+        var pending = PendingConnections(capacity: 4)
         _ = pending.begin(1, from: nil, on: self.channel)
         _ = pending.begin(2, from: nil, on: self.channel)
         _ = pending.begin(3, from: nil, on: self.channel)
@@ -59,13 +59,13 @@ final class PendingConnectionsTests {
 
     @Test("those that have ended take no room, however many there were behind one that stays")
     func tidy() {
-        var pending = PendingConnections(room: 1_000)
+        var pending = PendingConnections(capacity: 1_000)
         _ = pending.begin(1, from: self.sources[0], on: self.channel)
         for id in UInt64(2)...50_000 {
             #expect(pending.begin(id, from: self.sources[Int(id % 30)], on: self.channel) == nil)
             #expect(pending.end(id) != nil)
         }
-        #expect(pending.waitingByteCount < 4_096)
+        #expect(pending.orderByteCount < 4_096)
         #expect(pending.end(1) != nil)
         #expect(pending.count == 0)
     }

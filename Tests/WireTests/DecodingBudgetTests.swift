@@ -3,11 +3,11 @@ import Testing
 
 @testable import Wire
 
-@Suite("Memory that a frame may take")
+@Suite("Decoding budget")
 struct DecodingBudgetTests {
     private static let longest = 65_536
 
-    /// Decodes in an arena of the frame's budget and returns what was thrown and what was taken.
+    /// Decodes a frame in an arena with its budget; returns the error and the memory taken.
     private func measure(_ frame: [UInt8]) -> (error: WireError?, taken: Int) {
         let arena = Arena(budget: WireError.decodingBudget(frameByteCount: frame.count))
         do throws(WireError) {
@@ -20,7 +20,7 @@ struct DecodingBudgetTests {
 
     @Test("32 767 empty sub-messages take no more than the budget")
     func emptySubMessages() {
-        // A field of no number that Request knows would be an unknown field; hello, again and again, is its own.
+        // Field 2, hello, repeated; a number that Request does not know would be an unknown field.
         let frame = Array(repeating: [0x12, 0x00] as [UInt8], count: 32_767).flatMap { $0 }
         let (error, taken) = self.measure(frame)
         #expect(error == .overBudget)
@@ -55,7 +55,7 @@ struct DecodingBudgetTests {
         #expect(self.measure(frame).taken < 4 * frame.count)
     }
 
-    @Test("an arena gives what its budget allows and refuses the rest", arguments: [0, 100, 5000, 100_000])
+    @Test("an arena allocates up to its budget and fails beyond it", arguments: [0, 100, 5000, 100_000])
     func arena(budget: Int) {
         let arena = Arena(budget: budget)
         var pieces = 0

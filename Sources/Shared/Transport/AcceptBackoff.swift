@@ -1,27 +1,26 @@
 internal import NIOCore
 
-/// Has a listening socket that cannot accept rest for a second, and tells why.
+/// Stops a listening socket for a second after accept(2) failed, and reports the reason.
 ///
-/// Threat: whoever has the process out of files, with connections that say nothing, would have its event loop ask the kernel
-/// for the next one without end. NIO's AcceptBackoffHandler holds back the next read only: after an error the read that
-/// failed stays asked for.
+/// Threat: an attacker who exhausts the file descriptors with silent connections would make the event loop call
+/// accept(2) in a busy loop. NIO's AcceptBackoffHandler delays only the next read; the failed read stays requested.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    private static let rest = TimeAmount.seconds(1)
+    private static let backoff = TimeAmount.seconds(1)
 
-    private let tell: @Sendable (String) -> Void
+    private let report: @Sendable (String) -> Void
 
-    init(tell: @escaping @Sendable (String) -> Void) {
-        self.tell = tell
+    init(report: @escaping @Sendable (String) -> Void) {
+        self.report = report
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is IOError else { return context.fireErrorCaught(error) }
-        self.tell("\(error)")
-        // A socket that was closed meanwhile takes no options, and accepts nothing.
+        self.report("\(error)")
+        // Setting an option fails on a socket that was closed in the meantime, which accepts nothing either.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
-        context.eventLoop.assumeIsolated().scheduleTask(in: Self.rest) {
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.backoff) {
             try? context.channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }

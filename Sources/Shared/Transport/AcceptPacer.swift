@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// Lets a listening socket rest between the connections that it accepts, in which its event loop serves those it has.
+/// Pauses a listening socket between batches of accepted connections, so that its event loop serves the open ones.
 ///
-/// Stands in the listening channel, which accepts a few at a time and asks for the next ones itself. After each few it
-/// rests for a multiple of the time that they took: what a connection costs goes on after it was accepted. Whoever is not
-/// accepted yet waits in the kernel; what does not fit there the kernel drops, and honest clients try again.
+/// The listening channel accepts a few connections at a time and then requests the next. After each batch this handler
+/// pauses for a multiple of the time that the batch took, since a connection causes further work after it was accepted.
+/// The other connections wait in the kernel's backlog; the kernel drops those beyond it, and honest clients retry.
 final class AcceptPacer: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = any Channel

@@ -1,12 +1,10 @@
-/// Why a call has no answer.
-///
-/// Whether the server did what was asked is not known.
+/// The reason that a call has no answer; the server may or may not have processed it.
 package enum CallError: Error, Hashable, Sendable {
-    /// The connection has ended; again on a new one.
+    /// The connection has ended; retry on a new one.
     case closed
-    /// No answer in time; the connection lives, a late answer is ignored.
+    /// The answer did not arrive in time. The connection stays open, and a late answer is ignored.
     case timedOut
-    /// The answer cannot be read; the connection is closed.
+    /// The answer is not valid; the connection is closed.
     case malformed
     /// The calling task was cancelled; a late answer is ignored.
     case cancelled

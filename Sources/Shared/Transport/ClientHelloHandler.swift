@@ -1,32 +1,32 @@
 internal import NIOCore
 
-/// The beginning of a connection: a balancer's header where one is due, then the first record of TLS.
+/// The beginning of a connection: the header of a load balancer if one is required, then the first TLS record.
 ///
-///     awaitingHeader ──header──▶ awaitingHello ──first record──▶ waiting for its turn ──▶ done, removed
-///            └──────────────┬─────────┴───────────────┬──────────────────┘
-///                     fault, time limit          the peer's end ──▶ ended
+///     awaitingHeader ──header──▶ awaitingHello ──first record──▶ queued ──▶ TLS opened, handler removed
+///            └──────────────┬─────────┴──────────────┬─────────────┘
+///                     fault, timeout            peer closes ──▶ ended
 ///
-/// Nothing but this handler exists for the connection until then: silence costs a socket and a timer. It reads on only
-/// while it waits for more, and hands every byte behind the header on.
+/// Until then only this handler exists for the connection: a silent peer costs a socket and a timer. The handler reads
+/// only while it needs more bytes, and passes on every byte after the header.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// What it calls, on the event loop.
+    /// The callbacks of the handler, on the event loop.
     struct Steps {
-        /// The balancer has said where the connection comes from; false where it may not go on.
+        /// Takes the origin that the load balancer named; returns false if the connection is not permitted.
         var takeOrigin: (ProxyHeader.Origin) -> Bool
-        /// The first record is there: adds the handlers that it is for.
+        /// Adds the handlers for TLS and frames: the first record is complete.
         var open: () throws -> Void
-        /// It ended without; at most once.
+        /// Reports that the connection ended before `open`; called at most once.
         var fail: (ConnectionFailure) -> Void
     }
 
     private enum Phase {
         case awaitingHeader
         case awaitingHello
-        /// Everything is there; libssl's work has to wait.
-        case waiting
+        /// The first record is complete; the pacer runs the handshake later.
+        case queued
         case ended
     }
 
@@ -36,13 +36,13 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var phase: Phase
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
-    /// The balancer asks for itself; that it says no more is no failure.
+    /// The load balancer connects for itself, so an early end is not a failure.
     private var isHealthCheck = false
 
     /// - Parameters:
-    ///   - demandsHeader: whether the peer is a balancer, which must say for whom it comes.
-    ///   - deadline: when all of this must be done, the handshake that follows included.
-    ///   - pacer: the event loop's.
+    ///   - demandsHeader: Whether the peer is a load balancer, which must name the client.
+    ///   - deadline: The end of the time for header, record and handshake.
+    ///   - pacer: The pacer of the event loop.
     init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {
         self.phase = demandsHeader ? .awaitingHeader : .awaitingHello
         self.deadline = deadline
@@ -75,7 +75,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         switch self.phase {
         case .awaitingHeader, .awaitingHello: context.read()
-        case .waiting, .ended: break
+        case .queued, .ended: break
         }
         context.fireChannelReadComplete()
     }
@@ -88,25 +88,25 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A socket's error is followed by its end.
+        // A socket error is followed by the end of the channel.
         context.close(promise: nil)
     }
 
-    // MARK: - From one phase to the next
+    // MARK: - Transitions
 
     private func advance(context: ChannelHandlerContext) {
         if self.phase == .awaitingHeader, !self.takeHeader(context: context) { return }
         guard self.phase == .awaitingHello else { return }
-        switch ClientHelloRecord.find(in: self.bytes) {
+        switch ClientHelloRecord.check(self.bytes) {
         case .incomplete: return
         case .notTLS: self.fail(.tls(.broken("not a TLS handshake")), context: context)
-        case .whole:
-            self.phase = .waiting
+        case .complete:
+            self.phase = .queued
             self.pacer.run { self.open(context: context) }
         }
     }
 
-    /// True once the header is read and the connection may go on.
+    /// Reads the header; returns true once it is complete and the connection may continue.
     private func takeHeader(context: ChannelHandlerContext) -> Bool {
         do throws(ProxyHeaderFault) {
             guard let header = try ProxyHeader(of: self.bytes.readableBytesView) else { return false }
@@ -126,10 +126,10 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Makes way for TLS, which gets all that came.
+    /// Replaces this handler by TLS, which gets all received bytes.
     private func open(context: ChannelHandlerContext) {
-        // It may have ended while it waited.
-        guard self.phase == .waiting, context.channel.isActive, let steps = self.steps else { return }
+        // The connection may have ended while it was queued.
+        guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }
         let bytes = self.bytes
         self.end()
         do {

@@ -1,30 +1,30 @@
 internal import NIOCore
 
-/// The first TLS record of a client, before anything is made for the connection.
+/// The first TLS record of a client, checked before libssl sees the connection.
 ///
-/// What libssl would find out costs it some twenty kilobytes and, with a client hello, a signature. Who sends nothing,
-/// other bytes, or a byte now and then costs neither: libssl sees a connection once its first record is whole and of the
-/// right kind. What is in the record is libssl's to judge.
+/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. A peer that sends nothing,
+/// other bytes, or single bytes slowly costs neither: libssl gets a connection only when its first record is complete
+/// and of the right type. libssl checks the content of the record.
 enum ClientHelloRecord {
-    /// What the bytes so far are.
-    enum Finding: Equatable {
-        /// No client of TLS begins so.
+    /// The state of the bytes received so far.
+    enum Status: Equatable {
+        /// A TLS client never begins with these bytes.
         case notTLS
-        /// More has to come.
+        /// More bytes are needed.
         case incomplete
-        /// A record of handshake messages, whole; anything may follow.
-        case whole
+        /// A complete record of handshake messages; any bytes may follow.
+        case complete
     }
 
-    /// Type, version and length.
+    /// The type, the version and the length.
     private static let headerByteCount = 5
-    /// RFC 8446 §5.1: 2¹⁴ bytes of plain text.
+    /// RFC 8446 §5.1: 2¹⁴ bytes of plaintext.
     private static let longestByteCount = 16_384
     private static let handshake: UInt8 = 22
     private static let clientHello: UInt8 = 1
 
-    /// Looks at the bytes that have come.
-    static func find(in bytes: ByteBuffer) -> Finding {
+    /// Checks the bytes received so far.
+    static func check(_ bytes: ByteBuffer) -> Status {
         let view = bytes.readableBytesView
         func byte(_ place: Int) -> UInt8? { place < view.count ? view[view.startIndex + place] : nil }
         if let type = byte(0), type != Self.handshake { return .notTLS }
@@ -33,6 +33,6 @@ enum ClientHelloRecord {
         let length = Int(high) << 8 | Int(low)
         guard (1...Self.longestByteCount).contains(length) else { return .notTLS }
         if let message = byte(5), message != Self.clientHello { return .notTLS }
-        return view.count >= Self.headerByteCount + length ? .whole : .incomplete
+        return view.count >= Self.headerByteCount + length ? .complete : .incomplete
     }
 }

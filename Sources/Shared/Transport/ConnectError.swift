@@ -2,20 +2,20 @@ internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 
-/// Why there is no connection.
+/// The reason that a connection could not be established.
 package enum ConnectError: Error, Hashable, Sendable {
-    /// No network, or the name is unknown; again when the network is back.
+    /// The network is down or the name is unknown; retry when the network is back.
     case noRoute
-    /// The machine answers and nothing listens there; again later.
+    /// The host is up but no process listens on the port; retry later.
     case refused
-    /// No answer in time; again later.
+    /// The host did not answer in time; retry later.
     case timedOut
-    /// Somebody answers and is not the server that is trusted.
+    /// The peer is not the trusted server, or TLS failed otherwise.
     case tls(TLSFailure)
 }
 
 extension ConnectError {
-    /// What NIO or TLS said.
+    /// Converts an error of NIO or TLS.
     init(_ error: any Error) {
         switch error {
         case let failure as TLSFailure:
@@ -33,10 +33,10 @@ extension ConnectError {
         }
     }
 
-    /// The error to tell of those of a name's addresses.
+    /// Selects the error to report from the errors of a name's addresses.
     ///
-    /// That one of them refused, or did not answer, says more than that another cannot be reached. None at all means
-    /// that the name is unknown.
+    /// A refusal or a timeout of one address is more informative than an unreachable other one. An empty list means that
+    /// the name is unknown.
     private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
         if errors.contains(.refused) { return .refused }
         if errors.contains(.timedOut) { return .timedOut }

@@ -1,12 +1,10 @@
-/// Why a connection to a server did not open, or ended although its peer could have gone on.
-///
-/// It is closed; nothing is to be done, but to count it.
+/// The reason that a connection to a server did not open or failed later; it is closed and counted.
 package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Of the handshake, or of a record later.
+    /// The handshake or a later record failed.
     case tls(TLSFailure)
-    /// A balancer did not begin with the header that it has to send.
+    /// A load balancer did not begin with a valid header.
     case proxyHeader(ProxyHeaderFault)
-    /// It was one of the oldest that were not open yet when there were too many (``TransportLimits/handshakes``).
+    /// The handshake was one of the oldest when there were too many (``TransportLimits/handshakes``).
     case displaced
 
     package var description: String {

@@ -1,25 +1,26 @@
 internal import NIOCore
 
-/// Connections that were closed for want of room: as soon as they were accepted, or in the middle of a long frame.
+/// A report of connections that were closed by a limit, on acceptance or in the middle of a long frame.
 ///
-/// Told at most once in ``TransportLimits/refusalReportInterval``, or who opens connections by the thousand would fill the log.
+/// Reports are rate-limited (``TransportLimits/refusalReportInterval``), so that a flood of connections cannot fill the
+/// log.
 package struct RefusedConnections: Hashable, Sendable {
-    /// Which limit was reached.
+    /// The limit that was reached.
     package enum Reason: String, Sendable, CaseIterable {
         case connections = "limits.connections"
         case connectionsPerSource = "limits.connections-per-source"
         case longFrames = "limits.long-frames"
     }
 
-    /// Of the last one.
+    /// The reason for the last one.
     package let reason: Reason
-    /// Of the last one.
+    /// The source of the last one.
     package let source: PeerSource
-    /// How many there were since this was told last.
+    /// The number of connections since the last report.
     package let count: Int
 }
 
-/// Counts the connections that are open, in all and from each source, and says which further ones may be.
+/// Counts the open connections, in total and from each source, and applies the limits.
 struct ConnectionLimiter {
     private let limits: TransportLimits
     private var count = 0
@@ -31,9 +32,9 @@ struct ConnectionLimiter {
         self.limits = limits
     }
 
-    /// Takes one in; the reason why not where it may not be.
+    /// Counts a connection; returns the reason if a limit refuses it.
     ///
-    /// - Parameter source: nil where a balancer has yet to say it; ``attribute(to:)`` follows.
+    /// - Parameter source: Nil if the load balancer has not named it yet; ``attribute(to:)`` follows.
     mutating func admit(_ source: PeerSource?) -> RefusedConnections.Reason? {
         guard self.count < self.limits.connections else { return .connections }
         if let source, let reason = self.attribute(to: source) { return reason }
@@ -41,7 +42,7 @@ struct ConnectionLimiter {
         return nil
     }
 
-    /// Counts one that was admitted without a source under the one that it has; the reason why not where it may not be.
+    /// Counts an admitted connection under its source; returns the reason if the limit refuses it.
     mutating func attribute(to source: PeerSource) -> RefusedConnections.Reason? {
         let most = self.limits.connectionsPerSource
         guard most == 0 || self.bySource[source, default: 0] < most else { return .connectionsPerSource }
@@ -49,7 +50,9 @@ struct ConnectionLimiter {
         return nil
     }
 
-    /// One that was admitted has ended; its source, if it was counted under one.
+    /// Removes an admitted connection that ended.
+    ///
+    /// - Parameter source: The source under which it was counted, if any.
     mutating func release(_ source: PeerSource?) {
         self.count -= 1
         guard let source else { return }
@@ -57,7 +60,7 @@ struct ConnectionLimiter {
         self.bySource[source] = left > 0 ? left : nil
     }
 
-    /// Counts a refusal; what to tell of it, if it is time to.
+    /// Counts a refused connection; returns a report if one is due.
     mutating func refused(
         _ source: PeerSource,
         for reason: RefusedConnections.Reason,

@@ -2,18 +2,18 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
-/// What stands before the frames of a listening socket in the network.
+/// The options of a listening socket with TLS.
 struct HandshakeOptions: Sendable {
     let tls: TLSServerContext
-    /// Whether an address is a balancer's, which must say for whom it comes.
+    /// Whether an address belongs to a load balancer, which must name the client of each connection.
     let isBalancer: @Sendable (_ address: String) -> Bool
 }
 
-// The way of a client in the network: let in, a balancer's word, the first record, the handshake, frames.
+// The steps of a network connection: admission, load balancer's header, first TLS record, handshake, frames.
 extension ConnectionListener {
-    /// Lets a connection in and waits for what it says; what throws here closes it.
+    /// Admits a connection and waits for its first bytes; an error closes it.
     ///
-    /// Nothing is made for it but its place among those that are let in.
+    /// Until then the connection costs only its entry in the list.
     func begin(_ channel: any Channel, with options: HandshakeOptions) throws {
         let address = channel.remoteAddress
         let isBalanced = address?.ipAddress.map(options.isBalancer) ?? false
@@ -26,7 +26,7 @@ extension ConnectionListener {
             pacer: .of(channel.eventLoop),
             steps: ClientHelloHandler.Steps(
                 takeOrigin: { origin in
-                    if let told = SocketAddress(origin) { peer = told }
+                    if let named = SocketAddress(origin) { peer = named }
                     return self.attribute(id, to: PeerSource(peer))
                 },
                 open: { try self.open(channel, as: id, from: peer, since: start, with: options) },
@@ -63,7 +63,7 @@ extension ConnectionListener {
         return id
     }
 
-    /// The source is known now, and counted; false where it has too many connections.
+    /// Counts a connection under its source, now known; returns false if the source has too many connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
             if let reason = state.limiter.attribute(to: source) {
@@ -81,7 +81,7 @@ extension ConnectionListener {
         return false
     }
 
-    /// Puts TLS and frames where the opening was.
+    /// Adds the handlers for TLS and frames.
     private func open(
         _ channel: any Channel,
         as id: UInt64,
@@ -111,16 +111,16 @@ extension ConnectionListener {
 
     private func opened(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?, as id: UInt64) {
         let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
-        // It had to make room in this moment, and is being closed.
+        // Displaced at this moment; the connection is being closed.
         guard isIn else { return frames.close() }
         self.observer.event(.handshakes(inProgress: count))
         self.yield(frames, tls)
     }
 
-    /// A long frame of a connection, or the beginning of one, is held and waits, or no longer.
+    /// Records that a connection starts or stops holding a long frame or its beginning.
     ///
-    /// Invariant: what peers without a wallet can have held is ``TransportLimits/longFrames`` times the longest frame,
-    /// however many they are; all others have a TLS record and an ordinary frame.
+    /// Invariant: peers without a wallet can make the server hold at most ``TransportLimits/longFrames`` times the
+    /// longest frame, however many they are; every other connection holds a TLS record and an ordinary frame.
     private func longFrame(isHeld: Bool, by id: UInt64) {
         let (displaced, refusal): (FrameChannel?, State.Refusal?) = self.state.withLock { state in
             guard isHeld, let connection = state.connections[id] else {
@@ -145,7 +145,7 @@ extension ConnectionListener {
 }
 
 extension SocketAddress {
-    /// What a balancer said; nil where it named nobody.
+    /// The address that a load balancer named; nil if it named none.
     fileprivate init?(_ origin: ProxyHeader.Origin) {
         guard case .address(let bytes, let port) = origin,
             let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))

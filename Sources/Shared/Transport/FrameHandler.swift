@@ -50,7 +50,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     private let limits: TransportLimits
     private let isSecure: Bool
-    /// Set once, before the channel is active. Released at the end, since receiver and handler refer to each other.
+    /// Set once, before the channel is active, and released at the end, since receiver and handler hold each other.
     var receiver: (any FrameReceiver)?
     private var context: ChannelHandlerContext?
     private var state = State.opening

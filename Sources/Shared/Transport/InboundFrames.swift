@@ -32,7 +32,9 @@ struct InboundFrames {
         self.decoder.receive(bytes)
     }
 
-    /// The next frame; nil until more bytes arrive or while the receiver has no room. ``delivered(hasRoom:)`` follows.
+    /// The next frame; nil until more bytes arrive or while the receiver has no room.
+    ///
+    /// A call of ``delivered(hasRoom:)`` follows.
     mutating func next() throws(FrameViolation) -> [UInt8]? {
         guard self.receiverHasRoom, let frame = try self.decoder.next() else { return nil }
         self.pieceCount = 0

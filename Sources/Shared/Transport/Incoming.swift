@@ -1,21 +1,20 @@
 package import Wire
 
-/// What comes next on a connection.
+/// The next event on a connection.
 package enum Incoming: Sendable {
     case request(Request)
-    /// Answer `malformed` to the id; then close the connection where ``Violation/endsConnection`` says so.
+    /// Answer `malformed` to the id; then close the connection if ``Violation/endsConnection`` is true.
     case violation(Violation, id: UInt64)
-    /// The connection has ended, or the listener stops: answer what is being answered, and return.
+    /// The connection has ended, or the listener stops: finish the pending answers and return.
     case closed
 }
 
-/// How a peer broke the protocol.
+/// A violation of the protocol by a peer.
 package enum Violation: Error, Hashable, Sendable {
     case frame(FrameViolation)
     case message(WireError)
 
-    /// Whether the connection must be closed after the answer: not when a well-formed request said something that it may
-    /// not.
+    /// Whether the connection must be closed after the answer; false if a well-formed request has an invalid value.
     package var endsConnection: Bool {
         switch self {
         case .frame, .message(.notProtobuf), .message(.overBudget): true

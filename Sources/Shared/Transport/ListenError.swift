@@ -1,22 +1,20 @@
 internal import Glibc
 internal import NIOCore
 
-/// Why a listener could not be made.
-///
-/// Mend the configuration.
+/// The reason that a listener could not be created; correct the configuration.
 package enum ListenError: Error, Hashable, Sendable {
-    /// Another process listens there.
+    /// Another process listens on this address.
     case addressInUse(String)
-    /// Ports or folders that this user may not use.
+    /// The user may not use this port or folder.
     case notAllowed(String)
-    /// A Unix socket's path is longer than the system takes, 107 bytes.
+    /// The path of a Unix socket is longer than the system's limit of 107 bytes.
     case pathTooLong(String)
-    /// Anything else, in the system's words.
+    /// Any other error, in the system's words.
     case other(String)
 }
 
 extension ListenError {
-    /// What the system said.
+    /// Converts an error of the system.
     init(_ error: any Error, address: String) {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: self = .addressInUse(address)

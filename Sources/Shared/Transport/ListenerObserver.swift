@@ -1,24 +1,24 @@
-/// What happens on a listening socket, for who counts it; called on event loops, so it must not wait.
+/// An event on a listening socket, for metrics; observers run on event loops, so they must not block.
 package enum ListenerEvent: Sendable {
-    /// A connection was closed for want of room.
+    /// A connection was closed by a limit.
     case refused(RefusedConnections.Reason)
-    /// A connection did not open, or broke the rules of TLS later.
+    /// A connection did not open, or TLS failed later.
     case failed(ConnectionFailure)
-    /// So many handshakes are in progress now.
+    /// The number of handshakes in progress changed.
     case handshakes(inProgress: Int)
 }
 
-/// Who is told what happens on a listening socket.
+/// The callbacks of a listening socket, for metrics and logs.
 package struct ListenerObserver: Sendable {
-    /// Each event.
+    /// Called for each event.
     package var event: @Sendable (ListenerEvent) -> Void = { _ in }
-    /// Every connection that failed, with the client's address, for the log.
+    /// Called for every failed connection, with the client's address, for the log.
     package var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
-    /// Connections that were closed for want of room, at most once in ``TransportLimits/refusalReportInterval``, for the log.
+    /// Called for connections closed by a limit, at most once in ``TransportLimits/refusalReportInterval``, for the log.
     package var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
-    /// No connection can be accepted, most often for want of files, for the log; at most once a second.
+    /// Called when accept(2) fails, mostly for lack of file descriptors; at most once a second, for the log.
     package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }
 
-    /// Nobody.
+    /// An observer that ignores everything.
     package init() {}
 }

@@ -1,18 +1,18 @@
 internal import COpenSSL
 internal import Glibc
 
-/// One entry of libssl's error queue, copied out.
+/// A copy of one entry of libssl's error queue.
 ///
-/// The queue belongs to the thread: it is read and cleared in the same synchronous function as the call that failed.
+/// The queue belongs to the thread, so it is read and cleared in the same synchronous function as the failed call.
 struct OpenSSLError {
-    /// Which part of the library it comes from, `ERR_LIB_…`; reasons are numbered within it.
+    /// The part of the library, `ERR_LIB_…`; each part numbers its reasons.
     let library: Int32
-    /// The number of the reason; 0 when the queue was empty.
+    /// The number of the reason; 0 if the queue was empty.
     let reason: Int32
-    /// libssl's words for it.
+    /// libssl's text for the reason.
     let text: String
 
-    /// Takes the oldest entry of `library`, or else the oldest one, which is the cause of the others; clears the queue.
+    /// Takes the oldest entry of `library`, or else the oldest entry, which caused the others; clears the queue.
     static func take(of library: Int32) -> OpenSSLError {
         var taken = OpenSSLError(library: 0, reason: 0, text: "unknown")
         while true {
@@ -38,7 +38,7 @@ struct OpenSSLError {
         )
     }
 
-    /// The system's words where libssl only passes on an errno, which it has none for (`ERR_SYSTEM_FLAG`).
+    /// The system's text for an errno that libssl passes on without a text (`ERR_SYSTEM_FLAG`).
     private static func systemText(of code: UInt) -> String? {
         guard code & Self.systemFlag != 0 else { return nil }
         return unsafe strerror(Int32(truncatingIfNeeded: code & ~Self.systemFlag)).map { unsafe String(cString: $0) }
@@ -46,6 +46,6 @@ struct OpenSSLError {
 
     private static let systemFlag: UInt = 1 << 31
 
-    /// Whether it is this one.
+    /// Whether the entry has this reason.
     func isReason(_ reason: Int32, of library: Int32) -> Bool { self.library == library && self.reason == reason }
 }

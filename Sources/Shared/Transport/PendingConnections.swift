@@ -1,45 +1,45 @@
 internal import NIOCore
 
-/// The connections that are in the middle of what costs memory and is over soon, oldest first, with room for so many:
-/// handshakes, and frames that only a registration needs.
+/// The connections in a short phase that costs memory, oldest first, up to a capacity: handshakes, or frames of a
+/// length that only Register needs.
 ///
-/// When there is no room the newcomer is let in and one of the oldest has to go. Refusing newcomers would let whoever
-/// begins and does not go on keep everybody out for as long as it may take. An honest handshake is done after two round
-/// trips, and a registration arrives within one, so it is over before it becomes one of the oldest: a flood has to bring
-/// as many connections as there is room for within that time. Of the oldest it is one whose source has most in progress,
-/// so that a flood from few sources displaces itself.
+/// At capacity, a new connection displaces one of the oldest. If new connections were rejected instead, an attacker
+/// with unfinished handshakes could lock out all clients until the timeout. An honest handshake takes two round trips
+/// and a registration arrives within one, so both finish before they are among the oldest: a flood has to fill the
+/// capacity within that time. Among the oldest, the connection whose source has the most in progress is displaced, so
+/// that a flood from a few sources displaces itself.
 struct PendingConnections {
     private struct Entry {
         var source: PeerSource?
         let channel: any Channel
     }
 
-    private let room: Int
-    /// In order; those that have ended are skipped.
+    private let capacity: Int
+    /// The ids in order of arrival; ended connections are skipped.
     private var order = CircularBuffer<UInt64>()
     private var inProgress: [UInt64: Entry] = [:]
     private var bySource: [PeerSource: Int] = [:]
 
-    /// Among how many of the oldest the one that goes is chosen.
+    /// The number of oldest connections among which one is displaced.
     private static let candidates = 16
 
-    init(room: Int) {
-        self.room = room
+    init(capacity: Int) {
+        self.capacity = capacity
     }
 
-    /// How many there are.
+    /// The number of connections in progress.
     var count: Int { self.inProgress.count }
 
-    /// How much is kept of their order, those that have ended included.
-    var waitingByteCount: Int { self.order.count * MemoryLayout<UInt64>.size }
+    /// The size of the list of ids, ended connections included.
+    var orderByteCount: Int { self.order.count * MemoryLayout<UInt64>.size }
 
-    /// Takes one in; the one that has to go for it, which is no longer counted.
+    /// Adds a connection; returns the displaced one, which no longer counts.
     mutating func begin(
         _ id: UInt64,
         from source: PeerSource?,
         on channel: any Channel
     ) -> (id: UInt64, channel: any Channel)? {
-        let displaced = self.inProgress.count >= self.room ? self.chosen() : nil
+        let displaced = self.inProgress.count >= self.capacity ? self.connectionToDisplace() : nil
         self.order.append(id)
         self.inProgress[id] = Entry(source: source, channel: channel)
         if let source { self.bySource[source, default: 0] += 1 }
@@ -47,14 +47,14 @@ struct PendingConnections {
         return (displaced, old)
     }
 
-    /// A balancer has said where one comes from.
+    /// Sets the source that a load balancer named for a connection.
     mutating func attribute(_ id: UInt64, to source: PeerSource) {
         guard self.inProgress[id] != nil else { return }
         self.inProgress[id]?.source = source
         self.bySource[source, default: 0] += 1
     }
 
-    /// One is finished or has ended; its channel, unless it was counted no longer.
+    /// Removes a connection that finished the phase or ended; returns its channel, or nil if it was displaced before.
     @discardableResult
     mutating func end(_ id: UInt64) -> (any Channel)? {
         guard let entry = self.inProgress.removeValue(forKey: id) else { return nil }
@@ -66,7 +66,7 @@ struct PendingConnections {
         return entry.channel
     }
 
-    private func chosen() -> UInt64? {
+    private func connectionToDisplace() -> UInt64? {
         var best: (id: UInt64, count: Int)?
         var seen = 0
         for id in self.order {
@@ -79,7 +79,7 @@ struct PendingConnections {
         return best?.id
     }
 
-    /// Drops the ids of those that have ended: in front at once, elsewhere when they are most of all.
+    /// Drops the ids of ended connections: at the front immediately, elsewhere once they are the majority.
     private mutating func tidy() {
         while let first = self.order.first, self.inProgress[first] == nil { self.order.removeFirst() }
         guard self.order.count > 64 + 2 * self.inProgress.count else { return }

@@ -2,9 +2,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import Vocabulary
 
-/// The socket on which a server takes its clients' connections.
+/// The listening socket for the clients of a server.
 package final class RPCListener: Sendable {
-    /// The port it listens on, also where 0 was asked for.
+    /// The port of the socket, also if the caller passed 0.
     package let port: Int
 
     private let listener: ConnectionListener
@@ -19,10 +19,10 @@ package final class RPCListener: Sendable {
     /// Listens on an address; connections wait until ``serve(_:)``.
     ///
     /// - Parameters:
-    ///   - port: 0 for one that is free.
-    ///   - isBalancer: whether an address without a port is one that must begin with a PROXY protocol header; from all
-    ///     others a header is no TLS and ends the connection.
-    ///   - observer: who is told of connections that come and fail.
+    ///   - port: The port; 0 for any free port.
+    ///   - isBalancer: Whether the peer with this address must begin with a PROXY protocol header. From any other peer, a
+    ///     header is not valid TLS and closes the connection.
+    ///   - observer: The callbacks for metrics and logs.
     package static func bind(
         host: String,
         port: Int,
@@ -45,8 +45,8 @@ package final class RPCListener: Sendable {
 
     /// Runs `body` for each connection until ``stop()`` or cancellation; returns when all have ended.
     ///
-    /// `body` runs on the connection's event loop, which serves other connections too: it may compute, and must not
-    /// block. When it returns the connection is closed in an orderly way.
+    /// `body` runs on the connection's event loop, which serves other connections too, so it must not block. When it
+    /// returns, the connection is closed gracefully.
     package func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
         await self.listener.serve { opened in
             guard let tls = opened.tls else { return }
@@ -54,7 +54,7 @@ package final class RPCListener: Sendable {
         }
     }
 
-    /// Accepts no more connections; every connection's next request is ``Incoming/closed``.
+    /// Stops accepting connections; the next request of every connection is ``Incoming/closed``.
     package func stop() {
         self.listener.stop()
     }

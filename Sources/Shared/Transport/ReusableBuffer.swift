@@ -1,34 +1,34 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Memory for bytes that are on their way through an event loop, used again by whichever connection comes next.
+/// Memory for bytes in transit on an event loop, reused by the connections of the loop one after the other.
 ///
-/// A call's bytes lie in three buffers for some microseconds each. Made anew, they would be a tenth of what a call takes
-/// from the system's allocator; kept by each connection, most of what an idle one holds.
+/// The bytes of a call pass through three buffers, for some microseconds each. Allocating them for each call would be a
+/// tenth of the call's allocations; keeping them for each connection would be most of the memory of an idle connection.
 ///
-/// A buffer that somebody still has when it is asked for again, as a socket does that takes no more, stays theirs: then
-/// there is a new one. Nobody reads more of a buffer than was written into it since ``take(capacity:)``.
+/// A buffer that is still referenced when the next connection needs one, as by a socket that cannot send, is not reused;
+/// a new one is allocated. Readers see only the bytes written since ``take(capacity:)``.
 final class ReusableBuffer {
-    /// More bytes than these are not kept: a call has some hundreds.
+    /// Larger buffers are not kept: a call has some hundreds of bytes.
     private static let maximumCapacity = 4096
 
     private var spare = ByteBuffer()
 
-    /// An empty buffer with room for so many bytes; ``keep(_:)`` follows once they are written.
+    /// An empty buffer; after writing, the caller returns it with ``keep(_:)``.
     func take(capacity: Int) -> ByteBuffer {
         var buffer = exchange(&self.spare, with: ByteBuffer())
         buffer.clear(minimumCapacity: capacity)
         return buffer
     }
 
-    /// Keeps the memory of a buffer, into which nothing more is written, for the next one who asks.
+    /// Keeps the memory of a buffer for reuse; the caller no longer writes to it.
     func keep(_ buffer: ByteBuffer) {
         if buffer.capacity <= Self.maximumCapacity { _ = exchange(&self.spare, with: buffer) }
     }
 
-    /// Overwrites what was kept last, which may hold a share; where somebody still has it, it is theirs alone from now on.
+    /// Overwrites the kept buffer, which may contain a share, so that no answer stays in memory until the next one.
     ///
-    /// Nothing of an answer so waits in this memory for the next one.
+    /// A buffer that is still referenced elsewhere is released instead.
     func wipe() {
         var buffer = exchange(&self.spare, with: ByteBuffer())
         let wiped = buffer.modifyIfUniquelyOwned { $0.setRepeatingByte(0, count: $0.writerIndex, at: 0) }
@@ -36,13 +36,13 @@ final class ReusableBuffer {
     }
 }
 
-/// The spare buffers of one event loop.
+/// The reusable buffers of one event loop.
 struct ReusableBuffers {
-    /// Decrypted, and not cut into frames yet.
+    /// For decrypted bytes before they are decoded into frames.
     let plaintext = ReusableBuffer()
-    /// Frames that are not encrypted yet.
+    /// For frames before they are encrypted.
     let frames = ReusableBuffer()
-    /// Encrypted, and not taken by the channel yet.
+    /// For encrypted bytes before the channel takes them.
     let records = ReusableBuffer()
 
     private static let ofSharedLoops = Dictionary(
@@ -51,7 +51,7 @@ struct ReusableBuffers {
         }
     )
 
-    /// Those of this event loop, on which this is called; its own where it is none that all connections share.
+    /// The buffers of an event loop, called on that loop; new ones if the loop is not in the shared group.
     static func of(_ eventLoop: any EventLoop) -> ReusableBuffers {
         guard let box = Self.ofSharedLoops[ObjectIdentifier(eventLoop)] else { return ReusableBuffers() }
         if let buffers = box.value { return buffers }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Vocabulary
 
-/// The keys of which a server must show one, and the name its certificate must bear.
+/// The public keys of which a server must present one, and the required name of its certificate.
 final class PinnedKeys: Sendable {
     let digests: Set<SHA256Digest>
     let name: ServerName
@@ -11,7 +11,7 @@ final class PinnedKeys: Sendable {
         self.name = name
     }
 
-    /// `X509_V_OK`, or libssl's number for what is wrong with the certificate.
+    /// Returns `X509_V_OK`, or libssl's error number for the certificate.
     fileprivate func check(_ certificate: OpaquePointer) -> Int32 {
         var encoded: UnsafeMutablePointer<UInt8>?
         let byteCount = unsafe i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded)
@@ -37,11 +37,11 @@ final class PinnedKeys: Sendable {
     }
 }
 
-/// Names stand in the subject's alternative names only, and a wildcard is a whole label (RFC 9525 §6.3).
+/// Names are read from the subject alternative names only, and a wildcard is a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 extension SSLContext {
-    /// Trusts what these certificates have signed, for this name; nothing else.
+    /// Trusts only certificates issued by these authorities, for this name.
     func trust(authorities pem: [UInt8], name: ServerName) throws(TLSContextError) {
         ERR_clear_error()
         unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
@@ -65,7 +65,7 @@ extension SSLContext {
         }
         defer { unsafe BIO_free(source) }
         guard unsafe BIO_write(source, pem, length) == length else { throw .trust }
-        // Without this the end of the text reads as "later" instead of as the end.
+        // Without this, the BIO reports a retry at the end of the text instead of the end.
         unsafe BIO_ctrl(source, BIO_C_SET_BUF_MEM_EOF_RETURN, 0, nil)
         var count = 0
         while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) {
@@ -76,12 +76,12 @@ extension SSLContext {
             }
             count += 1
         }
-        // The end of the text is the only reason to stop at: a certificate that cannot be read is not skipped.
+        // Only the end of the text may end the loop; an unreadable certificate is not skipped.
         guard OpenSSLError.take(of: ERR_LIB_PEM).isReason(PEM_R_NO_START_LINE, of: ERR_LIB_PEM) else { throw .trust }
         return count
     }
 
-    /// Trusts the keys of the context's pins; libssl's own check of chains is replaced as a whole.
+    /// Trusts the pinned keys of the context; this replaces libssl's chain verification completely.
     func trustPinnedKeys() {
         guard let pins = self.pins else { preconditionFailure("a context without pins has none to trust") }
         unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
@@ -91,7 +91,7 @@ extension SSLContext {
     }
 }
 
-/// Recovers the pins and lets them decide.
+/// The verification callback for pinned keys.
 private func checkPinnedKey(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
     guard let argument = unsafe argument, let certificate = unsafe X509_STORE_CTX_get0_cert(store) else { return 0 }
     let pins = unsafe Unmanaged<PinnedKeys>.fromOpaque(argument).takeUnretainedValue()

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// A DNS name or an IP address, and which of the two it is.
+/// A server's DNS name or IP address.
 enum ServerName: Hashable, Sendable {
     case dns(String)
     case address(String)
 
-    /// Nil for what is neither.
+    /// Parses a name or address; returns nil for any other text.
     init?(_ text: String) {
         guard (1...253).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
         if let octets = unsafe a2i_IPADDRESS(text) {

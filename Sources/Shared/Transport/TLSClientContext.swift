@@ -1,12 +1,12 @@
-/// What a client expects of its server, and the tickets that it got under these expectations.
+/// A client's TLS configuration: the trust rule, the server name and the tickets received under them.
 package final class TLSClientContext: Sendable {
     private let context: SSLContext
     private let serverName: ServerName
 
     /// - Parameters:
-    ///   - serverName: the DNS name or IP address that the certificate must be for.
-    ///   - resumes: whether tickets are kept and used; without them every connection shakes hands in full, and
-    ///     the server is asked for none.
+    ///   - serverName: The DNS name or IP address that the certificate must be valid for.
+    ///   - resumes: Whether tickets are kept and used. Without them, every handshake is a full one and the client asks
+    ///     the server for no tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =
@@ -25,11 +25,11 @@ package final class TLSClientContext: Sendable {
         if resumes { self.context.collectTickets() } else { self.context.requestTickets("\0\0") }
     }
 
-    /// The client's end of a new connection, resuming an earlier one where there is a ticket.
+    /// Creates the client's end of a new connection, which resumes an earlier one if a ticket exists.
     func makeConnection() -> TLSConnection {
         TLSConnection(client: self.context, name: self.serverName)
     }
 
-    /// Tickets that wait for a connection; each is used once.
+    /// The number of unused tickets; each is used once.
     var ticketCount: Int { self.context.tickets?.count ?? 0 }
 }

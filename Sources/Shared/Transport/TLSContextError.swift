@@ -1,15 +1,13 @@
-/// Why a certificate, a key or a trust cannot be used.
-///
-/// Mend the file; nothing was changed.
+/// The reason that a certificate, a key or a trust rule cannot be used; correct the file and retry.
 package enum TLSContextError: Error, Hashable, Sendable {
-    /// The certificate chain's file cannot be read or holds none.
+    /// The file cannot be read or contains no certificate chain.
     case certificate(path: String, reason: String)
-    /// The key's file cannot be read, is encrypted, or holds none.
+    /// The file cannot be read, is encrypted, or contains no key.
     case key(path: String, reason: String)
-    /// Key and certificate are not a pair.
+    /// The key does not belong to the certificate.
     case keyOfAnotherCertificate(path: String)
-    /// There is no certificate among the trusted ones, or one of them cannot be read.
+    /// The trusted certificates are missing or unreadable.
     case trust
-    /// Neither a DNS name nor an IP address.
+    /// The text is neither a DNS name nor an IP address.
     case serverName(String)
 }

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Why a TLS connection did not come about or cannot go on.
+/// The reason that a TLS connection could not be established or cannot continue; it is closed.
 ///
-/// It is closed; the same again will fail the same way, except for ``timedOut`` and ``endedEarly``.
+/// A retry fails in the same way, except after ``timedOut`` and ``endedEarly``.
 package enum TLSFailure: Error, Hashable, Sendable {
-    /// The server's certificate is not one that the trust admits; libssl's words for it.
+    /// The server's certificate is not trusted; libssl's text for the reason.
     case untrusted(String)
-    /// The certificate is trusted and is not for the name.
+    /// The certificate is trusted but not valid for the name.
     case wrongName
     /// The peer does not speak `remote-pin/1`.
     case noCommonProtocol
@@ -14,22 +14,22 @@ package enum TLSFailure: Error, Hashable, Sendable {
     case refusedByPeer(alert: Int)
     /// The connection ended before the handshake did.
     case endedEarly
-    /// The handshake took longer than it may.
+    /// The handshake or a record exceeded its time limit.
     case timedOut
-    /// What arrived is not TLS 1.3, or was tampered with; libssl's words for it.
+    /// The received bytes are not TLS 1.3 or were tampered with; libssl's text for the reason.
     case broken(String)
 }
 
 extension TLSFailure {
-    /// `SSL_AD_REASON_OFFSET`: a peer's alert becomes this reason plus its number.
+    /// `SSL_AD_REASON_OFFSET`: the reason for a peer's alert is this offset plus the alert's number.
     private static let alertOffset: Int32 = 1000
     private static let noApplicationProtocolAlert: Int32 = 120
 
-    /// What the error queue says, which is cleared.
+    /// Converts the error queue to a failure and clears it.
     ///
-    /// The only callback that fails is the one that looks for a protocol's name.
+    /// The only callback that can fail is the one for ALPN.
     ///
-    /// - Parameter verifyResult: `SSL_get_verify_result`, the reason when it was the certificate.
+    /// - Parameter verifyResult: `SSL_get_verify_result`, the reason if the certificate was rejected.
     static func take(verifyResult: Int) -> TLSFailure {
         let error = OpenSSLError.take(of: ERR_LIB_SSL)
         guard error.library == ERR_LIB_SSL else { return .broken(error.text) }

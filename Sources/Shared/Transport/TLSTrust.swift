@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// Whom a client takes for its server; the platform's roots never count.
+/// A client's rule for trusting a server; the platform's root certificates are never used.
 package enum TLSTrust: Hashable, Sendable {
-    /// Certificates of authorities, PEM; one of them has signed the server's, and the name and times are right.
+    /// The authorities' certificates, PEM; one of them must have issued the server's, with valid name and times.
     case authority(pem: [UInt8])
-    /// SHA-256 of the SubjectPublicKeyInfo of the server's own certificate; one of them is its key, and the name and
-    /// times are right.
+    /// SHA-256 of the SubjectPublicKeyInfo of the server's certificate; its key must be one of these, with valid name
+    /// and times.
     case publicKeys([SHA256Digest])
 }

@@ -61,7 +61,7 @@ internal import Glibc
 
     private static let alignment = 16
     private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
-    /// Enough for an instruction, the most common call. Together with the state it fits a size that malloc(3) caches.
+    /// Enough for an instruction, the most common call; with the state it fits a size that malloc(3) caches.
     private static let firstChunkByteCount = 1024 - roomOffset
     private static let largestStepByteCount = 1 << 20
 

@@ -91,7 +91,7 @@ package struct Instruct: Hashable, Sendable {
     package var pinSignature: P256Signature
     /// Present with ChangePIN only.
     package var newPINSignature: P256Signature?
-    /// Lets the server verify `pinSignature` in a batch, which is faster. It has no other effect.
+    /// Lets the server verify `pinSignature` in a batch, which is faster, and has no other effect.
     package var pinNonceY: P256NonceY?
 
     package init(
