@@ -4,30 +4,30 @@ import Testing
 
 @testable import Transport
 
-/// What an opening said, and what came through it.
-private final class Witness: ChannelInboundHandler {
+/// Records the callbacks of a handler and the bytes that it passed on.
+private final class Recorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     var origins: [ProxyHeader.Origin] = []
     var failures: [ConnectionFailure] = []
     var opens = 0
     var passed: [UInt8] = []
-    var takes = true
+    var permitsOrigin = true
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         self.passed += Array(self.unwrapInboundIn(data).readableBytesView)
     }
 }
 
-/// An opening on a channel of its own.
+/// A handler on an embedded channel.
 private struct Opening {
     let channel = EmbeddedChannel()
-    let witness = Witness()
-    /// The handler's time; the loop's own stands unless it is moved.
+    let recorder = Recorder()
+    /// Uses the time of the embedded loop, which only the test advances.
     let pacer: HandshakePacer
 
     init(demandsHeader: Bool) throws {
-        let (channel, witness) = (self.channel, self.witness)
+        let (channel, recorder) = (self.channel, self.recorder)
         self.pacer = HandshakePacer(on: channel.eventLoop) { channel.embeddedEventLoop.now }
         let handler = ClientHelloHandler(
             demandsHeader: demandsHeader,
@@ -35,14 +35,14 @@ private struct Opening {
             pacer: self.pacer,
             steps: ClientHelloHandler.Steps(
                 takeOrigin: {
-                    witness.origins.append($0)
-                    return witness.takes
+                    recorder.origins.append($0)
+                    return recorder.permitsOrigin
                 },
                 open: {
-                    witness.opens += 1
-                    try channel.pipeline.syncOperations.addHandler(witness)
+                    recorder.opens += 1
+                    try channel.pipeline.syncOperations.addHandler(recorder)
                 },
-                fail: { witness.failures.append($0) }
+                fail: { recorder.failures.append($0) }
             )
         )
         try channel.pipeline.syncOperations.addHandler(handler)
@@ -54,72 +54,72 @@ private struct Opening {
     }
 
     func end() {
-        // An open channel and its handlers hold each other, so do a handler that waits for its turn and the pacer.
+        // An open channel and its handlers hold each other, as do a queued handler and the pacer.
         self.channel.close(promise: nil)
         self.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
         _ = try? self.channel.finish(acceptAlreadyClosed: true)
     }
 }
 
-/// The beginning of a client hello, as long as its record says.
+/// The beginning of a ClientHello with the length that its record states.
 private let hello: [UInt8] = [22, 3, 1, 0, 40, 1] + [UInt8](repeating: 5, count: 39)
 private let header = ProxyHeaderBytes.header(0x21, ProxyHeaderBytes.ipv6 + ProxyHeaderBytes.extras)
 private let origin = ProxyHeader.Origin.address(Array(ProxyHeaderBytes.ipv6.prefix(16)), port: 8080)
 
-@Suite("How a connection begins")
+@Suite("The beginning of a connection: header and ClientHello")
 struct ClientHelloHandlerTests {
-    @Test("wherever header and first record are cut, TLS gets every byte behind the header, once")
+    @Test("wherever header and first record are split, TLS gets every byte after the header, once")
     func splits() throws {
         let bytes = header + hello + [23, 3, 3]
         for cut in 0...bytes.count {
             let opening = try Opening(demandsHeader: true)
             try opening.send(bytes[..<cut])
             try opening.send(bytes[cut...])
-            #expect(opening.witness.origins == [origin], "cut at \(cut)")
-            #expect(opening.witness.opens == 1, "cut at \(cut)")
-            #expect(opening.witness.passed == hello + [23, 3, 3], "cut at \(cut)")
-            #expect(opening.witness.failures.isEmpty)
+            #expect(opening.recorder.origins == [origin], "cut at \(cut)")
+            #expect(opening.recorder.opens == 1, "cut at \(cut)")
+            #expect(opening.recorder.passed == hello + [23, 3, 3], "cut at \(cut)")
+            #expect(opening.recorder.failures.isEmpty)
             opening.end()
         }
     }
 
-    @Test("nothing is made for the connection before its first record is whole", arguments: [true, false])
+    @Test("no handler is added before the first record is complete", arguments: [true, false])
     func bytewise(demandsHeader: Bool) throws {
         let opening = try Opening(demandsHeader: demandsHeader)
         for byte in (demandsHeader ? header : []) + hello.dropLast() {
             try opening.send([byte])
-            #expect(opening.witness.opens == 0)
+            #expect(opening.recorder.opens == 0)
         }
         try opening.send(hello.suffix(1))
-        #expect(opening.witness.opens == 1)
-        #expect(opening.witness.passed == hello)
+        #expect(opening.recorder.opens == 1)
+        #expect(opening.recorder.passed == hello)
         opening.end()
     }
 
-    @Test("a peer that owes no header and sends one ends its connection, which counts as a failure")
-    func headerOfNoBalancer() throws {
+    @Test("a header from a peer that is not a load balancer closes the connection and counts as a failure")
+    func unexpectedHeader() throws {
         let opening = try Opening(demandsHeader: false)
         try opening.send(header + hello)
-        #expect(opening.witness.failures == [.tls(.broken("not a TLS handshake"))])
-        #expect(opening.witness.origins.isEmpty && opening.witness.opens == 0)
+        #expect(opening.recorder.failures == [.tls(.broken("not a TLS handshake"))])
+        #expect(opening.recorder.origins.isEmpty && opening.recorder.opens == 0)
         #expect(!opening.channel.isActive)
         opening.end()
     }
 
     @Test(
-        "a balancer that sends no good header ends its connection, which counts as a failure",
+        "an invalid header of a load balancer closes the connection and counts as a failure",
         arguments: ProxyHeaderTests.bad.indices
     )
-    func noHeader(index: Int) throws {
+    func invalidHeader(index: Int) throws {
         let opening = try Opening(demandsHeader: true)
         try opening.send(ProxyHeaderTests.bad[index].bytes + hello)
-        #expect(opening.witness.failures == [.proxyHeader(ProxyHeaderTests.bad[index].fault)])
-        #expect(opening.witness.opens == 0)
+        #expect(opening.recorder.failures == [.proxyHeader(ProxyHeaderTests.bad[index].fault)])
+        #expect(opening.recorder.opens == 0)
         #expect(!opening.channel.isActive)
         opening.end()
     }
 
-    @Test("header and record have one time limit, however slowly they come")
+    @Test("header and record share one timeout, however slowly they arrive")
     func tooSlow() throws {
         let opening = try Opening(demandsHeader: true)
         let bytes = header + hello
@@ -129,54 +129,54 @@ struct ClientHelloHandlerTests {
             #expect(opening.channel.isActive)
         }
         opening.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-        #expect(opening.witness.failures == [.tls(.timedOut)])
+        #expect(opening.recorder.failures == [.tls(.timedOut)])
         #expect(!opening.channel.isActive)
         opening.end()
     }
 
-    @Test("a balancer that asks whether somebody is there is no failure; one that then begins and stops is")
+    @Test("a health check of a load balancer is not a failure, but one that begins TLS and stops is")
     func healthCheck() throws {
         for (more, failures) in [([], []), ([22], [.tls(.endedEarly)])] as [([UInt8], [ConnectionFailure])] {
             let opening = try Opening(demandsHeader: true)
             try opening.send(ProxyHeaderBytes.header(0x20, 0, []) + more)
-            #expect(opening.witness.origins == [.local])
+            #expect(opening.recorder.origins == [.local])
             opening.end()
-            #expect(opening.witness.failures == failures)
+            #expect(opening.recorder.failures == failures)
         }
     }
 
-    @Test("a balancer's own connection may go on to TLS")
-    func localGoesOn() throws {
+    @Test("a load balancer's own connection may continue with TLS")
+    func localContinues() throws {
         let opening = try Opening(demandsHeader: true)
         try opening.send(ProxyHeaderBytes.header(0x20, 0, []) + hello)
-        #expect(opening.witness.passed == hello)
+        #expect(opening.recorder.passed == hello)
         opening.end()
     }
 
-    @Test("a source that has too many connections is closed when the header names it")
+    @Test("a connection from a source with too many connections is closed when the header names the source")
     func refusedSource() throws {
         let opening = try Opening(demandsHeader: true)
-        opening.witness.takes = false
+        opening.recorder.permitsOrigin = false
         try opening.send(header + hello)
-        #expect(opening.witness.opens == 0 && opening.witness.failures.isEmpty)
+        #expect(opening.recorder.opens == 0 && opening.recorder.failures.isEmpty)
         #expect(!opening.channel.isActive)
         opening.end()
     }
 
-    @Test("a connection that ends while its handshake waits for its turn is opened no more")
-    func endedWhileWaiting() throws {
+    @Test("a connection that ends while its handshake is queued is not opened")
+    func endedWhileQueued() throws {
         let opening = try Opening(demandsHeader: false)
-        // Somebody else's handshake, which takes a while.
+        // The handshake of another connection, which takes a while.
         opening.pacer.run { opening.channel.embeddedEventLoop.advanceTime(by: .milliseconds(2)) }
         try opening.send(hello)
-        #expect(opening.witness.opens == 0)
+        #expect(opening.recorder.opens == 0)
         opening.end()
-        #expect(opening.witness.failures == [.tls(.endedEarly)])
-        #expect(opening.witness.opens == 0)
+        #expect(opening.recorder.failures == [.tls(.endedEarly)])
+        #expect(opening.recorder.opens == 0)
     }
 
     @Test(
-        "what no client hello begins with is refused with the first byte that says so",
+        "bytes that cannot begin a ClientHello are rejected at the first invalid byte",
         arguments: [
             ([21], 1), ([22, 2], 2), ([22, 3, 1, 0, 0], 5), ([22, 3, 1, 0x40, 1], 5), ([22, 3, 1, 0, 40, 2], 6),
             ([0x50, 0x52, 0x49], 1),
@@ -192,9 +192,9 @@ struct ClientHelloHandlerTests {
     }
 }
 
-@Suite("How much of an event loop's time goes into newcomers")
+@Suite("The share of an event loop's time for new connections")
 struct PacerTests {
-    @Test("handshakes are done in order, and after each the loop rests for as long as it took")
+    @Test("handshakes run in order, each followed by a pause of the same length")
     func handshakes() {
         let loop = EmbeddedEventLoop()
         let pacer = HandshakePacer(on: loop) { loop.now }
@@ -203,7 +203,7 @@ struct PacerTests {
         for number in 0..<4 {
             pacer.run {
                 done.append((number, loop.now))
-                // The work itself.
+                // The work takes 3 ms.
                 loop.advanceTime(by: .milliseconds(3))
             }
         }
@@ -215,8 +215,8 @@ struct PacerTests {
         try? loop.syncShutdownGracefully()
     }
 
-    @Test("where the loop was busy with other things, those that wait have more than one handshake in a turn")
-    func longTurn() {
+    @Test("after the loop was busy with other work, a batch has more than one handshake")
+    func longBatch() {
         let loop = EmbeddedEventLoop()
         var time = loop.now
         let pacer = HandshakePacer(on: loop) { time }
@@ -228,7 +228,7 @@ struct PacerTests {
             }
         }
         #expect(count == 1)
-        // The loop did something else for 90 ms: half of that is left to handshakes, which then rest again.
+        // After 90 ms of other work, the batch takes half of that time; a pause follows.
         time = time + .milliseconds(90)
         loop.advanceTime(to: time)
         #expect(count == 16)
@@ -238,7 +238,7 @@ struct PacerTests {
         try? loop.syncShutdownGracefully()
     }
 
-    @Test("a machine that was asleep during a handshake does not rest for a night")
+    @Test("a handshake during which the machine was suspended causes no long pause")
     func longHandshake() {
         let loop = EmbeddedEventLoop()
         var time = loop.now
@@ -249,13 +249,13 @@ struct PacerTests {
         #expect(!isDone)
         time = time + .milliseconds(5)
         pacer.run {}
-        #expect(!isDone, "the one that waits has the first turn")
+        #expect(!isDone, "the queued handshake is first")
         loop.advanceTime(to: time)
         #expect(isDone)
         try? loop.syncShutdownGracefully()
     }
 
-    @Test("a handshake's later steps wait for their turn as the first did", arguments: [false, true])
+    @Test("the later steps of a handshake are queued like the first", arguments: [false, true])
     func laterSteps(isSplit: Bool) throws {
         let certificates = try TestCertificates()
         let (server, client) = (EmbeddedChannel(), EmbeddedChannel())
@@ -279,7 +279,7 @@ struct PacerTests {
             }
             return bytes
         }
-        /// Sends, while another handshake has just had the turn: nothing is done before the loop has rested.
+        /// Sends bytes after another handshake, whose pause delays the next step.
         func late(_ bytes: some Collection<UInt8>) throws -> [UInt8] {
             pacer.run { loop.advanceTime(by: .milliseconds(3)) }
             try server.writeInbound(ByteBuffer(bytes: bytes))
@@ -290,7 +290,7 @@ struct PacerTests {
         let hello = try sent(by: client)
         let flight: [UInt8]
         if isSplit {
-            // Two records, of which the first holds one byte of the hello.
+            // Two records, of which the first contains one byte of the ClientHello.
             let rest = hello.count - 6
             try server.writeInbound(ByteBuffer(bytes: hello[..<3] + [0, 1] + hello[5..<6]))
             flight = try late(hello[..<3] + [UInt8(rest >> 8), UInt8(rest & 0xFF)] + hello[6...])
@@ -300,7 +300,7 @@ struct PacerTests {
         }
         #expect(flight.count > 300, "hello, certificate and signature")
         try client.writeInbound(ByteBuffer(bytes: flight))
-        // A ticket is what the server says last.
+        // The last message of the server is a ticket.
         #expect(try !late(try sent(by: client)).isEmpty)
         for channel in [server, client] {
             channel.close(promise: nil)
@@ -309,7 +309,7 @@ struct PacerTests {
         }
     }
 
-    @Test("after accepting, a listening socket rests before it accepts more, and its reads are not lost")
+    @Test("a listening socket pauses between accepts, and no read is lost")
     func accepting() throws {
         let channel = EmbeddedChannel()
         let loop = channel.embeddedEventLoop
@@ -322,7 +322,7 @@ struct PacerTests {
         channel.pipeline.fireChannelReadComplete()
         channel.read()
         channel.read()
-        #expect(reads.count == before, "it rests")
+        #expect(reads.count == before, "a pause")
         loop.advanceTime(by: .milliseconds(2))
         #expect(reads.count == before)
         loop.advanceTime(by: .milliseconds(1))

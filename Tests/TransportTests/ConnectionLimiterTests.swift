@@ -3,9 +3,9 @@ import Testing
 
 @testable import Transport
 
-@Suite("How many connections there may be")
+@Suite("Connection limits")
 struct ConnectionLimiterTests {
-    @Test("a source is an IPv4 address or an IPv6 network of 64 bits, however it is written")
+    @Test("a source is an IPv4 address or an IPv6 network of 64 bits, in any spelling")
     func sources() throws {
         func source(_ address: String) throws -> PeerSource { try #require(PeerSource(address: address)) }
         #expect(try source("192.0.2.1") != source("192.0.2.2"))
@@ -19,7 +19,7 @@ struct ConnectionLimiterTests {
         #expect(PeerSource(try SocketAddress(ipAddress: "192.0.2.1", port: 7)) == (try source("192.0.2.1")))
     }
 
-    @Test("one source has no more than its share, and gets a place back when one of its connections ends")
+    @Test("a source has at most its limit of connections; one that ends allows another")
     func perSource() throws {
         var limits = TransportLimits()
         limits.connections = 5
@@ -38,7 +38,7 @@ struct ConnectionLimiterTests {
         #expect(limiter.admit(sources[0]) == .connections)
     }
 
-    @Test("a limit of 0 for each source is none")
+    @Test("a limit of 0 for each source means no limit")
     func unlimited() {
         var limits = TransportLimits()
         limits.connections = 5000
@@ -47,16 +47,16 @@ struct ConnectionLimiterTests {
         for _ in 0..<5000 { #expect(limiter.admit(PeerSource(nil)) == nil) }
     }
 
-    @Test("refusals are told at most once in ten seconds, with their number")
+    @Test("refusals are reported at most once in ten seconds, with their number")
     func report() {
         var limiter = ConnectionLimiter(limits: TransportLimits())
         let (start, source) = (NIODeadline.now(), PeerSource(nil))
-        func told(_ seconds: Int64) -> Int? {
+        func reported(_ seconds: Int64) -> Int? {
             limiter.refused(source, for: .connections, at: start + .seconds(seconds))?.count
         }
-        #expect(told(0) == 1)
-        #expect((1..<10).allSatisfy { told($0) == nil })
-        #expect(told(10) == 10)
-        #expect(told(11) == nil)
+        #expect(reported(0) == 1)
+        #expect((1..<10).allSatisfy { reported($0) == nil })
+        #expect(reported(10) == 10)
+        #expect(reported(11) == nil)
     }
 }

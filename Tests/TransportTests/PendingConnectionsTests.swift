@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("What is begun and not finished, with room for so many")
+@Suite("Pending connections up to a capacity")
 final class PendingConnectionsTests {
     private let channel = EmbeddedChannel()
     private let sources: [PeerSource]
@@ -13,11 +13,11 @@ final class PendingConnectionsTests {
         self.sources = try (1...30).map { try #require(PeerSource(address: "192.0.2.\($0)")) }
     }
 
-    // A channel that was not finished and its pipeline hold each other.
+    // An unfinished channel and its pipeline hold each other.
     deinit { _ = try? self.channel.finish(acceptAlreadyClosed: true) }
 
-    @Test("a newcomer is always let in; the oldest goes when there is no room")
-    func oldestGoes() {
+    @Test("a new connection is always admitted; at capacity it displaces the oldest")
+    func displacesOldest() {
         var pending = PendingConnections(capacity: 3)
         for id in UInt64(1)...3 {
             #expect(pending.begin(id, from: self.sources[Int(id)], on: self.channel) == nil)
@@ -30,7 +30,7 @@ final class PendingConnectionsTests {
         #expect(pending.end(1) == nil, "it was displaced before")
     }
 
-    @Test("a flood from one source displaces itself, and not others that came before it")
+    @Test("a flood from one source displaces itself, not earlier connections of other sources")
     func floodDisplacesItself() {
         var pending = PendingConnections(capacity: 20)
         for id in UInt64(1)...5 { _ = pending.begin(id, from: self.sources[Int(id)], on: self.channel) }
@@ -43,7 +43,7 @@ final class PendingConnectionsTests {
         for id in UInt64(1)...5 { #expect(pending.end(id) != nil) }
     }
 
-    @Test("behind a balancer a source counts from when it is named")
+    @Test("behind a load balancer, a source counts from the time it is named")
     func attributed() {
         var pending = PendingConnections(capacity: 4)
         _ = pending.begin(1, from: nil, on: self.channel)
@@ -57,7 +57,7 @@ final class PendingConnectionsTests {
         #expect(pending.count == 4)
     }
 
-    @Test("those that have ended take no room, however many there were behind one that stays")
+    @Test("ended connections take no memory, however many followed one that stays")
     func tidy() {
         var pending = PendingConnections(capacity: 1_000)
         _ = pending.begin(1, from: self.sources[0], on: self.channel)

@@ -4,18 +4,18 @@ import Testing
 
 @testable import Transport
 
-@Suite("Memory that an event loop uses again")
+@Suite("Reusable buffers of an event loop")
 struct ReusableBufferTests {
-    private let spare = ReusableBuffer()
+    private let reusable = ReusableBuffer()
 
-    private func written(_ text: String, room: Int = 64) -> ByteBuffer {
-        var buffer = self.spare.take(capacity: room)
+    private func written(_ text: String, capacity: Int = 64) -> ByteBuffer {
+        var buffer = self.reusable.take(capacity: capacity)
         buffer.writeString(text)
-        self.spare.keep(buffer)
+        self.reusable.keep(buffer)
         return buffer
     }
 
-    @Test("what somebody still has is not written over")
+    @Test("a buffer that is still referenced is not overwritten")
     func held() {
         let first = self.written("first")
         let second = self.written("second, which is longer")
@@ -23,42 +23,42 @@ struct ReusableBufferTests {
         #expect([first, second, third].map { String(buffer: $0) } == ["first", "second, which is longer", "third"])
     }
 
-    @Test("nothing of what it held before is in a buffer that is used again")
+    @Test("a reused buffer is empty")
     func empty() {
         _ = self.written("before")
-        #expect(self.spare.take(capacity: 1).readableBytes == 0)
+        #expect(self.reusable.take(capacity: 1).readableBytes == 0)
     }
 
-    @Test("memory that nobody has any more is used again, unless it is more than a call needs")
+    @Test("released memory is reused, unless it is larger than a call needs")
     func reuse() {
-        _ = self.written("some", room: 2000)
-        #expect(self.spare.take(capacity: 1).capacity >= 2000)
-        _ = self.written("much", room: 100_000)
-        #expect(self.spare.take(capacity: 1).capacity < 100_000)
+        _ = self.written("some", capacity: 2000)
+        #expect(self.reusable.take(capacity: 1).capacity >= 2000)
+        _ = self.written("much", capacity: 100_000)
+        #expect(self.reusable.take(capacity: 1).capacity < 100_000)
     }
 
-    @Test("what is wiped is gone from the memory, and stays where somebody still has it")
+    @Test("wiping clears the memory, except if it is still referenced")
     func wiping() {
-        /// What stands in the memory that the next one gets.
+        /// The content of the memory of the next buffer.
         func remains() -> String {
-            var next = self.spare.take(capacity: 5)
+            var next = self.reusable.take(capacity: 5)
             next.moveWriterIndex(to: 5)
-            self.spare.keep(next)
+            self.reusable.keep(next)
             return String(buffer: next)
         }
         _ = self.written("share")
         #expect(remains() == "share", "the memory is the same")
-        self.spare.wipe()
+        self.reusable.wipe()
         #expect(remains() == "\0\0\0\0\0")
 
         let held = self.written("share")
-        self.spare.wipe()
+        self.reusable.wipe()
         #expect(String(buffer: held) == "share")
         _ = self.written("later")
         #expect(String(buffer: held) == "share")
     }
 
-    @Test("connections of one event loop share them, those of two do not")
+    @Test("connections of one event loop share buffers, those of two do not")
     func loops() async throws {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
         func frames(of loop: any EventLoop) async throws -> ObjectIdentifier {

@@ -8,7 +8,7 @@ import Transport
 import Vocabulary
 import Wire
 
-/// A certificate authority with a server's certificate for `localhost` and 127.0.0.1, in files.
+/// A certificate authority and a server certificate for `localhost` and 127.0.0.1, in files.
 final class TestCertificates: Sendable {
     let folder: TemporaryFolder
     let authority: LabAuthority
@@ -25,7 +25,7 @@ final class TestCertificates: Sendable {
         self.keyPath = try self.folder.write(key, to: "server.key")
     }
 
-    /// Puts another certificate of the same authority in the place of the present one.
+    /// Replaces the certificate by another one of the same authority.
     func replace() throws {
         let (chain, key) = self.authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
         _ = try self.folder.write(chain, to: "server.pem")
@@ -47,13 +47,13 @@ final class TestCertificates: Sendable {
     }
 }
 
-/// What a server told its log, for a test to wait for.
+/// The failures that a server reported, for a test to wait for.
 final class Failures: Sendable {
     private let stream: AsyncStream<ConnectionFailure>
     private let source: AsyncStream<ConnectionFailure>.Continuation
     private let event: @Sendable (ListenerEvent) -> Void
 
-    /// - Parameter event: who is told of everything else, too.
+    /// - Parameter event: A callback for every event of the listener.
     init(event: @escaping @Sendable (ListenerEvent) -> Void = { _ in }) {
         (self.stream, self.source) = AsyncStream.makeStream()
         self.event = event
@@ -61,7 +61,7 @@ final class Failures: Sendable {
 
     func add(_ failure: ConnectionFailure) { self.source.yield(failure) }
 
-    /// What tells a listener's failures to this log.
+    /// An observer that adds the failures of a listener.
     var observer: ListenerObserver {
         var observer = ListenerObserver()
         observer.failure = { _, failure in self.add(failure) }
@@ -69,14 +69,14 @@ final class Failures: Sendable {
         return observer
     }
 
-    /// The next one, waiting for it.
+    /// Waits for the next failure.
     func next() async -> ConnectionFailure? {
         for await failure in self.stream { return failure }
         return nil
     }
 }
 
-/// A listener that answers as ``echo(_:)`` does, for the time of `body`.
+/// Runs a listener during `body`; by default it answers with ``echo(_:)``.
 @discardableResult
 func withServer<Result: Sendable>(
     _ certificates: TestCertificates,
@@ -102,7 +102,7 @@ func withServer<Result: Sendable>(
     }
 }
 
-/// Answers BeginEnrollment with the connection's channel binding as token, and all else with `not-allowed`.
+/// Answers BeginEnrollment with the channel binding as token, and other calls with `not-allowed`.
 @Sendable func echo(_ connection: ServerConnection) async {
     while true {
         switch await connection.next() {
@@ -129,7 +129,7 @@ func answer(to request: Request, on connection: ServerConnection) -> Response {
     return Response(id: request.id, result: .beginEnrollment(enrollment))
 }
 
-/// Calls BeginEnrollment and returns the token that came back.
+/// Calls BeginEnrollment and returns the token of the answer.
 func token(_ connection: ClientConnection) async throws -> [UInt8] {
     guard case .beginEnrollment(let enrollment) = try await connection.call(.beginEnrollment, timeout: .seconds(20))
     else {
