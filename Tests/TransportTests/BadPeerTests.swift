@@ -11,7 +11,7 @@ private func short(_ limit: WritableKeyPath<TransportLimits, Duration>) -> Trans
     return limits
 }
 
-/// Whether the responses are a single `malformed`.
+/// Returns true if the responses are a single `malformed`.
 private func isMalformed(_ responses: [Response], id: UInt64 = 0) -> Bool {
     guard responses.count == 1, responses[0].id == id, case .refused(let refusal) = responses[0].result else {
         return false

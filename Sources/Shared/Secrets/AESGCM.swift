@@ -64,7 +64,7 @@ public final class SealingKey: Sendable {
 
     /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the length of the ciphertext.
     ///
-    /// - Returns: Whether the tag is right.
+    /// - Returns: True if the tag is right.
     /// - Important: If it is not, `target` contains bytes that must not be used.
     func open(
         _ sealed: ArraySlice<UInt8>,

@@ -48,7 +48,7 @@ public struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Whether both PINs have the same digits, compared in constant time; for the second entry of a new PIN.
+    /// Returns true if both PINs have the same digits, compared in constant time; for the second entry of a new PIN.
     public borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
@@ -70,7 +70,7 @@ public struct PIN: ~Copyable, Sendable {
 }
 
 extension SecretBytes {
-    /// Whether `condition` holds for every byte; always checks all of them.
+    /// Returns true if `condition` holds for every byte; always checks all of them.
     borrowing func allBytes(_ condition: (UInt8) -> Bool) -> Bool {
         self.withBytes { span in
             var holds = true

@@ -60,7 +60,7 @@ extension SecretBytes {
         Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
     }
 
-    /// Whether `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
+    /// Returns true if `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
     public borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
         constantTimeEqual(self.hmacSHA256(message), code)
     }

@@ -82,7 +82,7 @@ internal import COpenSSL
         unsafe Array(self.storage)
     }
 
-    /// Whether both have the same bytes, in time that depends only on their counts.
+    /// Returns true if both have the same bytes, in time that depends only on their counts.
     public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard self.count == other.count else { return false }
         return unsafe CRYPTO_memcmp(self.storage.baseAddress, other.storage.baseAddress, self.count) == 0
@@ -109,7 +109,7 @@ extension [UInt8] {
     }
 }
 
-/// Whether both have the same bytes, in time that depends only on their counts.
+/// Returns true if both have the same bytes, in time that depends only on their counts.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBytes { leftBytes in

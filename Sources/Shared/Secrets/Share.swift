@@ -42,7 +42,7 @@ public final class Share: Sendable, CustomStringConvertible, CustomDebugStringCo
         try body(self.bytes)
     }
 
-    /// Whether both are the same share, compared in constant time.
+    /// Returns true if both are the same share, compared in constant time.
     public func isEqual(to other: Share) -> Bool {
         self.bytes.isEqual(to: other.bytes)
     }

@@ -9,7 +9,7 @@ package import Wire
 package final class ClientConnection: Sendable {
     /// The exported secret that only the two ends of this connection know.
     package let channelBinding: ChannelBinding
-    /// Whether the handshake resumed an earlier connection with a ticket.
+    /// True if the handshake resumed an earlier connection with a ticket.
     package let isResumed: Bool
 
     private let calls: PendingCalls<CallResult>
@@ -90,7 +90,7 @@ package final class ClientConnection: Sendable {
         )
     }
 
-    /// Whether calls can still be made.
+    /// True if calls can still be made.
     package var isOpen: Bool { self.calls.isOpen }
 
     /// The executor of the connection's event loop, for tasks that make many calls; they must not block.

@@ -40,7 +40,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isHealthCheck = false
 
     /// - Parameters:
-    ///   - demandsHeader: Whether the peer is a load balancer, which must name the client.
+    ///   - demandsHeader: True if the peer is a load balancer, which must name the client.
     ///   - deadline: The end of the time for header, record and handshake.
     ///   - pacer: The pacer of the event loop.
     init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {

@@ -5,7 +5,7 @@ internal import Vocabulary
 /// The options of a listening socket with TLS.
 struct HandshakeOptions: Sendable {
     let tls: TLSServerContext
-    /// Whether an address belongs to a load balancer, which must name the client of each connection.
+    /// True if an address belongs to a load balancer, which must name the client of each connection.
     let isBalancer: @Sendable (_ address: String) -> Bool
 }
 

@@ -92,7 +92,7 @@ final class FrameChannel: FrameReceiver {
     ///
     /// True means that the frame was queued, not that it arrived.
     ///
-    /// - Parameter isUse: Whether the frame restarts the idle timeout.
+    /// - Parameter isUse: True if the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
         // The answers to queued calls may leave together.
         let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }

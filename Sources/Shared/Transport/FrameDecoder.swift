@@ -30,10 +30,10 @@ struct FrameDecoder {
         return frame
     }
 
-    /// Whether bytes are held: after ``next()`` has returned nil, the beginning of an incomplete frame.
+    /// True if bytes are held: after ``next()`` has returned nil, the beginning of an incomplete frame.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }
 
-    /// Whether the held bytes begin a long frame, which is permitted for Register only.
+    /// True if the held bytes begin a long frame, which is permitted for Register only.
     var isMidLongFrame: Bool {
         guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return false }
         return length > Frame.longestOrdinaryByteCount

@@ -67,7 +67,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - idleLimit: The idle timeout; nil if the connection may be idle without limit, as on a client.
-    ///   - isSecure: Whether a ``TLSHandler`` precedes this handler.
+    ///   - isSecure: True if a ``TLSHandler`` precedes this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
         self.limits = limits
         self.idle = IdleTimeout(limit: idleLimit, callExtension: limits.frame)
@@ -174,8 +174,8 @@ final class FrameHandler: ChannelInboundHandler {
     /// closing.
     ///
     /// - Parameters:
-    ///   - isUse: Whether the frame restarts the idle timeout.
-    ///   - mayWait: Whether further frames follow soon that can leave in the same record.
+    ///   - isUse: True if the frame restarts the idle timeout.
+    ///   - mayWait: True if further frames follow soon that can leave in the same record.
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.state == .open || self.state == .violated else { return }
         if self.outgoing.readableBytes == 0 {

@@ -9,7 +9,7 @@ struct InboundFrames {
     private static let maximumPieceCount = 256
 
     private var decoder = FrameDecoder()
-    /// Whether the receiver takes frames.
+    /// True if the receiver takes frames.
     private(set) var receiverHasRoom = true
     private var lastFrameIsLong = false
     /// The last frame is a long one and waits for the receiver.
@@ -24,7 +24,7 @@ struct InboundFrames {
         self.pieceCount += 1
     }
 
-    /// Whether the current frame arrives in too many pieces.
+    /// True if the current frame arrives in too many pieces.
     var hasTooManyPieces: Bool { self.pieceCount > Self.maximumPieceCount }
 
     /// Adds bytes of the stream.
@@ -56,10 +56,10 @@ struct InboundFrames {
         return true
     }
 
-    /// Whether the peer owes the rest of a frame, rather than the receiver being late.
+    /// True if the peer owes the rest of a frame, rather than the receiver being late.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Whether a long frame or its beginning is held; nil if that has not changed since the last call.
+    /// Returns whether a long frame or its beginning is held, or nil if that has not changed since the last call.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

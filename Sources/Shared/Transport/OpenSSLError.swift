@@ -46,6 +46,6 @@ struct OpenSSLError {
 
     private static let systemFlag: UInt = 1 << 31
 
-    /// Whether the entry has this reason.
+    /// Returns true if the entry has this reason.
     func isReason(_ reason: Int32, of library: Int32) -> Bool { self.library == library && self.reason == reason }
 }

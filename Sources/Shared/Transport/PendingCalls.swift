@@ -163,7 +163,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Whether calls can still be made.
+    /// True if calls can still be made.
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 
     /// The executor of the connection's event loop, for tasks that make many calls.

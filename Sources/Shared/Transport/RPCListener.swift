@@ -20,8 +20,8 @@ package final class RPCListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: The port; 0 for any free port.
-    ///   - isBalancer: Whether the peer with this address must begin with a PROXY protocol header. From any other peer, a
-    ///     header is not valid TLS and closes the connection.
+    ///   - isBalancer: True if the peer with this address must begin with a PROXY protocol header. A header from any other
+    ///     peer is not valid TLS and closes the connection.
     ///   - observer: The callbacks for metrics and logs.
     package static func bind(
         host: String,

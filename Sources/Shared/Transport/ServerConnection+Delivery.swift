@@ -1,10 +1,10 @@
 internal import NIOCore
 
 extension ServerConnection {
-    /// Whether all bytes sent so far have arrived at the peer's machine: neither this process nor the kernel buffers any,
-    /// which the kernel would send later.
+    /// Returns true if all bytes sent so far have arrived at the peer's machine.
     ///
-    /// Returns false if that is unknown.
+    /// Neither this process nor the kernel then buffers any bytes, which the kernel would send later. Returns false if
+    /// the state is unknown.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 

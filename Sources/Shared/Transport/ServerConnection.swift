@@ -51,7 +51,7 @@ package final class ServerConnection: Sendable {
     ///
     /// True means that the answer was queued, not that it arrived.
     ///
-    /// - Parameter isUse: Whether the answer restarts the idle timeout; a refusal never does.
+    /// - Parameter isUse: True if the answer restarts the idle timeout; a refusal never does.
     @discardableResult
     package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }

@@ -157,13 +157,13 @@ internal import Vocabulary
     /// An upper bound of the bytes that the next ``read(into:)`` returns.
     var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
 
-    /// Whether ``read(into:)`` may find bytes; false also means that no record has begun to arrive.
+    /// True if ``read(into:)`` may find bytes; false also means that no record has begun to arrive.
     var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
-    /// Whether a TLS record has begun to arrive and is incomplete.
+    /// True if a TLS record has begun to arrive and is incomplete.
     var isMidRecord: Bool { unsafe SSL_has_pending(self.ssl) == 1 }
 
-    /// Whether the handshake resumed an earlier connection with a ticket.
+    /// True if the handshake resumed an earlier connection with a ticket.
     var isResumed: Bool { unsafe SSL_session_reused(self.ssl) == 1 }
 
     /// The exported secret that only the two ends of this connection know (RFC 9266 §2); after the handshake only.

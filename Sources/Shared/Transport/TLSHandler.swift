@@ -42,7 +42,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private var isQueued = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
-    /// Whether a read is pending; if not, the delay is not the peer's.
+    /// True if a read is pending; if not, the delay is not the peer's.
     private var isReading = false
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 

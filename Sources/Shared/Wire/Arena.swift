@@ -31,7 +31,7 @@ internal import Glibc
     /// Bytes taken from the system so far.
     var takenByteCount: Int { unsafe self.state.pointee.takenByteCount }
 
-    /// Whether an allocation failed because of the budget.
+    /// True if an allocation failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
     /// Decodes `frame` into this arena; nil if it is not the message or the budget is too small.

@@ -198,7 +198,7 @@ typealias Unpacker<Message> = (
         return strings
     }
 
-    /// Whether the message holds fields that this version does not know.
+    /// True if the message holds fields that this version does not know.
     var hasUnknownFields: Bool {
         // Every generated struct begins with its ProtobufCMessage.
         unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self).pointee
