@@ -1,7 +1,8 @@
 import Secrets
 import Testing
 
-/// Returns true if a type can be copied and printed: the compiler prefers the first overload, for copyable types.
+/// Returns true if a type can be copied and printed: the compiler prefers the first overload, for
+/// copyable types.
 private func canBeCopied<Value>(_: Value.Type) -> Bool { true }
 private func canBeCopied<Value: ~Copyable>(_: Value.Type) -> Bool { false }
 

@@ -31,7 +31,8 @@ struct FlightTests {
         }
     }
 
-    /// Answers two calls at a time, the later first: BeginEnrollment with its token, other calls with `not-allowed`.
+    /// Answers two calls at a time, the later first: BeginEnrollment with its token, other calls
+    /// with `not-allowed`.
     private static func answerInReverse(_ calls: ReceivedCalls) -> @Sendable (ServerConnection) async -> Void {
         { connection in
             var waiting: [Request] = []

@@ -6,7 +6,8 @@ import Vocabulary
 
 /// A running `openssl` command.
 ///
-/// One thread starts it, reads its output and waits for its end: Foundation needs all of that on one run loop.
+/// One thread starts it, reads its output and waits for its end: Foundation needs all of that on
+/// one run loop.
 final class OpenSSLCommand: Sendable {
     private struct Output {
         var text = ""

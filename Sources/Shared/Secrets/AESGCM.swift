@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// A key that seals and opens many values.
 ///
-/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and ``SecretBytes/open(_:associatedData:)``. For
-/// opening, libcrypto expands the key once instead of for each value, which saves more than half of the time for a value
-/// of 32 bytes.
+/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and
+/// ``SecretBytes/open(_:associatedData:)``. For opening, libcrypto expands the key once instead of
+/// for each value, which saves more than half of the time for a value of 32 bytes.
 public final class SealingKey: Sendable {
     private let key: SecretBytes
     /// The unused contexts; at most as many as have opened values concurrently.
@@ -34,8 +34,9 @@ public final class SealingKey: Sendable {
 
 /// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
-/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share: swift-crypto's boxes and
-/// copies take three times as long, and one of the copies is the secret itself.
+/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share:
+/// swift-crypto's boxes and copies take three times as long, and one of the copies is the secret
+/// itself.
 ///
 /// `@unchecked Sendable`: ``SealingKey`` lends each instance to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {

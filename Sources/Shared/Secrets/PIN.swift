@@ -1,7 +1,7 @@
 /// A PIN of six digits.
 ///
-/// A value exists only while a key is derived from it. It cannot be copied, printed or compared with `==`, and its bytes
-/// are wiped at the end of its lifetime.
+/// A value exists only while a key is derived from it. It cannot be copied, printed or compared
+/// with `==`, and its bytes are wiped at the end of its lifetime.
 public struct PIN: ~Copyable, Sendable {
     private let digits: SecretBytes
 
@@ -48,7 +48,8 @@ public struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Returns true if both PINs have the same digits, compared in constant time; for the second entry of a new PIN.
+    /// Returns true if both PINs have the same digits, compared in constant time; for the second
+    /// entry of a new PIN.
     public borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }

@@ -11,13 +11,14 @@ public struct SealBroken: Error, Hashable, Sendable {
 
 /// The uses of a secret as a key, all in this target so that no other target needs the bytes of a key.
 extension SecretBytes {
-    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a 16-byte tag after it.
+    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a
+    /// 16-byte tag after it.
     public static let sealOverhead = 28
 
     /// Encrypts with AES-256-GCM under this key: nonce ‖ ciphertext ‖ tag.
     ///
-    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3). The owner of a
-    /// long-lived key must count them.
+    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3).
+    /// The owner of a long-lived key must count them.
     /// - Precondition: This key has 32 bytes.
     public borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         let key = self.sealingKey()

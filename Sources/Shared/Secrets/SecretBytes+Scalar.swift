@@ -3,8 +3,8 @@ public import Crypto
 internal import FoundationEssentials
 
 extension SecretBytes {
-    /// A private key of 32 bytes: this value as a big-endian number, mod (q − 1) + 1, with q the order of P-256
-    /// (FIPS 186-5 A.2.1).
+    /// A private key of 32 bytes: this value as a big-endian number, mod (q − 1) + 1, with q the
+    /// order of P-256 (FIPS 186-5 A.2.1).
     ///
     /// With 48 bytes or more the bias against any key is below 2^−128, and every result is in `1...q−1`.
     public borrowing func p256PrivateScalar() -> SecretBytes {

@@ -2,9 +2,10 @@ internal import COpenSSL
 
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
-/// The storage is one heap allocation for the whole lifetime, so growth and copy-on-write leave no stale copy. Wiping
-/// uses `OPENSSL_cleanse`, which the optimizer must not remove. The bytes are written once, before the initializer
-/// returns, and only read afterwards, which makes the value safe to send.
+/// The storage is one heap allocation for the whole lifetime, so growth and copy-on-write leave no
+/// stale copy. Wiping uses `OPENSSL_cleanse`, which the optimizer must not remove. The bytes are
+/// written once, before the initializer returns, and only read afterwards, which makes the value
+/// safe to send.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
 
@@ -101,8 +102,8 @@ internal import COpenSSL
 extension [UInt8] {
     /// Overwrites the bytes and empties the array.
     ///
-    /// For short-lived copies of a secret, such as a message before encryption. If another array shares the storage,
-    /// that array keeps the bytes.
+    /// For short-lived copies of a secret, such as a message before encryption. If another array
+    /// shares the storage, that array keeps the bytes.
     public mutating func wipe() {
         unsafe self.withUnsafeMutableBytes { bytes in unsafe OPENSSL_cleanse(bytes.baseAddress, bytes.count) }
         self = []

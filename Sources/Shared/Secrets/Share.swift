@@ -1,7 +1,7 @@
 /// Thirty-two random bytes that the server keeps for a wallet and that the wallet needs to open its slots.
 ///
-/// A class because messages pass through NIO, which needs copyable values: all copies share one allocation, which is
-/// wiped with the last of them. A share prints as its name and has no `==`.
+/// A class because messages pass through NIO, which needs copyable values: all copies share one
+/// allocation, which is wiped with the last of them. A share prints as its name and has no `==`.
 public final class Share: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
 

@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// The keys of the device's slots, each derived from a part on the device and a share from the server.
 ///
-/// Each half alone reveals nothing about the key: the storage cannot be opened without the server, and the server's data
-/// opens nothing without the device.
+/// Each half alone reveals nothing about the key: the storage cannot be opened without the server,
+/// and the server's data opens nothing without the device.
 package enum SlotKeys {
     private static let partInfo = Array("remote-pin/1 slot part".utf8)
     private static let pinSlotInfo = Array("remote-pin/1 pin slot".utf8)
@@ -13,8 +13,8 @@ package enum SlotKeys {
 
     /// The part of the PIN slot's key that is derived from the PIN, 32 bytes.
     ///
-    /// The derivation is separate from the PIN key, so that the wallet can derive the part and wipe the PIN before the
-    /// server answers.
+    /// The derivation is separate from the PIN key, so that the wallet can derive the part and wipe
+    /// the PIN before the server answers.
     package static func part(pin: borrowing PIN, salt: borrowing SecretBytes) -> SecretBytes {
         pin.keyMaterial(salt: salt).hkdfSHA256(info: self.partInfo, count: 32)
     }

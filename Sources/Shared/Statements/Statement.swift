@@ -20,9 +20,9 @@ package enum Purpose: String, Hashable, Sendable, CaseIterable {
 
 /// The signed bytes: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
 ///
-/// Every part before the body has a fixed length or a terminator that it cannot contain, so two different statements
-/// never have the same bytes. Each contains the channel binding, so a signature from one connection is not valid on
-/// another.
+/// Every part before the body has a fixed length or a terminator that it cannot contain, so two
+/// different statements never have the same bytes. Each contains the channel binding, so a
+/// signature from one connection is not valid on another.
 package struct Statement: Hashable, Sendable {
     /// The bytes M, which a hardware key signs.
     package let bytes: [UInt8]

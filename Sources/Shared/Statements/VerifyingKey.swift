@@ -12,7 +12,8 @@ package struct VerifyingKey: Sendable {
         self.key = key
     }
 
-    /// Returns true if the signature is valid for this key and the statement's bytes, hashed once with SHA-256.
+    /// Returns true if the signature is valid for this key and the statement's bytes, hashed once
+    /// with SHA-256.
     ///
     /// A signature must not serve as an identifier, since r‖(q − s) is valid if r‖s is.
     package func isValid(_ signature: P256Signature, for statement: Statement) -> Bool {

@@ -2,8 +2,9 @@ internal import NIOCore
 
 /// Stops a listening socket for a second after accept(2) failed, and reports the reason.
 ///
-/// Threat: an attacker who exhausts the file descriptors with silent connections would make the event loop call
-/// accept(2) in a busy loop. NIO's AcceptBackoffHandler delays only the next read; the failed read stays requested.
+/// Threat: an attacker who exhausts the file descriptors with silent connections would make the
+/// event loop call accept(2) in a busy loop. NIO's AcceptBackoffHandler delays only the next read;
+/// the failed read stays requested.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 

@@ -1,10 +1,12 @@
 internal import NIOCore
 
-/// Pauses a listening socket between batches of accepted connections, so that its event loop serves the open ones.
+/// Pauses a listening socket between batches of accepted connections, so that its event loop serves
+/// the open ones.
 ///
-/// The listening channel accepts a few connections at a time and then requests the next. After each batch this handler
-/// pauses for a multiple of the time that the batch took, since a connection causes further work after it was accepted.
-/// The other connections wait in the kernel's backlog; the kernel drops those beyond it, and honest clients retry.
+/// The listening channel accepts a few connections at a time and then requests the next. After each
+/// batch this handler pauses for a multiple of the time that the batch took, since a connection
+/// causes further work after it was accepted. The other connections wait in the kernel's backlog;
+/// the kernel drops those beyond it, and honest clients retry.
 final class AcceptPacer: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = any Channel

@@ -66,8 +66,8 @@ package final class ClientConnection: Sendable {
     private static func bootstrap(from source: String?) throws -> ClientBootstrap {
         let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         guard let source else { return bootstrap }
-        // ip(7), IP_BIND_ADDRESS_NO_PORT: the kernel chooses the port at connect(2), so that each server address has
-        // the full range of local ports.
+        // ip(7), IP_BIND_ADDRESS_NO_PORT: the kernel chooses the port at connect(2), so that each
+        // server address has the full range of local ports.
         return
             bootstrap
             .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -79,10 +79,13 @@ package final class ClientConnection: Sendable {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
-    /// Makes calls that leave in one flight, in order, and waits for all answers, which are in the same order.
+    /// Makes calls that leave in one flight, in order, and waits for all answers, which are in the
+    /// same order.
     ///
-    /// Throws the error of the first call without an answer; the server may or may not have processed the others.
-    /// - Precondition: At most as many calls as the server accepts at a time (``ServerTerms/Limits/maxInFlight``).
+    /// Throws the error of the first call without an answer; the server may or may not have
+    /// processed the others.
+    /// - Precondition: At most as many calls as the server accepts at a time
+    ///   (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
             timeout: timeout,

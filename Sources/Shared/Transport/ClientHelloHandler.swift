@@ -1,13 +1,15 @@
 internal import NIOCore
 
-/// The beginning of a connection: the header of a load balancer if one is required, then the first TLS record.
+/// The beginning of a connection: the header of a load balancer if one is required, then the first
+/// TLS record.
 ///
 ///     awaitingHeader ──header──▶ awaitingHello ──first record──▶ queued ──▶ TLS opened, handler removed
 ///            └──────────────┬─────────┴──────────────┬─────────────┘
 ///                     fault, timeout            peer closes ──▶ ended
 ///
-/// Until then only this handler exists for the connection: a silent peer costs a socket and a timer. The handler reads
-/// only while it needs more bytes, and passes on every byte after the header.
+/// Until then only this handler exists for the connection: a silent peer costs a socket and a
+/// timer. The handler reads only while it needs more bytes, and passes on every byte after the
+/// header.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -2,9 +2,10 @@ internal import NIOCore
 
 /// The first TLS record of a client, checked before libssl sees the connection.
 ///
-/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. A peer that sends nothing,
-/// other bytes, or single bytes slowly costs neither: libssl gets a connection only when its first record is complete
-/// and of the right type. libssl checks the content of the record.
+/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. A peer
+/// that sends nothing, other bytes, or single bytes slowly costs neither: libssl gets a connection
+/// only when its first record is complete and of the right type. libssl checks the content of the
+/// record.
 enum ClientHelloRecord {
     /// The state of the bytes received so far.
     enum Status: Equatable {

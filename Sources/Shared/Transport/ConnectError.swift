@@ -35,8 +35,8 @@ extension ConnectError {
 
     /// Selects the error to report from the errors of a name's addresses.
     ///
-    /// A refusal or a timeout of one address is more informative than an unreachable other one. An empty list means that
-    /// the name is unknown.
+    /// A refusal or a timeout of one address is more informative than an unreachable other one. An
+    /// empty list means that the name is unknown.
     private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
         if errors.contains(.refused) { return .refused }
         if errors.contains(.timedOut) { return .timedOut }

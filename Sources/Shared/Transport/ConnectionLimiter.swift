@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// A report of connections that were closed by a limit, on acceptance or in the middle of a long frame.
 ///
-/// Reports are rate-limited (``TransportLimits/refusalReportInterval``), so that a flood of connections cannot fill the
-/// log.
+/// Reports are rate-limited (``TransportLimits/refusalReportInterval``), so that a flood of
+/// connections cannot fill the log.
 package struct RefusedConnections: Hashable, Sendable {
     /// The limit that was reached.
     package enum Reason: String, Sendable, CaseIterable {

@@ -119,8 +119,9 @@ extension ConnectionListener {
 
     /// Records that a connection starts or stops holding a long frame or its beginning.
     ///
-    /// Invariant: peers without a wallet can make the server hold at most ``TransportLimits/longFrames`` times the
-    /// longest frame, however many they are; every other connection holds a TLS record and an ordinary frame.
+    /// Invariant: peers without a wallet can make the server hold at most
+    /// ``TransportLimits/longFrames`` times the longest frame, however many they are; every other
+    /// connection holds a TLS record and an ordinary frame.
     private func longFrame(isHeld: Bool, by id: UInt64) {
         let (displaced, refusal): (FrameChannel?, State.Refusal?) = self.state.withLock { state in
             guard isHeld, let connection = state.connections[id] else {

@@ -146,8 +146,9 @@ final class ConnectionListener: Sendable {
 
     /// Takes ownership of the bound socket, which ``stop()`` closes.
     ///
-    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing alone would not suffice: a child
-    ///   process that is being started holds a copy of the socket, on which the kernel continues to accept.
+    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing alone would
+    ///   not suffice: a child process that is being started holds a copy of the socket, on which
+    ///   the kernel continues to accept.
     func listen(on channel: any Channel, at path: String? = nil) {
         self.state.withLock { ($0.channel, $0.path) = (channel, path) }
     }
@@ -183,7 +184,8 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Closes the connections without a task, and waits until all connections and the listening socket have closed.
+    /// Closes the connections without a task, and waits until all connections and the listening
+    /// socket have closed.
     private func closeAll() async {
         let (channel, connections) = self.state.withLock { ($0.channel, Array($0.connections.values)) }
         for connection in connections {
@@ -197,7 +199,8 @@ final class ConnectionListener: Sendable {
 
 /// The queue of opened connections of one event loop, until each has a task.
 ///
-/// Each loop has a queue and a task that reads it on the loop's thread, so that a connection never changes threads.
+/// Each loop has a queue and a task that reads it on the loop's thread, so that a connection never
+/// changes threads.
 private struct ConnectionQueue: Sendable {
     let executor: EventLoopTaskExecutor
     let opened: AsyncStream<ConnectionListener.Opened>
@@ -208,7 +211,8 @@ private struct ConnectionQueue: Sendable {
         (self.opened, self.source) = AsyncStream.makeStream()
     }
 
-    /// Runs `body` for each connection, on the loop; returns when the queue is finished and all connections have ended.
+    /// Runs `body` for each connection, on the loop; returns when the queue is finished and all
+    /// connections have ended.
     func serve(_ body: @escaping @Sendable (ConnectionListener.Opened) async -> Void) async {
         await withDiscardingTaskGroup { connections in
             for await opened in self.opened {

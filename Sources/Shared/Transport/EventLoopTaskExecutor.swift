@@ -2,10 +2,11 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A task executor that runs jobs on the event loop of their connection, so that a call needs no thread switch.
+/// A task executor that runs jobs on the event loop of their connection, so that a call needs no
+/// thread switch.
 ///
-/// Jobs that arrive while others are queued join them: they share one entry in the event loop's queue, which costs
-/// several times as much as the lock here, and one wakeup of the thread.
+/// Jobs that arrive while others are queued join them: they share one entry in the event loop's
+/// queue, which costs several times as much as the lock here, and one wakeup of the thread.
 ///
 /// A job must not block; a store or a vault that waits for a disk uses separate threads.
 final class EventLoopTaskExecutor: TaskExecutor {

@@ -4,8 +4,9 @@ internal import Vocabulary
 
 /// The frames of one connection for a task that receives and sends them one by one.
 ///
-/// Replaces NIOAsyncChannel for three reasons: frames are decoded only while the queue has room, an answer that can be
-/// sent immediately is sent without suspending, and a connection can be aborted so that no further byte leaves.
+/// Replaces NIOAsyncChannel for three reasons: frames are decoded only while the queue has room, an
+/// answer that can be sent immediately is sent without suspending, and a connection can be aborted
+/// so that no further byte leaves.
 final class FrameChannel: FrameReceiver {
     /// The result of ``next()``.
     enum Event: Sendable {
@@ -34,8 +35,8 @@ final class FrameChannel: FrameReceiver {
     /// - Parameters:
     ///   - peer: The address of the peer, which differs from that of the socket behind a load balancer.
     ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
-    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding a long frame or its
-    ///     beginning, except at the end of the connection.
+    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding a
+    ///     long frame or its beginning, except at the end of the connection.
     ///   - onFailure: Called at most once, when TLS failed.
     init(
         on channel: any Channel,
@@ -64,8 +65,9 @@ final class FrameChannel: FrameReceiver {
 
     /// Waits for the next frame, in the order of arrival; one task at a time may wait.
     ///
-    /// Queued frames are dropped when the connection ends, since their answers could not be sent. The owner of the task
-    /// calls ``finish()`` on cancellation; a cancellation handler for each frame would cost more than the frame.
+    /// Queued frames are dropped when the connection ends, since their answers could not be sent.
+    /// The owner of the task calls ``finish()`` on cancellation; a cancellation handler for each
+    /// frame would cost more than the frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
@@ -88,7 +90,8 @@ final class FrameChannel: FrameReceiver {
         return event
     }
 
-    /// Sends one frame, waiting while the peer does not take earlier bytes; returns false if the connection has ended.
+    /// Sends one frame, waiting while the peer does not take earlier bytes; returns false if the
+    /// connection has ended.
     ///
     /// True means that the frame was queued, not that it arrived.
     ///

@@ -2,8 +2,9 @@ internal import NIOCore
 
 /// Splits a stream of bytes into frames, without I/O.
 ///
-/// Holds at most one frame and one read, since the handler stops reading while the receiver takes no frames. A length is
-/// checked as soon as it has arrived, before memory is reserved for the frame.
+/// Holds at most one frame and one read, since the handler stops reading while the receiver takes
+/// no frames. A length is checked as soon as it has arrived, before memory is reserved for the
+/// frame.
 struct FrameDecoder {
     private var pending = ByteBuffer()
 

@@ -12,10 +12,11 @@ internal import NIOCore
 ///     any state ──abort(): too many pieces, stall or close timeout──▶ aborted ──▶ ended
 ///     any state ──channel closed──▶ ended
 ///
-/// In *open*, frames go to the receiver and reads are requested one at a time, and only while the receiver has room
-/// (``InboundFrames``) and the peer takes answers (`isWritable`): a peer that sends without reading stops itself. In
-/// *violated*, answers can still be sent. In *closing*, close_notify has been sent and inbound bytes are discarded. In
-/// *aborted*, nothing is sent or received and the socket is about to close.
+/// In *open*, frames go to the receiver and reads are requested one at a time, and only while the
+/// receiver has room (``InboundFrames``) and the peer takes answers (`isWritable`): a peer that
+/// sends without reading stops itself. In *violated*, answers can still be sent. In *closing*,
+/// close_notify has been sent and inbound bytes are discarded. In *aborted*, nothing is sent or
+/// received and the socket is about to close.
 ///
 /// Frames that are sent in one tick of the event loop leave as one TLS record and one system call.
 final class FrameHandler: ChannelInboundHandler {
@@ -50,7 +51,8 @@ final class FrameHandler: ChannelInboundHandler {
 
     private let limits: TransportLimits
     private let isSecure: Bool
-    /// Set once, before the channel is active, and released at the end, since receiver and handler hold each other.
+    /// Set once, before the channel is active, and released at the end, since receiver and handler
+    /// hold each other.
     var receiver: (any FrameReceiver)?
     private var context: ChannelHandlerContext?
     private var state = State.opening
@@ -170,8 +172,8 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Outbound
 
-    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once the connection is
-    /// closing.
+    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once
+    /// the connection is closing.
     ///
     /// - Parameters:
     ///   - isUse: True if the frame restarts the idle timeout.
@@ -218,10 +220,11 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Closing
 
-    /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to ``TransportLimits/close``.
+    /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to
+    /// ``TransportLimits/close``.
     ///
-    /// Inbound bytes are read and discarded: closing a socket with unread bytes makes the kernel reset the connection,
-    /// and the peer would lose the answers that it has not read yet.
+    /// Inbound bytes are read and discarded: closing a socket with unread bytes makes the kernel
+    /// reset the connection, and the peer would lose the answers that it has not read yet.
     func close() {
         guard let context = self.context else { return }
         switch self.state {
@@ -246,8 +249,8 @@ final class FrameHandler: ChannelInboundHandler {
 
     /// Ends the connection at once: no further byte leaves, and the kernel discards its send buffer.
     ///
-    /// Invariant (G7): ``end()``, which the closed channel calls, notifies those that wait for the end. It runs only
-    /// after close(2) has discarded the bytes that were not sent yet.
+    /// Invariant (G7): ``end()``, which the closed channel calls, notifies those that wait for the
+    /// end. It runs only after close(2) has discarded the bytes that were not sent yet.
     func abort() {
         guard let context = self.context, self.state != .ended, self.state != .aborted else { return }
         self.state = .aborted

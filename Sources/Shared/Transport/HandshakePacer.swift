@@ -3,11 +3,12 @@ internal import NIOPosix
 
 /// The queue of handshake steps on one event loop, with pauses in which the loop serves open connections.
 ///
-/// A ClientHello costs the server a key agreement and a signature. A flood of them, or all phones reconnecting after an
-/// outage, would otherwise be processed in a row while every PIN check waits. Each batch of steps is followed by a pause
-/// of the same length, so that handshakes take at most half of the loop's time. A batch is short; it is longer if the
-/// loop was busy since the last one, so that handshakes get a third of a busy loop's time. The queue holds handshakes in
-/// progress only, at most ``TransportLimits/handshakes``.
+/// A ClientHello costs the server a key agreement and a signature. A flood of them, or all phones
+/// reconnecting after an outage, would otherwise be processed in a row while every PIN check waits.
+/// Each batch of steps is followed by a pause of the same length, so that handshakes take at most
+/// half of the loop's time. A batch is short; it is longer if the loop was busy since the last one,
+/// so that handshakes get a third of a busy loop's time. The queue holds handshakes in progress
+/// only, at most ``TransportLimits/handshakes``.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline

@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// The time at which an idle connection is closed.
 ///
-/// Only a useful answer restarts the timeout; nothing that the peer sends does. A call in progress at the deadline
-/// extends it once, by the time that a frame may take.
+/// Only a useful answer restarts the timeout; nothing that the peer sends does. A call in progress
+/// at the deadline extends it once, by the time that a frame may take.
 struct IdleTimeout {
     /// Nil if the connection may be idle without limit, as on a client.
     var limit: TimeAmount?

@@ -1,11 +1,12 @@
 internal import NIOCore
 
-/// The inbound half of a ``FrameHandler``: the bytes that are not frames yet and the readiness of the receiver.
+/// The inbound half of a ``FrameHandler``: the bytes that are not frames yet and the readiness of
+/// the receiver.
 struct InboundFrames {
     /// The number of pieces in which a frame may arrive; the longest frame takes four TLS records.
     ///
-    /// Threat: a call in records of one byte costs libssl as much as some hundreds of calls, and the per-source limits
-    /// count calls.
+    /// Threat: a call in records of one byte costs libssl as much as some hundreds of calls, and
+    /// the per-source limits count calls.
     private static let maximumPieceCount = 256
 
     private var decoder = FrameDecoder()
@@ -59,7 +60,8 @@ struct InboundFrames {
     /// True if the peer owes the rest of a frame, rather than the receiver being late.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Returns whether a long frame or its beginning is held, or nil if that has not changed since the last call.
+    /// Returns whether a long frame or its beginning is held, or nil if that has not changed since
+    /// the last call.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

@@ -14,7 +14,8 @@ package enum Violation: Error, Hashable, Sendable {
     case frame(FrameViolation)
     case message(WireError)
 
-    /// True if the connection must be closed after the answer; false if a well-formed request has an invalid value.
+    /// True if the connection must be closed after the answer; false if a well-formed request has
+    /// an invalid value.
     package var endsConnection: Bool {
         switch self {
         case .frame, .message(.notProtobuf), .message(.overBudget): true

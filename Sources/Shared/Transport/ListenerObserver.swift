@@ -14,7 +14,8 @@ package struct ListenerObserver: Sendable {
     package var event: @Sendable (ListenerEvent) -> Void = { _ in }
     /// Called for every failed connection, with the client's address, for the log.
     package var failure: @Sendable (_ peer: String, _ failure: ConnectionFailure) -> Void = { _, _ in }
-    /// Called for connections closed by a limit, at most once in ``TransportLimits/refusalReportInterval``, for the log.
+    /// Called for connections closed by a limit, at most once in
+    /// ``TransportLimits/refusalReportInterval``, for the log.
     package var refusal: @Sendable (RefusedConnections) -> Void = { _ in }
     /// Called when accept(2) fails, mostly for lack of file descriptors; at most once a second, for the log.
     package var acceptFailure: @Sendable (_ reason: String) -> Void = { _ in }

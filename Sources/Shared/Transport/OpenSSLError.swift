@@ -3,7 +3,8 @@ internal import Glibc
 
 /// A copy of one entry of libssl's error queue.
 ///
-/// The queue belongs to the thread, so it is read and cleared in the same synchronous function as the failed call.
+/// The queue belongs to the thread, so it is read and cleared in the same synchronous function as
+/// the failed call.
 struct OpenSSLError {
     /// The part of the library, `ERR_LIB_…`; each part numbers its reasons.
     let library: Int32
@@ -12,7 +13,8 @@ struct OpenSSLError {
     /// libssl's text for the reason.
     let text: String
 
-    /// Takes the oldest entry of `library`, or else the oldest entry, which caused the others; clears the queue.
+    /// Takes the oldest entry of `library`, or else the oldest entry, which caused the others;
+    /// clears the queue.
     static func take(of library: Int32) -> OpenSSLError {
         var taken = OpenSSLError(library: 0, reason: 0, text: "unknown")
         while true {

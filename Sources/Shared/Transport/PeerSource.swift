@@ -1,10 +1,11 @@
 internal import HostSystem
 internal import NIOCore
 
-/// The origin of a connection for the per-source limits: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// The origin of a connection for the per-source limits: an IPv4 address, or the first 64 bits of
+/// an IPv6 address.
 ///
-/// The owner of one IPv6 address usually has all 2⁶⁴ of its network, so a limit per address would have no effect. All
-/// peers with an unknown address are one source.
+/// The owner of one IPv6 address usually has all 2⁶⁴ of its network, so a limit per address would
+/// have no effect. All peers with an unknown address are one source.
 package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
         case unknown, ipv4, ipv6
@@ -31,8 +32,8 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// An address that represents the source in another program: the IPv4 address, or the first address of the IPv6
-    /// network; nil if the source is unknown.
+    /// An address that represents the source in another program: the IPv4 address, or the first
+    /// address of the IPv6 network; nil if the source is unknown.
     package var address: String? {
         switch self.family {
         case .ipv4: self.description

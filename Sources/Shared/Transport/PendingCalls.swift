@@ -188,8 +188,8 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         defer { frame.wipe() }
         do throws(WireError) {
             let (id, answer) = try self.read(frame)
-            // An answer to a call that no longer waits is dropped. Id 0 answers a frame that was not a request; the
-            // server then closes the connection, which ends the calls.
+            // An answer to a call that no longer waits is dropped. Id 0 answers a frame that was
+            // not a request; the server then closes the connection, which ends the calls.
             self.resolve(id, .success(answer))
             return true
         } catch {

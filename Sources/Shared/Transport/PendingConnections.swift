@@ -1,13 +1,14 @@
 internal import NIOCore
 
-/// The connections in a short phase that costs memory, oldest first, up to a capacity: handshakes, or frames of a
-/// length that only Register needs.
+/// The connections in a short phase that costs memory, oldest first, up to a capacity: handshakes,
+/// or frames of a length that only Register needs.
 ///
-/// At capacity, a new connection displaces one of the oldest. If new connections were rejected instead, an attacker
-/// with unfinished handshakes could lock out all clients until the timeout. An honest handshake takes two round trips
-/// and a registration arrives within one, so both finish before they are among the oldest: a flood has to fill the
-/// capacity within that time. Among the oldest, the connection whose source has the most in progress is displaced, so
-/// that a flood from a few sources displaces itself.
+/// At capacity, a new connection displaces one of the oldest. If new connections were rejected
+/// instead, an attacker with unfinished handshakes could lock out all clients until the timeout. An
+/// honest handshake takes two round trips and a registration arrives within one, so both finish
+/// before they are among the oldest: a flood has to fill the capacity within that time. Among the
+/// oldest, the connection whose source has the most in progress is displaced, so that a flood from
+/// a few sources displaces itself.
 struct PendingConnections {
     private struct Entry {
         var source: PeerSource?
@@ -54,7 +55,8 @@ struct PendingConnections {
         self.bySource[source, default: 0] += 1
     }
 
-    /// Removes a connection that finished the phase or ended; returns its channel, or nil if it was displaced before.
+    /// Removes a connection that finished the phase or ended; returns its channel, or nil if it was
+    /// displaced before.
     @discardableResult
     mutating func end(_ id: UInt64) -> (any Channel)? {
         guard let entry = self.inProgress.removeValue(forKey: id) else { return nil }

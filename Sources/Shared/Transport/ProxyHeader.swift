@@ -1,7 +1,9 @@
-/// The header in which a load balancer names the client: PROXY protocol, version 2 (HAProxy's specification, §2.2).
+/// The header in which a load balancer names the client: PROXY protocol, version 2 (HAProxy's
+/// specification, §2.2).
 ///
-/// A total function of the bytes, without I/O. An invalid byte is rejected as soon as it arrives, and a length before
-/// memory is reserved for it, so that a peer cannot send much before the header is known to be invalid.
+/// A total function of the bytes, without I/O. An invalid byte is rejected as soon as it arrives,
+/// and a length before memory is reserved for it, so that a peer cannot send much before the header
+/// is known to be invalid.
 struct ProxyHeader: Hashable {
     /// The origin of the connection, according to the load balancer.
     enum Origin: Hashable {
@@ -68,7 +70,8 @@ struct ProxyHeader: Hashable {
     }
 }
 
-/// The reason that bytes from a load balancer are not a PROXY protocol header of version 2; the connection is closed.
+/// The reason that bytes from a load balancer are not a PROXY protocol header of version 2; the
+/// connection is closed.
 ///
 /// The load balancer's configuration does not match the server's, or the peer is not a load balancer.
 package enum ProxyHeaderFault: String, Error, Hashable, Sendable {

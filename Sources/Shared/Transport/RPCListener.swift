@@ -20,8 +20,8 @@ package final class RPCListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: The port; 0 for any free port.
-    ///   - isBalancer: True if the peer with this address must begin with a PROXY protocol header. A header from any other
-    ///     peer is not valid TLS and closes the connection.
+    ///   - isBalancer: True if the peer with this address must begin with a PROXY protocol header.
+    ///     A header from any other peer is not valid TLS and closes the connection.
     ///   - observer: The callbacks for metrics and logs.
     package static func bind(
         host: String,
@@ -45,8 +45,8 @@ package final class RPCListener: Sendable {
 
     /// Runs `body` for each connection until ``stop()`` or cancellation; returns when all have ended.
     ///
-    /// `body` runs on the connection's event loop, which serves other connections too, so it must not block. When it
-    /// returns, the connection is closed gracefully.
+    /// `body` runs on the connection's event loop, which serves other connections too, so it must
+    /// not block. When it returns, the connection is closed gracefully.
     package func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
         await self.listener.serve { opened in
             guard let tls = opened.tls else { return }

@@ -3,11 +3,13 @@ internal import NIOPosix
 
 /// Memory for bytes in transit on an event loop, reused by the connections of the loop one after the other.
 ///
-/// The bytes of a call pass through three buffers, for some microseconds each. Allocating them for each call would be a
-/// tenth of the call's allocations; keeping them for each connection would be most of the memory of an idle connection.
+/// The bytes of a call pass through three buffers, for some microseconds each. Allocating them for
+/// each call would be a tenth of the call's allocations; keeping them for each connection would be
+/// most of the memory of an idle connection.
 ///
-/// A buffer that is still referenced when the next connection needs one, as by a socket that cannot send, is not reused;
-/// a new one is allocated. Readers see only the bytes written since ``take(capacity:)``.
+/// A buffer that is still referenced when the next connection needs one, as by a socket that cannot
+/// send, is not reused; a new one is allocated. Readers see only the bytes written since
+/// ``take(capacity:)``.
 final class ReusableBuffer {
     /// Larger buffers are not kept: a call has some hundreds of bytes.
     private static let maximumCapacity = 4096
@@ -26,7 +28,8 @@ final class ReusableBuffer {
         if buffer.capacity <= Self.maximumCapacity { _ = exchange(&self.spare, with: buffer) }
     }
 
-    /// Overwrites the kept buffer, which may contain a share, so that no answer stays in memory until the next one.
+    /// Overwrites the kept buffer, which may contain a share, so that no answer stays in memory
+    /// until the next one.
     ///
     /// A buffer that is still referenced elsewhere is released instead.
     func wipe() {

@@ -37,7 +37,8 @@ final class PinnedKeys: Sendable {
     }
 }
 
-/// Names are read from the subject alternative names only, and a wildcard is a complete label (RFC 9525 §6.3).
+/// Names are read from the subject alternative names only, and a wildcard is a complete label (RFC
+/// 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 extension SSLContext {

@@ -2,8 +2,9 @@ internal import COpenSSL
 
 /// The shared configuration of one side's connections: one `SSL_CTX`.
 ///
-/// A class, because libssl shares the context between connections. `@unchecked Sendable`: after `init`, the context is
-/// only read and passed to `SSL_new`, which does its own locking; the tickets have a separate lock.
+/// A class, because libssl shares the context between connections. `@unchecked Sendable`: after
+/// `init`, the context is only read and passed to `SSL_new`, which does its own locking; the
+/// tickets have a separate lock.
 @safe final class SSLContext: @unchecked Sendable {
     /// Valid as long as this object; for ``TLSConnection`` and the configuration of a new context only.
     let pointer: OpaquePointer
@@ -32,8 +33,8 @@ internal import COpenSSL
             unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, "X25519:P-256"),
         ].allSatisfy { $0 == 1 }
         precondition(configured, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
-        // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays off, and
-        // SSL_CTX_set_max_early_data is never called.
+        // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays
+        // off, and SSL_CTX_set_max_early_data is never called.
         unsafe SSL_CTX_set_options(
             pointer,
             COpenSSL_SSL_OP_NO_RENEGOTIATION() | COpenSSL_SSL_OP_NO_COMPRESSION()

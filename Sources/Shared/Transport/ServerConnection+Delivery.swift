@@ -3,8 +3,8 @@ internal import NIOCore
 extension ServerConnection {
     /// Returns true if all bytes sent so far have arrived at the peer's machine.
     ///
-    /// Neither this process nor the kernel then buffers any bytes, which the kernel would send later. Returns false if
-    /// the state is unknown.
+    /// Neither this process nor the kernel then buffers any bytes, which the kernel would send
+    /// later. Returns false if the state is unknown.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 

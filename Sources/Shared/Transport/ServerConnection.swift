@@ -4,8 +4,8 @@ package import Wire
 
 /// The server's side of a client connection, after the handshake.
 ///
-/// One task receives the requests in order; any task may send answers or close the connection. At most
-/// ``TransportLimits/maxInFlight`` requests are queued; then the server stops reading.
+/// One task receives the requests in order; any task may send answers or close the connection. At
+/// most ``TransportLimits/maxInFlight`` requests are queued; then the server stops reading.
 package final class ServerConnection: Sendable {
     /// The exported secret that only the two ends of this connection know.
     package let channelBinding: ChannelBinding
@@ -47,7 +47,8 @@ package final class ServerConnection: Sendable {
         }
     }
 
-    /// Sends an answer, waiting while the client does not take earlier ones; returns false if the connection has ended.
+    /// Sends an answer, waiting while the client does not take earlier ones; returns false if the
+    /// connection has ended.
     ///
     /// True means that the answer was queued, not that it arrived.
     ///
@@ -71,8 +72,8 @@ package final class ServerConnection: Sendable {
         self.frames.close()
     }
 
-    /// Ends the connection at once: after ``closed()`` has returned, no further byte leaves, not even of earlier answers
-    /// that this machine still buffers.
+    /// Ends the connection at once: after ``closed()`` has returned, no further byte leaves, not
+    /// even of earlier answers that this machine still buffers.
     package func abort() {
         self.frames.abort()
     }

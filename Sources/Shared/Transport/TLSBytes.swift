@@ -3,9 +3,9 @@ internal import NIOCore
 
 /// The encrypted bytes between one `SSL` and its channel, in both directions.
 ///
-/// libssl reads and writes through this custom BIO. libssl's memory BIOs copy all bytes once more and keep their largest
-/// size until the connection ends, which is most of the memory of an idle connection. This BIO holds no memory while no
-/// bytes are in transit.
+/// libssl reads and writes through this custom BIO. libssl's memory BIOs copy all bytes once more
+/// and keep their largest size until the connection ends, which is most of the memory of an idle
+/// connection. This BIO holds no memory while no bytes are in transit.
 struct TLSBytes {
     /// Received bytes that libssl has not read yet.
     private(set) var input = ByteBuffer()

@@ -5,8 +5,8 @@ package final class TLSClientContext: Sendable {
 
     /// - Parameters:
     ///   - serverName: The DNS name or IP address that the certificate must be valid for.
-    ///   - resumes: True if tickets are kept and used. Without them, every handshake is a full one and the client asks
-    ///     the server for no tickets.
+    ///   - resumes: True if tickets are kept and used. Without them, every handshake is a full one
+    ///     and the client asks the server for no tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =

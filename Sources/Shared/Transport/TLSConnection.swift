@@ -4,8 +4,8 @@ internal import Vocabulary
 
 /// A TLS connection over bytes in memory, without a socket: one `SSL`.
 ///
-/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method blocks. This value is
-/// the only owner of the `SSL` and of the bytes that its BIO points to.
+/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method
+/// blocks. This value is the only owner of the `SSL` and of the bytes that its BIO points to.
 @safe struct TLSConnection: ~Copyable {
     private let ssl: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
@@ -18,7 +18,8 @@ internal import Vocabulary
         guard let ssl = unsafe SSL_new(context.pointer), let bio = unsafe TLSBytes.makeBIO(over: bytes) else {
             preconditionFailure("libssl is out of memory")
         }
-        // One reference for both directions: SSL_set_bio(3) takes a single reference if both BIOs are the same.
+        // One reference for both directions: SSL_set_bio(3) takes a single reference if both BIOs
+        // are the same.
         unsafe SSL_set_bio(ssl, bio, bio)
         // Reads the header and the content of a record at once.
         unsafe SSL_set_read_ahead(ssl, 1)
@@ -110,11 +111,11 @@ internal import Vocabulary
         case ended
     }
 
-    /// The limit of key updates (RFC 8446 §4.6.3) from a peer; one is due after millions of records, more than a wallet
-    /// sends.
+    /// The limit of key updates (RFC 8446 §4.6.3) from a peer; one is due after millions of
+    /// records, more than a wallet sends.
     ///
-    /// Threat: each update costs a key derivation and is not a call, so the per-source limits would not stop a peer that
-    /// sends nothing else.
+    /// Threat: each update costs a key derivation and is not a call, so the per-source limits would
+    /// not stop a peer that sends nothing else.
     private static let maximumKeyUpdates = 32
 
     /// Appends decrypted bytes to `buffer`.
@@ -166,7 +167,8 @@ internal import Vocabulary
     /// True if the handshake resumed an earlier connection with a ticket.
     var isResumed: Bool { unsafe SSL_session_reused(self.ssl) == 1 }
 
-    /// The exported secret that only the two ends of this connection know (RFC 9266 §2); after the handshake only.
+    /// The exported secret that only the two ends of this connection know (RFC 9266 §2); after the
+    /// handshake only.
     borrowing func channelBinding() throws(TLSFailure) -> ChannelBinding {
         Self.forgetErrors()
         let label = "EXPORTER-Channel-Binding"

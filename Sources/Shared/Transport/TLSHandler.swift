@@ -16,8 +16,9 @@ struct TLSAbort: Sendable {}
 ///          └───────┬──────────┴─────────────┬─────────────┘
 ///               failure, abort, or channel closed ──▶ ended
 ///
-/// The next handler requests reads; during the handshake this handler does. It holds the bytes of one read and those
-/// that the socket does not take; the channel is then no longer writable and the next handler stops reading.
+/// The next handler requests reads; during the handshake this handler does. It holds the bytes of
+/// one read and those that the socket does not take; the channel is then no longer writable and the
+/// next handler stops reading.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -124,9 +125,9 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// Continues the handshake: immediately if this is its first step, otherwise through the pacer.
     ///
-    /// Threat: the signature is not always in the first step. If a ClientHello comes in two records, or without a key
-    /// share that the server can use, a later step makes it. An attacker who holds many of those back could otherwise
-    /// make the server sign for all of them in a row.
+    /// Threat: the signature is not always in the first step. If a ClientHello comes in two
+    /// records, or without a key share that the server can use, a later step makes it. An attacker
+    /// who holds many of those back could otherwise make the server sign for all of them in a row.
     private func takeStep(context: ChannelHandlerContext) {
         guard self.hasBegun, let pacer = self.pacer else {
             self.hasBegun = true
@@ -198,7 +199,8 @@ final class TLSHandler: ChannelDuplexHandler {
         self.watchRecord(context: context)
     }
 
-    /// Keeps a timer while a record is incomplete, so that a peer cannot send a byte now and then without end.
+    /// Keeps a timer while a record is incomplete, so that a peer cannot send a byte now and then
+    /// without end.
     private func watchRecord(context: ChannelHandlerContext) {
         guard self.connection.isMidRecord else {
             self.recordTimer?.cancel()

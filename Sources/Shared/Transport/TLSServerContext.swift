@@ -16,8 +16,8 @@ package final class TLSServerContext: Sendable {
 
     /// Reads both files again, for new connections; existing connections continue unchanged.
     ///
-    /// A new context has new ticket keys, so that no ticket outlives the certificate under which it was issued. If this
-    /// throws, the current certificate stays in use.
+    /// A new context has new ticket keys, so that no ticket outlives the certificate under which it
+    /// was issued. If this throws, the current certificate stays in use.
     package func reload() throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
         self.current.withLock { $0 = replacement }
@@ -32,8 +32,8 @@ package final class TLSServerContext: Sendable {
 extension SSLContext {
     /// The maximum content of the server's records, in bytes.
     ///
-    /// libssl allocates memory for the longest record whenever it writes one. Answers are short, and malloc(3) serves a
-    /// small size from a cache, unlike 17 KiB.
+    /// libssl allocates memory for the longest record whenever it writes one. Answers are short,
+    /// and malloc(3) serves a small size from a cache, unlike 17 KiB.
     private static let longestRecord = 800
 
     /// Creates a server's context.

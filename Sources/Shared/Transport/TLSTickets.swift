@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// The tickets that a client received from servers, in memory only.
 ///
-/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one ``TLSClientContext``,
-/// with the name and trust rule under which they were received. Each is used once (RFC 8446 §C.4).
+/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one
+/// ``TLSClientContext``, with the name and trust rule under which they were received. Each is used
+/// once (RFC 8446 §C.4).
 final class TLSTickets: Sendable {
     private let stored = Mutex<[TLSTicket]>([])
 
@@ -32,8 +33,8 @@ final class TLSTickets: Sendable {
 
 /// A ticket: one `SSL_SESSION`.
 ///
-/// A class because the array above needs copyable values. `@unchecked Sendable`: libssl counts references atomically,
-/// and the session never changes.
+/// A class because the array above needs copyable values. `@unchecked Sendable`: libssl counts
+/// references atomically, and the session never changes.
 @safe final class TLSTicket: @unchecked Sendable {
     /// Valid as long as this object.
     let pointer: OpaquePointer
@@ -54,8 +55,8 @@ extension SSLContext {
         let mode = Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_LOOKUP | SSL_SESS_CACHE_NO_INTERNAL_STORE)
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(self.pointer, mode)
         guard let tickets = self.tickets else { return }
-        // The context object owns the SSL_CTX and the tickets, and every connection keeps the context object alive, so
-        // the pointer is valid in every callback.
+        // The context object owns the SSL_CTX and the tickets, and every connection keeps the
+        // context object alive, so the pointer is valid in every callback.
         let stored = unsafe SSL_CTX_set_ex_data(self.pointer, 0, Unmanaged.passUnretained(tickets).toOpaque())
         precondition(stored == 1, "libssl is out of memory")
         unsafe SSL_CTX_sess_set_new_cb(self.pointer, takeTicket)

@@ -1,10 +1,11 @@
 internal import COpenSSL
 
-// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server makes none for a client
-// that keeps none.
+// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server
+// makes none for a client that keeps none.
 //
-// A ticket costs a key schedule, two ciphers and a record: a twentieth of the server's time for an unlock over a new
-// connection. The server does not answer the request, which the RFC makes optional.
+// A ticket costs a key schedule, two ciphers and a record: a twentieth of the server's time for an
+// unlock over a new connection. The server does not answer the request, which the RFC makes
+// optional.
 
 extension SSLContext {
     /// `ticket_request` in IANA's registry of TLS extensions.
@@ -14,7 +15,8 @@ extension SSLContext {
 
     /// Makes a client's connections request tickets.
     ///
-    /// - Parameter counts: The two bytes of the request: tickets after a full handshake and after a resumption.
+    /// - Parameter counts: The two bytes of the request: tickets after a full handshake and after a
+    ///   resumption.
     func requestTickets(_ counts: StaticString) {
         precondition(counts.utf8CodeUnitCount == 2)
         let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
@@ -64,7 +66,8 @@ private func writeTicketRequest(
     return 1
 }
 
-/// Applies the smaller of the two numbers, since the callback runs before libssl knows whether the handshake resumes.
+/// Applies the smaller of the two numbers, since the callback runs before libssl knows whether the
+/// handshake resumes.
 func readTicketRequest(
     _ ssl: OpaquePointer?,
     _: UInt32,

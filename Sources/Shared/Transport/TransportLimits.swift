@@ -1,8 +1,10 @@
 /// The limits of a connection in time and memory; times are real, independent of a lab clock.
 package struct TransportLimits: Hashable, Sendable {
-    /// From the acceptance of a connection to the end of the TLS handshake, a load balancer's header included.
+    /// From the acceptance of a connection to the end of the TLS handshake, a load balancer's
+    /// header included.
     package var handshake: Duration = .seconds(10)
-    /// From the first byte of a frame or TLS record to its last; also for a peer that does not take its answers.
+    /// From the first byte of a frame or TLS record to its last; also for a peer that does not take
+    /// its answers.
     package var frame: Duration = .seconds(10)
     /// Between two useful answers on a connection without a session.
     package var idleWithoutSession: Duration = .seconds(60)
@@ -18,7 +20,8 @@ package struct TransportLimits: Hashable, Sendable {
     package var connectionsPerSource = 2_500
     /// Concurrent connections in the handshake; a further one displaces one of the oldest.
     package var handshakes = 1_000
-    /// Concurrent connections that hold a frame longer than 4 096 bytes, or its beginning, which no task has taken yet.
+    /// Concurrent connections that hold a frame longer than 4 096 bytes, or its beginning, which no
+    /// task has taken yet.
     ///
     /// Each holds at most some 130 KiB. A further one displaces one of the oldest.
     package var longFrames = 500
@@ -30,7 +33,8 @@ package struct TransportLimits: Hashable, Sendable {
     /// The limits of protocol.md.
     package init() {}
 
-    /// The limits for a socket of this machine: its peers are one program or a few operators, all of one source.
+    /// The limits for a socket of this machine: its peers are one program or a few operators, all
+    /// of one source.
     static func local(connections: Int) -> TransportLimits {
         var limits = TransportLimits()
         limits.connections = connections

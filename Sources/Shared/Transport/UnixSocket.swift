@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A Unix socket bound to a path, accessible to its owner and optionally a group; closed unless it is released.
+/// A Unix socket bound to a path, accessible to its owner and optionally a group; closed unless it
+/// is released.
 struct UnixSocket: ~Copyable {
     private let descriptor: CInt
 

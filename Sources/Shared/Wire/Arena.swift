@@ -3,13 +3,14 @@ internal import Glibc
 
 /// The memory of one C message tree, limited by a budget, and wiped and freed as a whole.
 ///
-/// protobuf-c allocates some fifty times the byte count of a hostile frame: a two-byte empty sub-message becomes a
-/// struct and a pointer. The budget counts every byte taken from the system, and freed memory does not count as free
-/// again. An allocation that would exceed it fails, and protobuf-c then gives up. No allocation is freed on its own, so
-/// no error path of protobuf-c can leak or free twice. Message trees contain shares, so the memory is wiped.
+/// protobuf-c allocates some fifty times the byte count of a hostile frame: a two-byte empty
+/// sub-message becomes a struct and a pointer. The budget counts every byte taken from the system,
+/// and freed memory does not count as free again. An allocation that would exceed it fails, and
+/// protobuf-c then gives up. No allocation is freed on its own, so no error path of protobuf-c can
+/// leak or free twice. Message trees contain shares, so the memory is wiped.
 ///
-/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave this target; values
-///   are copied out.
+/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave
+///   this target; values are copied out.
 @safe struct Arena: ~Copyable {
     let state: UnsafeMutablePointer<ArenaState>
 
@@ -56,7 +57,8 @@ internal import Glibc
     private var chunk: UnsafeMutablePointer<ChunkHeader>?
     private var next: UnsafeMutableRawPointer?
     private var unusedByteCount = 0
-    /// Space for the first chunk directly after this state, so that common messages need one call of malloc(3).
+    /// Space for the first chunk directly after this state, so that common messages need one call
+    /// of malloc(3).
     private let room: UnsafeMutableRawPointer
 
     private static let alignment = 16

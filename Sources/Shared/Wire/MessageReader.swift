@@ -43,8 +43,8 @@ typealias Unpacker<Message> = (
 
 /// A decoded C message, whose fields are copied out and checked against the rules in the .proto.
 ///
-/// A reader is valid only inside the closure of `decode`, which keeps the arena of the message; it must not leave it.
-/// The methods are inlined, which reduces a key path to the offset of the field.
+/// A reader is valid only inside the closure of `decode`, which keeps the arena of the message; it
+/// must not leave it. The methods are inlined, which reduces a key path to the offset of the field.
 @dynamicMemberLookup
 @safe struct MessageReader<Message> {
     private let message: UnsafeMutablePointer<Message>

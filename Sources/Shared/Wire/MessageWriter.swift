@@ -17,8 +17,8 @@ typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
 
 /// A C message under construction, whose fields point to copies in an ``Arena``.
 ///
-/// A writer is valid only inside the closure of ``encode(_:_:)``, which keeps the arena; it must not leave it.
-/// The methods are inlined, which reduces a key path to the offset of the field.
+/// A writer is valid only inside the closure of ``encode(_:_:)``, which keeps the arena; it must
+/// not leave it. The methods are inlined, which reduces a key path to the offset of the field.
 @safe struct MessageWriter<Message> {
     private let message: UnsafeMutablePointer<Message>
     private let arena: UnsafeMutablePointer<ArenaState>

@@ -10,7 +10,8 @@ package struct PortalRequest: Hashable, Sendable {
 
     /// The permitted lengths of a typed code, in bytes.
     package static let codeByteCounts = 1...64
-    /// The permitted lengths of an address, in bytes: `::` is the shortest, an IPv4-mapped IPv6 address the longest.
+    /// The permitted lengths of an address, in bytes: `::` is the shortest, an IPv4-mapped IPv6
+    /// address the longest.
     package static let sourceByteCounts = 2...45
 
     package init(id: UInt64, code: String, source: String) {

@@ -38,7 +38,8 @@ extension Refusal {
 
 /// A text that is printed unchanged: only visible ASCII.
 ///
-/// Other characters can contain terminal control sequences, which an attacker in place of the server could send.
+/// Other characters can contain terminal control sequences, which an attacker in place of the
+/// server could send.
 private func visible(_ text: String, _ field: WireField) throws(FieldFault) -> String {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalid(field) }
     return text

@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// The reason that the peer receives for a rejected call; the server's log has details under the correlation id.
+/// The reason that the peer receives for a rejected call; the server's log has details under the
+/// correlation id.
 package struct Refusal: Error, Hashable, Sendable {
     package var reason: Reason
     /// At most 32 characters of visible ASCII; empty if the server has none.

@@ -14,8 +14,8 @@ extension Request {
 
     /// Decodes the bytes of one frame and checks every length and range.
     ///
-    /// Fields that this version does not know are ignored, and a call it does not know becomes ``Call/unknown``, so that
-    /// clients can be newer than the server.
+    /// Fields that this version does not know are ignored, and a call it does not know becomes
+    /// ``Call/unknown``, so that clients can be newer than the server.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__request__unpack, id: \.id) { root throws(FieldFault) in
             Request(id: root.id, call: try Call(reading: root))

@@ -18,8 +18,8 @@ package enum Call: Sendable {
     case register(Register)
     case openSession(OpenSession)
     case instruct(Instruct)
-    /// The text as typed. The server parses it as a ``DeletionCode``, so that a mistyped code and an unknown code get
-    /// the same answer.
+    /// The text as typed. The server parses it as a ``DeletionCode``, so that a mistyped code and
+    /// an unknown code get the same answer.
     case revokeWithCode(String)
     case reportWipe
     /// A well-formed call that this version does not know; answered with `unsupported`.

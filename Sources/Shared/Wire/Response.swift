@@ -115,7 +115,8 @@ package struct ActiveWallet: Sendable {
     }
 }
 
-/// The result of an instruction: its own result, which only the right PIN produces, or the verdict on a wrong PIN.
+/// The result of an instruction: its own result, which only the right PIN produces, or the verdict
+/// on a wrong PIN.
 package enum InstructResult: Sendable {
     case pinValid(unlockShare: Share)
     case pinChanged

@@ -3,8 +3,9 @@ internal import Vocabulary
 
 // The encoded bytes are signed and sent as they are; a body is never encoded again to check a signature.
 //
-// A signature covers the whole body. A field that this version does not know might change the meaning of the others, so
-// such a body is rejected as a whole, at every level of nesting; everywhere else unknown fields are ignored.
+// A signature covers the whole body. A field that this version does not know might change the
+// meaning of the others, so such a body is rejected as a whole, at every level of nesting;
+// everywhere else unknown fields are ignored.
 
 extension RegisterBody {
     /// The bytes to sign and to send.
@@ -34,8 +35,8 @@ extension RegisterBody {
 extension Attestation {
     /// The size limit of the evidence in bytes: of all certificates together, or of the attestation object.
     ///
-    /// It equals the size limit of a frame and exceeds every verifier's limit, so that the verifier rejects larger
-    /// evidence with its own reason.
+    /// It equals the size limit of a frame and exceeds every verifier's limit, so that the verifier
+    /// rejects larger evidence with its own reason.
     package static let maximumByteCount = 64 * 1024
     /// Certificates of one chain; more than any verifier accepts, for the same reason.
     package static let allowedCertificateCounts = 1...64

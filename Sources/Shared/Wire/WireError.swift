@@ -4,14 +4,15 @@
 package enum WireError: Error, Hashable, Sendable {
     /// The bytes are not the expected protobuf message; such a frame ends the connection.
     case notProtobuf
-    /// The message needs more memory than ``decodingBudget(frameByteCount:)``; such a frame ends the connection.
+    /// The message needs more memory than ``decodingBudget(frameByteCount:)``; such a frame ends
+    /// the connection.
     case overBudget
     /// A value has the wrong length or is out of range; answer `malformed` to the id and continue.
     case invalid(WireField, id: UInt64?)
     /// A required part is missing; answer `malformed` to the id and continue.
     case missing(WireField, id: UInt64?)
-    /// A signed body has a field that this version does not know, so the server would act on a part of the signed
-    /// statement; answer `malformed` and continue.
+    /// A signed body has a field that this version does not know, so the server would act on a part
+    /// of the signed statement; answer `malformed` and continue.
     case unknownField
     /// A signed body has an instruction that this version does not know; answer `unsupported` and continue.
     case unknownInstruction

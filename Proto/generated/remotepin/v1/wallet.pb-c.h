@@ -440,7 +440,7 @@ struct  Remotepin__V1__RegisterRequest
    */
   ProtobufCBinaryData pin_signature;
   /*
-   * purpose "remote-pin/1 register device"; 64 bytes r‖s or an assertion of at most 1024 bytes
+   * Purpose "remote-pin/1 register device"; 64 bytes r‖s or an assertion of at most 1024 bytes.
    */
   ProtobufCBinaryData device_proof;
 };
@@ -486,7 +486,7 @@ struct  Remotepin__V1__AndroidAttestation
 {
   ProtobufCMessage base;
   /*
-   * DER, leaf first, 1 … 64; more than 10, or 32 KiB in total, are rejected with a reason
+   * DER, leaf first, 1 … 64; more than 10, or 32 KiB in total, are rejected with a reason.
    */
   size_t n_certificates;
   ProtobufCBinaryData *certificates;
@@ -626,7 +626,7 @@ struct  Remotepin__V1__ActiveWallet
   Remotepin__V1__PINState *pin_state;
   Remotepin__V1__Features *features;
   /*
-   * 32 bytes, secret; empty while the wallet is permanently blocked or this version is blocked
+   * 32 bytes, secret; empty while the wallet is permanently blocked or this version is blocked.
    */
   ProtobufCBinaryData presence_share;
 };
@@ -730,11 +730,11 @@ struct  Remotepin__V1__InstructRequest
    */
   ProtobufCBinaryData pin_signature;
   /*
-   * with ChangePIN: 64 bytes r‖s by the new key, purpose "remote-pin/1 new pin"; else empty
+   * With ChangePIN: 64 bytes r‖s by the new key, purpose "remote-pin/1 new pin"; else empty.
    */
   ProtobufCBinaryData new_pin_signature;
   /*
-   * empty or 32 bytes: y of the point R whose x is the r of pin_signature (docs/protocol.md)
+   * Empty or 32 bytes: y of the point R whose x is the r of pin_signature (docs/protocol.md).
    */
   ProtobufCBinaryData pin_nonce_y;
 };
