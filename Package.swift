@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every Swift target is held to the same rules; a target may not opt out.
+/// The compiler settings of every Swift target; no target may opt out.
 let houseRules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -11,12 +11,14 @@ let houseRules: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// What `--version` says of the commit: from the environment, so that a commit alone makes nobody build anything again.
+/// The commit that `--version` reports.
+///
+/// It comes from the environment, so that a new commit alone rebuilds nothing.
 let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
     $0.isLetter || $0.isNumber || ".-+".contains($0)
 }
 
-// Libraries from outside, each named once.
+// External libraries.
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -41,7 +43,7 @@ let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "s
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
-// What both sides of the boundary share; depends on neither of them.
+// Shared by client and server; depends on neither.
 let shared: [Target] = [
     .systemLibrary(
         name: "COpenSSL",
@@ -559,7 +561,7 @@ let client: [Target] = [
     ),
 ]
 
-// One test target for each target that it tests, and those that look at the whole.
+// One test target for each target under test, and those that test the whole.
 let tests: [Target] = [
     .target(
         name: "TestSupport",
@@ -943,26 +945,23 @@ let tests: [Target] = [
     .testTarget(name: "ArchitectureTests"),
 ]
 
-/// What `make bench` runs.
-let benchmarks: [Target] = [
-    .executableTarget(
-        name: "remote-pin-bench",
-        dependencies: [
-            "AttestationVerifier",
-            "Evidence",
-            "Lab",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            argumentParser,
-            crypto,
-        ],
-        path: "Benchmarks"
-    )
-]
+/// Measurements inside a process, left out of a default build: only `make bench-attestation` asks for them.
+let benchmarks: [Target] =
+    Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "attestation-bench",
+            dependencies: [
+                "AttestationVerifier",
+                "Evidence",
+                "Lab",
+                "Vocabulary",
+                crypto,
+            ],
+            path: "Benchmarks/Attestation"
+        )
+    ]
 
 let package = Package(
     name: "remote-pin",

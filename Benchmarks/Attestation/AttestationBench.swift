@@ -5,10 +5,11 @@ import Foundation
 import Lab
 import Vocabulary
 
-/// Verifications of evidence per second, each beside the bare signature checks that it cannot do without.
+/// Measures attestation verifications per second, each beside the bare signature checks that it requires.
 ///
-/// All on one core of this process, with evidence of a lab's authority, whose signatures are all P-256. Where the vectors
-/// exist, the slowest evidence that real phones produced is named too.
+/// Runs on one core of this process, with evidence of a lab's authority, whose signatures are all P-256. If the
+/// vectors are present, it also names the slowest evidence from real phones.
+@main
 struct AttestationBench {
     private static let app = "org.example.wallet"
     private static let appID = "EXAMPLE123.org.example.wallet"
@@ -19,18 +20,15 @@ struct AttestationBench {
     private let key = SigningKey()
 
     /// Measures each kind and prints a line for it.
-    static func run(progress: (String) -> Void) {
+    static func main() {
         let bench = AttestationBench()
-        progress("attestation verifications")
         let bare = bench.bareCheck()
         let lines = [
             bench.android("Android, factory chain", .factory, bare),
             bench.android("Android, remote chain", .remote, bare),
             bench.appAttest(bare), bench.assertion(bare),
         ]
-        progress("the slowest of the vectors")
         let slowest = Self.slowestVectors()
-        progress("")
         print("attestation               whole  bare signature checks   share")
         for line in lines { print(line) }
         for line in slowest { print(line) }
@@ -161,7 +159,7 @@ struct AttestationBench {
         }
     }
 
-    /// Times `verify`, which keeps the account of its signature checks unless their number is given.
+    /// Times `verify`; the verification counts its signature checks unless `checks` gives their number.
     private func line(
         _ name: String,
         _ bare: Double,
@@ -190,16 +188,16 @@ struct AttestationBench {
     private static func cost(rounds: Int, _ body: () -> Bool) -> Double {
         (0..<5).map { _ in
             let before = clock()
-            for _ in 0..<rounds { precondition(body(), "what is measured succeeds") }
+            for _ in 0..<rounds { precondition(body(), "the measured operation succeeds") }
             return Double(clock() - before) / Double(CLOCKS_PER_SEC) * 1e6 / Double(rounds)
         }.min() ?? 0
     }
 }
 
 extension AttestationBench {
-    /// The slowest cases of the vectors, with all reading of fields that their comparison needs.
+    /// The three slowest cases of the vectors, including the parsing that their comparison needs.
     ///
-    /// Without those that read a status list of their own: a server reads it once for all.
+    /// Excludes cases with their own status list: a server reads that list once for all devices.
     private static func slowestVectors() -> [String] {
         let folder = ProcessInfo.processInfo.environment["REMOTE_PIN_VECTORS"] ?? "../shared/vectors/attestation"
         let manager = FileManager.default
