@@ -1,6 +1,6 @@
 package import Vocabulary
 
-extension SQLiteWalletStore: UpkeepStore {
+extension SQLiteWalletStore: MaintenanceStore {
     /// Wallets that one step ends, so that a step stays one.
     private static let endedAtOnce = 500
 

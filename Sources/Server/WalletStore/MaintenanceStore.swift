@@ -48,7 +48,7 @@ package enum StoreCopyError: Error, Hashable, Sendable {
 /// What is done to a store as a whole, in small steps between those of wallets.
 ///
 /// Apart from ``WalletStore`` because no call of a wallet needs any of it.
-package protocol UpkeepStore: Sendable {
+package protocol MaintenanceStore: Sendable {
     /// Every epoch but the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
