@@ -246,6 +246,22 @@ let server: [Target] = [
         path: "Sources/Server/EventHooks"
     ),
     .target(
+        name: "StoreMaintenance",
+        dependencies: [
+            "AuditLog",
+            "HostSystem",
+            "PINPolicy",
+            "Secrets",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            crypto,
+            lifecycle,
+            logging,
+        ],
+        path: "Sources/Server/StoreMaintenance"
+    ),
+    .target(
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier",
@@ -257,6 +273,7 @@ let server: [Target] = [
             "PINPolicy",
             "Secrets",
             "Statements",
+            "StoreMaintenance",
             "Transport",
             "Vault",
             "Vocabulary",
@@ -284,6 +301,7 @@ let server: [Target] = [
             "RemotePINServer",
             "Secrets",
             "ServerSettings",
+            "StoreMaintenance",
             "Telemetry",
             "Transport",
             "Vault",
@@ -755,6 +773,48 @@ let tests: [Target] = [
             nioCore,
         ]
     ),
+    // A server in the test's process, for the tests of the server's targets.
+    .target(
+        name: "ServerTestSupport",
+        dependencies: [
+            "AttestationVerifier",
+            "AuditLog",
+            "Devices",
+            "HostSystem",
+            "Lab",
+            "PINPolicy",
+            "RemotePINServer",
+            "StoreMaintenance",
+            "Telemetry",
+            "TestSupport",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+            logging,
+        ],
+        path: "Tests/ServerTestSupport"
+    ),
+    .testTarget(
+        name: "StoreMaintenanceTests",
+        dependencies: [
+            "AuditLog",
+            "Devices",
+            "HostSystem",
+            "PINPolicy",
+            "RemotePINServer",
+            "Secrets",
+            "ServerTestSupport",
+            "StoreMaintenance",
+            "TestSupport",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+        ]
+    ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
@@ -765,9 +825,9 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
-            "PINPolicy",
             "RemotePINServer",
             "Secrets",
+            "ServerTestSupport",
             "Statements",
             "Telemetry",
             "TestSupport",

@@ -1,6 +1,7 @@
 import AttestationVerifier
 import Devices
 import Foundation
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary

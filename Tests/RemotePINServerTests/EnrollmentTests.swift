@@ -4,6 +4,7 @@ import RemotePINServer
 import Secrets
 import HostSystem
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -3,6 +3,7 @@ import AuditLog
 import Devices
 import Lab
 import Telemetry
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -4,6 +4,7 @@ import Lab
 import Secrets
 import Telemetry
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

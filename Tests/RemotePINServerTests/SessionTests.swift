@@ -1,6 +1,7 @@
 import Devices
 import RemotePINServer
 import Secrets
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,6 +1,7 @@
 import Devices
 import Secrets
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

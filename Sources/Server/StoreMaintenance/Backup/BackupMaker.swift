@@ -17,7 +17,7 @@ package struct BackupMaker: Sendable {
     private static let pause: Duration = .milliseconds(2)
     private static let chunk = 1 << 20
 
-    private let store: any UpkeepStore
+    private let store: any MaintenanceStore
     private let vault: any Vault
     private let clock: any WallClock
     private let stateOf: Timestamp?
@@ -27,7 +27,7 @@ package struct BackupMaker: Sendable {
     ///   - stateOf: the moment whose state the store holds, where that is past.
     ///   - newestEntry: the audit log's.
     package init(
-        store: any UpkeepStore,
+        store: any MaintenanceStore,
         vault: any Vault,
         clock: any WallClock,
         stateOf: Timestamp? = nil,

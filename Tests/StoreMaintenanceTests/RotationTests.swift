@@ -3,6 +3,8 @@ import Devices
 import HostSystem
 import RemotePINServer
 import Secrets
+import ServerTestSupport
+import StoreMaintenance
 import TestSupport
 import Testing
 import Transport
@@ -174,7 +176,7 @@ struct RotationTests {
             let present = try await server.store.sealedValues(after: nil, limit: 50)
             try await server.store.replace([stale])
             #expect(try await server.store.sealedValues(after: nil, limit: 50) == present)
-            let next = server.makeUpkeep()
+            let next = server.makeMaintenance()
             async let _: Void = next.run()
             for _ in 0..<3000 {
                 let keys = try await Self.versions(server)

@@ -15,7 +15,7 @@ struct DamagedWallets: Error, Hashable, CustomStringConvertible {
 
 extension [WalletID] {
     /// The first ones, and how many there are besides: "wallet …", "wallets …, … and 3 more".
-    func named(atMost limit: Int) -> String {
+    package func named(atMost limit: Int) -> String {
         let more = self.count > limit ? " and \(self.count - limit) more" : ""
         return
             "wallet\(self.count == 1 ? "" : "s") \(self.prefix(limit).map(\.description).joined(separator: ", "))\(more)"

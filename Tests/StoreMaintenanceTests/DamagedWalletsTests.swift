@@ -1,6 +1,8 @@
 import AuditLog
 import HostSystem
 import RemotePINServer
+import ServerTestSupport
+import StoreMaintenance
 import TestSupport
 import Testing
 import Vault
@@ -92,7 +94,7 @@ struct DamagedWalletsTests {
             #expect(kept?.sentence.contains("seals 4 values") == true && server.vault.versions == [1, 2])
 
             _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
-            let next = server.makeUpkeep()
+            let next = server.makeMaintenance()
             async let _: Void = next.run()
             var isFinished = false
             for _ in 0..<10_000 where !isFinished {

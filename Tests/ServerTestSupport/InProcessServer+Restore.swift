@@ -1,20 +1,21 @@
-import AuditLog
-import HostSystem
-import Logging
-import PINPolicy
-import RemotePINServer
-import TestSupport
-import Vault
-import Vocabulary
-import WalletStore
-import Wire
+package import AuditLog
+internal import HostSystem
+internal import Logging
+package import PINPolicy
+internal import RemotePINServer
+package import StoreMaintenance
+package import TestSupport
+package import Vault
+internal import Vocabulary
+package import WalletStore
+internal import Wire
 
 /// Backups of a server in this process, and what is made of them.
 extension InProcessServer {
-    var auditPath: String { "\(self.folder.path)/audit.log" }
+    package var auditPath: String { "\(self.folder.path)/audit.log" }
 
     /// Has the running server make a backup, as an operator does; its path.
-    func backup(_ name: String) async throws -> String {
+    package func backup(_ name: String) async throws -> String {
         let path = "\(self.folder.path)/\(name).backup"
         let before = try await self.record().count
         guard case .upkeep = await self.commands.carryOut(.startBackup(path: path), by: Self.peer) else {
@@ -32,11 +33,11 @@ extension InProcessServer {
         throw UnexpectedAnswer()
     }
 
-    /// The upkeep of the server's next life.
-    func makeUpkeep() -> Upkeep {
+    /// The maintenance of the server's next life.
+    package func makeMaintenance() -> Maintenance {
         let log = self.log.handler
-        return Upkeep(
-            Upkeep.Parts(
+        return Maintenance(
+            Maintenance.Parts(
                 store: self.store,
                 vault: self.vault,
                 clock: self.clock,
@@ -49,12 +50,12 @@ extension InProcessServer {
     }
 
     /// Stops writing: a restore needs the audit log for itself.
-    func stop() async {
+    package func stop() async {
         await self.audit.close()
         await self.store.close()
     }
 
-    func restoration(
+    package func restoration(
         _ backup: String,
         into name: String,
         rule: EpochRule = .strict,
@@ -82,7 +83,7 @@ extension InProcessServer {
     }
 
     /// Flips a bit of a wallet's sealed identity, as a disk does; the first four bytes are the version of its key.
-    func damage(_ wallet: TestWallet, at place: Int = 40) async throws {
+    package func damage(_ wallet: TestWallet, at place: Int = 40) async throws {
         let all = try await self.store.sealedValues(after: nil, limit: 100)
         let old = try (all.first { $0.walletID == wallet.walletID }).orThrow().values
         var new = old
@@ -92,7 +93,7 @@ extension InProcessServer {
 
     /// Restores, whatever the log lacks.
     @discardableResult
-    func restore(
+    package func restore(
         _ backup: String,
         into name: String,
         rule: EpochRule = .strict,
@@ -102,7 +103,10 @@ extension InProcessServer {
     }
 
     /// Looks into a restored store.
-    func opened<Result>(_ name: String, _ body: (SQLiteWalletStore) async throws -> Result) async throws -> Result {
+    package func opened<Result>(
+        _ name: String,
+        _ body: (SQLiteWalletStore) async throws -> Result
+    ) async throws -> Result {
         let store = try SQLiteWalletStore.open(folder: "\(self.folder.path)/\(name)")
         do {
             let result = try await body(store)

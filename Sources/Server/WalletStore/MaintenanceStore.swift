@@ -48,7 +48,7 @@ package enum StoreCopyError: Error, Hashable, Sendable {
 /// Operations on a whole store, in small steps between those of wallets.
 ///
 /// Separate from ``WalletStore`` because no call of a wallet needs them.
-package protocol UpkeepStore: Sendable {
+package protocol MaintenanceStore: Sendable {
     /// Returns every epoch except the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 

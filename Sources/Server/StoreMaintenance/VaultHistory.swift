@@ -11,7 +11,7 @@ package enum VaultHistory {
     /// Compares them, and notes the version that seals from here on.
     package static func check(
         _ vault: any RotatingVault,
-        of store: any UpkeepStore,
+        of store: any MaintenanceStore,
         at now: Timestamp
     ) async throws(VaultMismatch) {
         let active = vault.activeVersion

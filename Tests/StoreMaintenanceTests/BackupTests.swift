@@ -2,6 +2,8 @@ import AuditLog
 import Foundation
 import HostSystem
 import RemotePINServer
+import ServerTestSupport
+import StoreMaintenance
 import TestSupport
 import Testing
 import Vault

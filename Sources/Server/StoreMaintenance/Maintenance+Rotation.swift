@@ -6,7 +6,6 @@ internal import Vault
 internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
-internal import Wire
 
 // The vault's keys: a new version seals at once, what older ones sealed is sealed anew in the background.
 //
@@ -14,7 +13,7 @@ internal import Wire
 //
 // Nothing is noted of a pass that was cut off, so the next start makes it again: what it did already it then finds done. A
 // value takes another's place only where that one still stands, so that no PIN key, share or code that came meanwhile is lost.
-extension Upkeep {
+extension Maintenance {
     /// Wallets that one step reads and writes.
     private static let resealedAtOnce = 16
     private static let countedAtOnce = 500
@@ -29,38 +28,37 @@ extension Upkeep {
     ///
     /// Not while the last rotation goes on, nor while tokens live that were made before it: of two rotations in a row the
     /// first one's tokens would be taken by no key.
-    func rotate() async throws(AdminFailure) {
+    package func rotate() async throws {
         let now = self.parts.clock.now()
         let versions = try await self.notedVersions(at: now)
         // Refused for sure, so not `unavailable`: the audit log would say that it may have been done.
         if let active = versions.last {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
-                throw AdminFailure(
-                    .notAllowed,
+                throw MaintenanceFailure.notAllowed(
                     "The last rotation is not finished; its progress is in `vault status`.\(self.damage)"
                 )
             }
             // The first version of a key file had none before it.
             if versions.count > 1, now < active.activeSince + self.neededFor {
-                throw AdminFailure(
-                    .notAllowed,
+                throw MaintenanceFailure.notAllowed(
                     "What was enrolled before the last rotation may still need the version before it; again from "
                         + "\(Self.text(of: active.activeSince + self.neededFor)) on."
                 )
             }
         }
         let version: UInt32
-        do throws(KeyFileError) { version = try self.parts.vault.addVersion() } catch { throw AdminFailure(error) }
+        do throws(KeyFileError) { version = try self.parts.vault.addVersion() } catch {
+            throw MaintenanceFailure(error)
+        }
         self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
         _ = try await self.notedVersions(at: now)
-        self.state.withLock { $0.reseal = ResealReport(version: version) }
+        self.state.withLock { $0.reseal = ResealProgress(version: version) }
         self.askedReseals.yield()
     }
 
     /// What the store knows of versions, after the active one was noted in it.
-    private func notedVersions(at now: Timestamp) async throws(AdminFailure) -> [StoredVaultVersion] {
-        try await administered { () throws(StoreError) in try await self.noted(self.parts.vault.activeVersion, at: now)
-        }
+    private func notedVersions(at now: Timestamp) async throws -> [StoredVaultVersion] {
+        try await self.noted(self.parts.vault.activeVersion, at: now)
     }
 
     private func noted(_ version: UInt32, at now: Timestamp) async throws(StoreError) -> [StoredVaultVersion] {
@@ -75,7 +73,7 @@ extension Upkeep {
             let noted = try await self.noted(active, at: self.parts.clock.now())
             guard noted.last(where: { $0.version == active })?.sealedAnewAt == nil else { return }
             let isFirst = self.parts.vault.versions.first == active
-            if !isFirst { self.state.withLock { $0.reseal = ResealReport(version: active) } }
+            if !isFirst { self.state.withLock { $0.reseal = ResealProgress(version: active) } }
             var count = 0
             while true {
                 let pass = try await self.resealPass()
@@ -168,18 +166,15 @@ extension Upkeep {
     }
 }
 
-extension Upkeep {
+extension Maintenance {
     /// What each version seals, by a look at every wallet.
-    func vaultKeys() async throws(AdminFailure) -> [VaultKeyVersion] {
+    package func vaultKeys() async throws -> [VaultKeyUsage] {
         let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
         let noted = try await self.notedVersions(at: now)
         var counts: [UInt32: Int] = [:]
         var after: UInt64?
         while true {
-            let place = after
-            let some = try await administered { () throws(StoreError) in
-                try await store.sealedValues(after: place, limit: Self.countedAtOnce)
-            }
+            let some = try await store.sealedValues(after: after, limit: Self.countedAtOnce)
             for wallet in some where try await self.needsItsKeys(wallet) {
                 for (_, sealed) in wallet.values.byField {
                     counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
@@ -193,7 +188,7 @@ extension Upkeep {
         // Also those that sealed something and are not in the key file: what they sealed does not open.
         let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
         return versions.map { version in
-            VaultKeyVersion(
+            VaultKeyUsage(
                 version: version,
                 isActive: version == active,
                 values: counts[version, default: 0],
@@ -204,14 +199,10 @@ extension Upkeep {
     }
 
     /// Whether any key must be kept for a wallet: for one in use, and for one that has ended where that opens.
-    private func needsItsKeys(_ wallet: SealedWallet) async throws(AdminFailure) -> Bool {
+    private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
-        do throws(VaultError) {
-            return try await vault.opens(identity, as: .identity, of: wallet.walletID)
-        } catch {
-            throw AdminFailure(error)
-        }
+        return try await vault.opens(identity, as: .identity, of: wallet.walletID)
     }
 
     /// What the last look at all wallets could not seal anew, as a further sentence; empty where it could.
@@ -220,29 +211,27 @@ extension Upkeep {
     /// Removes the versions that nothing needs any more; what is left then.
     ///
     /// Where one but seals something, as what a call in flight kept behind the last pass, that is sealed anew first.
-    func retire() async throws(AdminFailure) -> [VaultKeyVersion] {
+    package func retire() async throws -> [VaultKeyUsage] {
         let versions = try await self.vaultKeys()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
         if versions.contains(where: { !$0.isActive && $0.values > 0 }) {
             let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
-            try await administered { () throws(StoreError) in
-                try await store.noteSealedAnew(vaultVersion: active, at: nil)
-            }
+            try await store.noteSealedAnew(vaultVersion: active, at: nil)
             self.askedReseals.yield()
         }
         guard !retirable.isEmpty else {
-            throw AdminFailure(.notAllowed, try await self.whyNone(of: versions))
+            throw MaintenanceFailure.notAllowed(try await self.whyNone(of: versions))
         }
-        do throws(KeyFileError) { try self.parts.vault.remove(retirable) } catch { throw AdminFailure(error) }
+        do throws(KeyFileError) { try self.parts.vault.remove(retirable) } catch { throw MaintenanceFailure(error) }
         self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
         let left = self.parts.vault.versions
         return versions.filter { left.contains($0.version) }
     }
 }
 
-extension Upkeep {
+extension Maintenance {
     /// Why no version can be removed, and from when on one can.
-    private func whyNone(of versions: [VaultKeyVersion]) async throws(AdminFailure) -> String {
+    private func whyNone(of versions: [VaultKeyUsage]) async throws -> String {
         let older = versions.filter { !$0.isActive }
         guard !older.isEmpty else { return "There is no version but the one that seals." }
         let needed = older.filter { $0.values > 0 }
@@ -264,9 +253,9 @@ extension Upkeep {
     }
 }
 
-extension AdminFailure {
-    /// A key file that was not changed, or perhaps was.
+extension MaintenanceFailure {
+    /// Distinguishes a key file that was not changed from one that may have been.
     fileprivate init(_ error: KeyFileError) {
-        if case .otherKeys = error { self.init(.notAllowed, "\(error)") } else { self.init(.unavailable, "\(error)") }
+        self = if case .otherKeys = error { .notAllowed("\(error)") } else { .unavailable("\(error)") }
     }
 }

@@ -6,16 +6,15 @@ internal import Synchronization
 package import Vault
 package import Vocabulary
 package import WalletStore
-internal import Wire
 
 /// What is done to the store as a whole while wallets are served, in steps so small that no PIN waits for them.
 ///
 /// One thing of each kind at a time. What operators start here goes on without their connection; what was cut off by the
 /// server's end is begun again where that is of use.
-package final class Upkeep: Sendable {
+package final class Maintenance: Sendable {
     /// What it is made of.
     package struct Parts: Sendable {
-        package var store: any UpkeepStore
+        package var store: any MaintenanceStore
         package var vault: any RotatingVault
         package var clock: any WallClock
         package var audit: AuditLog
@@ -28,7 +27,7 @@ package final class Upkeep: Sendable {
         package var log: Logger
 
         package init(
-            store: any UpkeepStore,
+            store: any MaintenanceStore,
             vault: any RotatingVault,
             clock: any WallClock,
             audit: AuditLog,
@@ -56,8 +55,8 @@ package final class Upkeep: Sendable {
     let askedReseals: AsyncStream<Void>.Continuation
 
     struct State {
-        var backup: BackupReport?
-        var reseal: ResealReport?
+        var backup: BackupProgress?
+        var reseal: ResealProgress?
         /// Whose values the last look at all wallets could not seal anew; nil where it could.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
@@ -73,22 +72,22 @@ package final class Upkeep: Sendable {
     }
 
     /// How far everything is.
-    func report() -> UpkeepReport {
-        self.state.withLock { UpkeepReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal) }
+    package func report() -> MaintenanceReport {
+        self.state.withLock { MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal) }
     }
 
     /// Has a backup made by ``run()``.
-    func startBackup(at path: String) throws(AdminFailure) {
+    package func startBackup(at path: String) throws(MaintenanceFailure) {
         // Looked at again when it is made; here so that whoever asks hears of it.
         guard !DurableFile.exists(path) else {
-            throw AdminFailure(.notAllowed, "\(path) exists and is not overwritten; nothing was done.")
+            throw .notAllowed("\(path) exists and is not overwritten; nothing was done.")
         }
         let isFree = self.state.withLock { state in
             guard state.backup?.state != .running else { return false }
-            state.backup = BackupReport(path: path)
+            state.backup = BackupProgress(path: path)
             return true
         }
-        guard isFree else { throw AdminFailure(.notAllowed, "Another backup is being made.") }
+        guard isFree else { throw .notAllowed("Another backup is being made.") }
         self.askedBackups.yield(path)
     }
 

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
-internal import RemotePINServer
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 internal import Wire

@@ -1,51 +1,53 @@
-import AttestationVerifier
-import AuditLog
-import Devices
-import Evidence
-import Lab
-import Logging
-import RemotePINServer
-import Telemetry
-import Synchronization
-import HostSystem
-import TestSupport
-import Transport
-import Vault
-import Vocabulary
-import WalletStore
-import Wire
+package import AttestationVerifier
+package import AuditLog
+package import Devices
+internal import Evidence
+internal import Lab
+internal import Logging
+package import RemotePINServer
+package import StoreMaintenance
+package import Telemetry
+internal import HostSystem
+package import TestSupport
+package import Transport
+package import Vault
+package import Vocabulary
+package import WalletStore
+internal import Wire
 
 /// A real server in this process: a listener on loopback, SQLite in a temporary folder, a key-file vault and a lab's
 /// authority, with a clock that the test moves.
-final class InProcessServer: Sendable {
-    let folder = TemporaryFolder()
-    let clock = ManualClock()
-    let store: SQLiteWalletStore
-    let server: RemotePINServer
-    let listener: RPCListener
+package final class InProcessServer: Sendable {
+    package let folder = TemporaryFolder()
+    package let clock = ManualClock()
+    package let store: SQLiteWalletStore
+    package let server: RemotePINServer
+    package let listener: RPCListener
     /// The same server on another port, for peers that misbehave.
-    let impatient: RPCListener
-    let log = RecordedLog()
+    package let impatient: RPCListener
+    package let log = RecordedLog()
     /// Everything that is counted.
-    let metrics = MetricRegistry()
-    let audit: AuditLog
-    let vault: KeyFileVault
-    let upkeep: Upkeep
+    package let metrics = MetricRegistry()
+    package let audit: AuditLog
+    package let vault: KeyFileVault
+    package let maintenance: Maintenance
     /// How clients reach it.
-    let endpoint: TestServer
+    package let endpoint: TestServer
 
     /// What a test makes different.
-    struct Options {
+    package struct Options {
         /// Who is refused for its source's sake is not kept waiting: tests have no time for it.
-        var rules = ServiceRules(sources: SourceLimits(pause: .zero))
-        var android: (inout AndroidPolicy) -> Void = { _ in }
+        package var rules = ServiceRules(sources: SourceLimits(pause: .zero))
+        package var android: (inout AndroidPolicy) -> Void = { _ in }
         /// Whether the lab's list of revoked certificates is consulted.
-        var usesStatusList = false
+        package var usesStatusList = false
         /// What peers on ``InProcessServer/impatient`` must keep to; a test's own wallets have the usual limits, however
         /// busy the machine is.
-        var limits = TransportLimits()
+        package var limits = TransportLimits()
         /// Stands between the server and the store.
-        var wrapping: (any WalletStore) -> any WalletStore = { $0 }
+        package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
+
+        package init() {}
     }
 
     private init(_ options: Options) async throws {
@@ -62,8 +64,8 @@ final class InProcessServer: Sendable {
         try await AuditLog.create(audit)
         self.audit = try await AuditLog.open(audit)
         let handler = self.log.handler
-        self.upkeep = Upkeep(
-            Upkeep.Parts(
+        self.maintenance = Maintenance(
+            Maintenance.Parts(
                 store: self.store,
                 vault: self.vault,
                 clock: self.clock,
@@ -122,9 +124,10 @@ final class InProcessServer: Sendable {
     }
 
     /// Runs a server for the length of `body`.
-    static func run(_ options: Options = Options(), _ body: (InProcessServer) async throws -> Void) async throws {
+    package static func run(_ options: Options = Options(), _ body: (InProcessServer) async throws -> Void) async throws
+    {
         let server = try await InProcessServer(options)
-        async let _: Void = server.upkeep.run()
+        async let _: Void = server.maintenance.run()
         try await withThrowingTaskGroup { group in
             let listeners = [server.listener, server.impatient]
             for listener in listeners { group.addTask { await server.server.serve(listener) } }
@@ -141,7 +144,7 @@ final class InProcessServer: Sendable {
     }
 
     /// What an operator can have it do; time moves with the test's clock.
-    var commands: AdminCommands {
+    package var commands: AdminCommands {
         AdminCommands(
             of: self.server,
             advance: { duration in
@@ -153,22 +156,22 @@ final class InProcessServer: Sendable {
     }
 
     /// Who gives its commands.
-    static let peer = AdminPeer(userID: 4711, processID: 1)
+    package static let peer = AdminPeer(userID: 4711, processID: 1)
 
     /// What a program would lend it.
-    var operations: ServerOperations {
+    package var operations: ServerOperations {
         ServerOperations(
             version: "test",
             reload: { await self.server.reload() },
             logLevel: { .logLevel($0 ?? .info, changed: $0 != nil) },
             certificateExpiry: { Timestamp(milliseconds: 9_000_000_000_000) },
             keyVersions: { (self.vault.versions, self.vault.activeVersion) },
-            upkeep: self.upkeep
+            maintenance: self.maintenance
         )
     }
 
     /// What is on record by now.
-    func record() async throws -> [AuditRecord] {
+    package func record() async throws -> [AuditRecord] {
         var records: [AuditRecord] = []
         let found = try await AuditReader("\(self.folder.path)/audit.log", vault: self.vault)
             .verify { records.append($0.record) }
@@ -177,7 +180,7 @@ final class InProcessServer: Sendable {
     }
 
     /// A new phone.
-    func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
+    package func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
         try SimulatedDevice(
             folder: "\(self.folder.path)/device-\(UInt64.random(in: .min ... .max))",
             authorityFolder: self.endpoint.authorityFolder,
@@ -187,7 +190,7 @@ final class InProcessServer: Sendable {
     }
 
     /// A registered wallet.
-    func wallet(_ platform: Platform = .android, pin: String = "135790") async throws -> TestWallet {
+    package func wallet(_ platform: Platform = .android, pin: String = "135790") async throws -> TestWallet {
         try await TestWallet.register(
             at: self.endpoint,
             folder: self.folder.path,
@@ -197,38 +200,9 @@ final class InProcessServer: Sendable {
     }
 
     /// What the server says of the wallet's PIN in a new session.
-    func pinState(_ wallet: TestWallet) async throws -> PINState? {
+    package func pinState(_ wallet: TestWallet) async throws -> PINState? {
         let session = try await wallet.openSession()
         session.connection.close()
         return session.pinState
-    }
-}
-
-/// A log that a test can read.
-final class RecordedLog: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    /// Every line with its metadata.
-    var lines: [String] { self.recorded.withLock { $0 } }
-
-    var handler: Handler { Handler(log: self) }
-
-    struct Handler: LogHandler {
-        let log: RecordedLog
-        var logLevel = Logger.Level.trace
-        var metadata: Logger.Metadata = [:]
-
-        init(log: RecordedLog) { self.log = log }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { self.metadata[key] }
-            set { self.metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let values = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-            let line = "\(event.level) \(event.message)" + values.map { " \($0.key)=\($0.value)" }.joined()
-            self.log.recorded.withLock { $0.append(line) }
-        }
     }
 }

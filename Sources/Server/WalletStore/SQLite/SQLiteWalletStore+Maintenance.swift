@@ -1,6 +1,6 @@
 package import Vocabulary
 
-extension SQLiteWalletStore: UpkeepStore {
+extension SQLiteWalletStore: MaintenanceStore {
     /// Wallets ended by one step, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 

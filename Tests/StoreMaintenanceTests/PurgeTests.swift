@@ -1,5 +1,7 @@
 import AuditLog
 import RemotePINServer
+import ServerTestSupport
+import StoreMaintenance
 import TestSupport
 import Testing
 import Transport
@@ -21,10 +23,10 @@ struct PurgeTests {
             let done = try await portal.call(.revokeWithCode(code), timeout: TestWallet.patience)
             _ = await server.commands.carryOut(.revokeWallets([named.walletID]), by: InProcessServer.peer)
             server.clock.advance(by: Self.year)
-            await server.upkeep.runDuePurge()
+            await server.maintenance.runDuePurge()
             #expect(try await server.store.report(of: coded.walletID) != nil)
             server.clock.advance(by: .seconds(3600))
-            await server.upkeep.runDuePurge()
+            await server.maintenance.runDuePurge()
             for wallet in [coded, named] { #expect(try await server.store.report(of: wallet.walletID) == nil) }
             #expect(try await server.store.report(of: kept.walletID) != nil)
             let again = try await (try await server.endpoint.connect())
@@ -52,7 +54,7 @@ struct PurgeTests {
             _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
             _ = await server.commands.carryOut(.revokeRecoveryCode(code), by: InProcessServer.peer)
             server.clock.advance(by: Self.year + .seconds(1))
-            await server.upkeep.runDuePurge()
+            await server.maintenance.runDuePurge()
             #expect(try await server.store.listing(after: nil, limit: 5).isEmpty)
             #expect(try await server.store.sealedValues(after: nil, limit: 5).isEmpty)
             let mac = try RecoveryCodeMAC(try await server.vault.mac(code.bytes, for: .recoveryCodeIndex)).orThrow()
@@ -67,7 +69,7 @@ struct PurgeTests {
             let backup = try await server.backup("one")
             _ = await server.commands.carryOut(.revokeWallets([wallet.walletID]), by: InProcessServer.peer)
             server.clock.advance(by: Self.year + .seconds(1))
-            await server.upkeep.runDuePurge()
+            await server.maintenance.runDuePurge()
             await server.stop()
             try await server.restore(backup, into: "r")
             let report = try await server.opened("r") { try await $0.report(of: wallet.walletID) }

@@ -3,6 +3,8 @@ import Foundation
 import HostSystem
 import PINPolicy
 import RemotePINServer
+import ServerTestSupport
+import StoreMaintenance
 import Synchronization
 import TestSupport
 import Testing

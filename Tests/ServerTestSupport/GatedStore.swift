@@ -1,9 +1,9 @@
-import Synchronization
-import Vocabulary
-import WalletStore
+internal import Synchronization
+package import Vocabulary
+package import WalletStore
 
 /// Holds answers of the store back while it is closed.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private struct State {
         var isClosed = false
         var held: [CheckedContinuation<Void, Never>] = []
@@ -12,9 +12,11 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    func close() { self.state.withLock { $0.isClosed = true } }
+    package init() {}
 
-    func open() {
+    package func close() { self.state.withLock { $0.isClosed = true } }
+
+    package func open() {
         let held = self.state.withLock { state in
             state.isClosed = false
             defer { state.held = [] }
@@ -24,7 +26,7 @@ final class Gate: Sendable {
     }
 
     /// Returns once something is held back.
-    func isReached() async {
+    package func isReached() async {
         await withCheckedContinuation { continuation in
             let isReached = self.state.withLock { state in
                 if state.held.isEmpty { state.watching.append(continuation) }
@@ -34,7 +36,7 @@ final class Gate: Sendable {
         }
     }
 
-    func pass() async {
+    package func pass() async {
         await withCheckedContinuation { continuation in
             let (isOpen, watching): (Bool, [CheckedContinuation<Void, Never>]) = self.state.withLock { state in
                 guard state.isClosed else { return (true, []) }
@@ -49,20 +51,36 @@ final class Gate: Sendable {
 }
 
 /// A store whose verdicts and sessions pass a gate on their way back; revocations do not.
-struct GatedStore: WalletStore {
-    let store: any WalletStore
-    let gate: Gate
+package struct GatedStore: WalletStore {
+    private let store: any WalletStore
+    private let gate: Gate
     /// Looks on before and after each end of wallets, and may have it fail.
-    var watch: @Sendable (Moment) async throws(StoreError) -> Void = { (_: Moment) throws(StoreError) in }
+    private let watch: @Sendable (Moment) async throws(StoreError) -> Void
     /// Told when a wallet's attempt is given to the store, and when its outcome is there.
-    var judging: @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in }
+    private let judging: @Sendable (WalletID, _ isDone: Bool) -> Void
     /// Looks on before last sessions are kept, and may have it fail.
-    var keeping: @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
+    private let keeping: @Sendable () throws(StoreError) -> Void
 
     /// When a step that ends wallets is looked at.
-    enum Moment {
+    package enum Moment {
         case beforeCommit
         case afterCommit
+    }
+
+    package init(
+        store: any WalletStore,
+        gate: Gate,
+        watch: @escaping @Sendable (Moment) async throws(StoreError) -> Void = {
+            (_: Moment) throws(StoreError) in
+        },
+        judging: @escaping @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in },
+        keeping: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
+    ) {
+        self.store = store
+        self.gate = gate
+        self.watch = watch
+        self.judging = judging
+        self.keeping = keeping
     }
 
     private func watched<Result>(
@@ -74,7 +92,7 @@ struct GatedStore: WalletStore {
         return result
     }
 
-    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
         self.judging(attempt.walletID, false)
         defer { self.judging(attempt.walletID, true) }
         let outcome = try await self.store.judge(attempt)
@@ -82,48 +100,48 @@ struct GatedStore: WalletStore {
         return outcome
     }
 
-    func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+    package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
         let outcome = try await self.store.beginSession(session)
         await self.gate.pass()
         return outcome
     }
 
-    func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
         try await self.store.register(registration)
     }
 
-    func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+    package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
         try await self.store.identity(of: wallet)
     }
 
-    func revoke(
+    package func revoke(
         byDeletionCode digest: SHA256Digest,
         at now: Timestamp
     ) async throws(StoreError) -> CodeRevocationOutcome {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(byDeletionCode: digest, at: now) }
     }
 
-    func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
         try await self.watched { () throws(StoreError) in try await self.store.recordWipe(of: wallet, at: now) }
     }
 
-    func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
+    package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
 
-    func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         try await self.store.sweep(unopenedSince: limit)
     }
 }
 
 extension GatedStore {
-    func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
         try await self.store.report(of: wallet)
     }
 
-    func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(wallets: wallets, at: now) }
     }
 
-    func end(
+    package func end(
         _ wallets: [WalletID],
         as revocation: Revocation,
         at now: Timestamp
@@ -133,66 +151,68 @@ extension GatedStore {
         }
     }
 
-    func revoke(
+    package func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         at now: Timestamp
     ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
         try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
     }
 
-    func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
         try await self.store.wallets(linkedTo: mac)
     }
 
-    func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
     }
 
-    func denied(
+    package func denied(
         after: RecoveryCodeMAC?,
         limit: Int
     ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
         try await self.store.denied(after: after, limit: limit)
     }
 
-    func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? { try await self.store.denied(mac) }
+    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.store.denied(mac)
+    }
 
-    func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
         try await self.store.removeDenied(mac)
     }
 
-    func operatorValues() async throws(StoreError) -> OperatorValues { try await self.store.operatorValues() }
+    package func operatorValues() async throws(StoreError) -> OperatorValues { try await self.store.operatorValues() }
 
-    func setOperatorValues(
+    package func setOperatorValues(
         _ values: [String: String?],
         at now: Timestamp
     ) async throws(StoreError) -> OperatorValues {
         try await self.store.setOperatorValues(values, at: now)
     }
 
-    func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         try self.keeping()
         try await self.store.keepLastSessions(sessions)
     }
 
-    func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
         try await self.store.wallet(ofDeletionCode: digest)
     }
 
-    func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
         try await self.store.purged(deletionCode: digest)
     }
 
-    func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
         try await self.store.listing(after: after, limit: limit)
     }
 
-    var commitLatency: CommitLatency { self.store.commitLatency }
+    package var commitLatency: CommitLatency { self.store.commitLatency }
 }
 
 extension InProcessServer.Options {
     /// A server whose store fails at this moment of each end of wallets, as long as `fails` says so.
-    static func failing(
+    package static func failing(
         with error: StoreError,
         at failing: GatedStore.Moment,
         while fails: @escaping @Sendable () -> Bool

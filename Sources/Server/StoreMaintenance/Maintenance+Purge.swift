@@ -3,13 +3,12 @@ internal import Logging
 internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
-internal import Wire
 
 // Wallets that have ended are removed once nobody needs them any more.
 //
 // Until then a phone that was off is told that its wallet was revoked, and why. What stays of one that is gone: the digest of
 // its deletion code with the time of its end, so that the code goes on saying done, and the deny list, which is no wallet's.
-extension Upkeep {
+extension Maintenance {
     /// Wallets that one step looks at, and removes at most.
     private static let lookedAtAtOnce = 200
     private static let pause: Duration = .milliseconds(5)

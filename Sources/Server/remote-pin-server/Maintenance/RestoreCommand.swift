@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import PINPolicy
-internal import RemotePINServer
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 
