@@ -1,6 +1,6 @@
 import AttestationVerifier
 import AuditLog
-import Devices
+import SimulatedPhone
 import Evidence
 import Lab
 import Logging

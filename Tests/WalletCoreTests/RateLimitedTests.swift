@@ -1,5 +1,4 @@
-import Devices
-import Presence
+import DeviceInterface
 import Secrets
 import Testing
 import Vocabulary

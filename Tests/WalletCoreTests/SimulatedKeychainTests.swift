@@ -1,6 +1,6 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import Lab
-import Presence
 import TestSupport
 import Testing
 import Vocabulary

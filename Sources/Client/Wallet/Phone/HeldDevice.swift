@@ -1,4 +1,5 @@
-internal import Devices
+internal import DeviceInterface
+internal import SimulatedPhone
 
 /// A simulated phone in somebody's hand: what its sensor would match by itself, the person decides.
 ///

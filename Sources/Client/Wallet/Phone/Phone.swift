@@ -1,5 +1,6 @@
 internal import HostSystem
-package import Devices
+package import DeviceInterface
+package import SimulatedPhone
 package import WalletCore
 
 /// A phone in a hand: its home, its device, and the app that runs on it or not.

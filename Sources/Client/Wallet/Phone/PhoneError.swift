@@ -1,4 +1,4 @@
-package import Devices
+package import DeviceInterface
 package import WalletCore
 
 /// Why a ``Phone`` did not do what it was asked; nothing has changed.

@@ -1,3 +1,4 @@
+internal import DeviceInterface
 package import HostSystem
 package import Phone
 package import WalletCore
@@ -92,7 +93,7 @@ package actor TerminalApp {
 
     /// What the phone says of itself.
     private func look() async {
-        let device = self.phone.device
+        let device: any Device = self.phone.device
         let system = device.platform == .iOS ? "iOS" : "Android"
         self.picture.phone = "\(system) \(device.osVersion)"
         var states: [String] = []

@@ -1,6 +1,5 @@
-public import Devices
+public import DeviceInterface
 public import HostSystem
-public import Presence
 public import Vocabulary
 public import WalletFlows
 

@@ -1,4 +1,4 @@
-internal import Devices
+internal import DeviceInterface
 internal import Vocabulary
 internal import WalletFlows
 internal import Wire

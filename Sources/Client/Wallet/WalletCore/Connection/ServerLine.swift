@@ -25,7 +25,7 @@ extension ServerLine {
     }
 
     /// Sends each call when the one before it was answered.
-    func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
+    package func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
         var results: [Result<CallResult, LineError>] = []
         for call in calls {
             do throws(LineError) {

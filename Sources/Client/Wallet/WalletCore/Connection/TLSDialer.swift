@@ -28,7 +28,7 @@ public final class TLSDialer: ServerDialer {
         }
     }
 
-    let server: Server
+    package let server: Server
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
@@ -68,7 +68,7 @@ public final class TLSDialer: ServerDialer {
     }
 
     /// Dials the server where a relay stands for it; trust and name are the server's all the same.
-    func dial(host: String, port: Int) async throws(DialError) -> any ServerLine {
+    package func dial(host: String, port: Int) async throws(DialError) -> any ServerLine {
         do throws(ConnectError) {
             let connection = try await ClientConnection.connect(
                 host: host,

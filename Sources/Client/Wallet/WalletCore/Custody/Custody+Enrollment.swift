@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Devices
+internal import DeviceInterface
 internal import Secrets
 internal import Statements
 internal import Vocabulary

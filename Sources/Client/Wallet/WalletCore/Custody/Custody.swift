@@ -1,4 +1,4 @@
-internal import Devices
+internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 internal import WalletFlows

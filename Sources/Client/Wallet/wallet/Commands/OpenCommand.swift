@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Devices
+internal import SimulatedPhone
 internal import Vocabulary
 internal import Phone
 internal import WalletCore
