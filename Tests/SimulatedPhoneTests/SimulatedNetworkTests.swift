@@ -90,7 +90,7 @@ struct SimulatedNetworkTests {
         self.server = try CountingServer()
     }
 
-    private static func token(_ line: any ServerLine) async throws(LineError) -> [UInt8] {
+    private static func token(_ line: any CallChannel) async throws(CallChannelError) -> [UInt8] {
         guard case .beginEnrollment(let enrollment) = try await line.call(.beginEnrollment) else { return [] }
         return enrollment.token
     }
@@ -116,7 +116,7 @@ struct SimulatedNetworkTests {
         try await self.server.serve { network, device in
             let line = try await network.dial()
             try device.update { $0.network = state }
-            await #expect(throws: LineError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
             await #expect(throws: error) { _ = try await network.dial() }
             let both = await line.callInOrder([.beginEnrollment, .reportWipe])
             #expect(both.allSatisfy { if case .failure(.lost) = $0 { true } else { false } })
@@ -130,8 +130,8 @@ struct SimulatedNetworkTests {
     func lostReply() async throws {
         try await self.server.serve({ $0.conditions = [.loseReply(to: nil)] }) { network, device in
             let line = try await network.dial()
-            await #expect(throws: LineError.lost) { try await Self.token(line) }
-            await #expect(throws: LineError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
             #expect(device.profile.conditions.isEmpty)
             _ = try await Self.token(network.dial())
         }
@@ -176,7 +176,7 @@ struct SimulatedNetworkTests {
                 try device.update { $0.conditions = [.cut(afterByteCount: byteCount)] }
                 do {
                     let line = try await network.dial()
-                    do { _ = try await Self.token(line); survived += 1 } catch LineError.lost { callsCut += 1 }
+                    do { _ = try await Self.token(line); survived += 1 } catch CallChannelError.lost { callsCut += 1 }
                     await line.close()
                 } catch DialError.unreachable {
                     dialsCut += 1
@@ -194,7 +194,7 @@ struct SimulatedNetworkTests {
             let line = try await network.dial()
             _ = try await Self.token(line)
             try device.update { $0.conditions = [.cut(afterByteCount: 0)] }
-            await #expect(throws: LineError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
             try device.update { $0.conditions = [.cut(afterByteCount: 10)] }
             await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
         }

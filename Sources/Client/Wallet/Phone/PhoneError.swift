@@ -31,7 +31,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// How a command that cannot go on because of this ends.
-    package var exitStatus: ExitStatus {
+    package var exitStatus: WalletExitStatus {
         switch self {
         case .usage, .device, .notRunning, .inBackground: .usage
         case .homeInUse: .homeInUse

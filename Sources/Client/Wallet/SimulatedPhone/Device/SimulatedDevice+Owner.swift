@@ -2,7 +2,7 @@ package import DeviceInterface
 package import Vocabulary
 
 /// Whoever holds the phone.
-extension SimulatedDevice: Asking {
+extension SimulatedDevice: PromptResponder {
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
         try self.withRules { $0.answer(prompt, presentation) }
     }

@@ -78,7 +78,7 @@ package final class SimulatedDevice: Device {
     package var biometrics: BiometricSupport { self.profile.usableBiometrics }
     package var hasPasscode: Bool { self.profile.hasPasscode }
     package var answersPrompts: Bool { self.profile.sensor != .ask }
-    package var keychain: any Keychain { SimulatedKeychain(device: self, asking: self) }
+    package var keychain: any Keychain { SimulatedKeychain(device: self, responder: self) }
 
     package func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
     {

@@ -5,7 +5,7 @@ internal import Vocabulary
 ///
 /// What the phone's state alone decides is not asked: a locked screen, nobody enrolled. Whatever the program does wrong
 /// counts as a prompt that was sent away, so that it never unlocks anything and never leaves a reset as the only way.
-struct BiometricHook: Asking {
+struct BiometricHook: PromptResponder {
     let program: HookProgram
     let device: SimulatedDevice
     let report: @Sendable (String) -> Void

@@ -29,7 +29,7 @@ package final class HookedDevice: DeviceWrapper {
 
     package var answersPrompts: Bool { self.biometric != nil || self.device.answersPrompts }
     package var keychain: any Keychain {
-        SimulatedKeychain(device: self.device, asking: self.biometric ?? self.device)
+        SimulatedKeychain(device: self.device, responder: self.biometric ?? self.device)
     }
 
     package func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult

@@ -5,7 +5,7 @@ internal import Secrets
 struct SimulatedKeychain: Keychain {
     let device: SimulatedDevice
     /// Who asks the owner: the phone's own sensor, or a program in its place.
-    let asking: any Asking
+    let responder: any PromptResponder
 
     func names() throws(KeychainError) -> [String] {
         try self.device.withKeychain { (items, _) throws(KeychainError) in items.names }
@@ -30,7 +30,7 @@ struct SimulatedKeychain: Keychain {
         }
         let result: PromptResult
         do throws(DeviceError) {
-            result = try await self.asking.ask(Prompt(prompt.purpose, accepts: access), presentation)
+            result = try await self.responder.ask(Prompt(prompt.purpose, accepts: access), presentation)
         } catch {
             throw .storage("\(error)")
         }
@@ -49,7 +49,7 @@ struct SimulatedKeychain: Keychain {
 }
 
 /// Whoever answers a phone's prompts.
-protocol Asking: Sendable {
+protocol PromptResponder: Sendable {
     /// Asks whoever holds the phone; what is counted is durable when this returns.
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 }

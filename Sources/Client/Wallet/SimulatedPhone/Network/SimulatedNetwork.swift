@@ -18,26 +18,26 @@ package final class SimulatedNetwork: ServerDialer {
 
     package var address: String { self.dialer.address }
 
-    package func dial() async throws(DialError) -> any ServerLine {
+    package func dial() async throws(DialError) -> any CallChannel {
         switch self.device.profile.network {
         case .off: throw .noInternet
         case .unreachable: throw .unreachable
         case .on: break
         }
         guard let tls = self.dialer as? TLSDialer, let relay = await Relay.open(to: tls.server) else {
-            return SimulatedLine(line: try await self.dialer.dial(), device: self.device, relay: nil)
+            return SimulatedChannel(line: try await self.dialer.dial(), device: self.device, relay: nil)
         }
         let cut = try? self.device.takeCondition { if case .cut = $0 { true } else { false } }
         if case .cut(let byteCount) = cut { relay.cut(after: byteCount) }
         do throws(DialError) {
             let line = try await tls.dial(host: relay.host, port: relay.port)
             await relay.closeListener()
-            return SimulatedLine(line: line, device: self.device, relay: relay)
+            return SimulatedChannel(line: line, device: self.device, relay: relay)
         } catch {
             await relay.closeListener()
             // Who cannot be reached directly either is out of reach for the same reason.
             guard relay.hasReachedServer else {
-                return SimulatedLine(line: try await tls.dial(), device: self.device, relay: nil)
+                return SimulatedChannel(line: try await tls.dial(), device: self.device, relay: nil)
             }
             throw error
         }
@@ -45,15 +45,15 @@ package final class SimulatedNetwork: ServerDialer {
 }
 
 /// One connection through a simulated network.
-private final class SimulatedLine: ServerLine {
-    private let line: any ServerLine
+private final class SimulatedChannel: CallChannel {
+    private let line: any CallChannel
     private let device: SimulatedDevice
     /// Nil where the connection is a direct one.
     private let relay: Relay?
     /// What was lost once stays so: a call on a connection that has ended meets no condition.
     private let hasEnded = Mutex(false)
 
-    init(line: any ServerLine, device: SimulatedDevice, relay: Relay?) {
+    init(line: any CallChannel, device: SimulatedDevice, relay: Relay?) {
         self.line = line
         self.device = device
         self.relay = relay
@@ -61,7 +61,7 @@ private final class SimulatedLine: ServerLine {
 
     var channelBinding: ChannelBinding { self.line.channelBinding }
 
-    func call(_ call: Call) async throws(LineError) -> CallResult {
+    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         try await self.checkNetwork()
         switch try self.condition(for: call) {
         case nil: break
@@ -81,7 +81,7 @@ private final class SimulatedLine: ServerLine {
             relay.cut(after: byteCount)
         }
         let result: CallResult
-        do throws(LineError) {
+        do throws(CallChannelError) {
             result = try await self.line.call(call)
         } catch {
             self.hasEnded.withLock { $0 = true }
@@ -93,7 +93,7 @@ private final class SimulatedLine: ServerLine {
     }
 
     /// Behind one another as the wallet sends them; one by one where the network has something in store for them.
-    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
+    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         let profile = self.device.profile
         if profile.network == .on, profile.conditions.isEmpty { return await self.line.callInOrder(calls) }
         return await self.callOneByOne(calls)
@@ -105,14 +105,14 @@ private final class SimulatedLine: ServerLine {
     }
 
     /// Throws where nothing can be sent or received any more.
-    private func checkNetwork() async throws(LineError) {
+    private func checkNetwork() async throws(CallChannelError) {
         guard !self.hasEnded.withLock({ $0 }) else { throw .lost }
         guard self.device.profile.network != .on else { return }
         await self.close()
         throw .lost
     }
 
-    private func condition(for call: Call) throws(LineError) -> NetworkCondition? {
+    private func condition(for call: Call) throws(CallChannelError) -> NetworkCondition? {
         do throws(DeviceError) {
             return try self.device.takeCondition { condition in
                 switch condition {

@@ -5,7 +5,7 @@ import Vocabulary
 @testable import WalletCore
 
 /// The life of a process: every local write and every message is a place at which it may end.
-final class Power: Sendable {
+final class CrashPoint: Sendable {
     /// What happens at one place, and on which side of it the process ends.
     enum Cut: Hashable, Sendable {
         /// The process ends before the place's effect.
@@ -60,13 +60,13 @@ final class Power: Sendable {
     }
 }
 
-/// A disk in memory that dies with the process's power.
+/// A disk in memory that dies with the process's crashPoint.
 final class TestDisk: LocalDisk {
     private let files: Mutex<[LocalFile: [UInt8]]>
-    let power: Power
+    let crashPoint: CrashPoint
 
-    init(power: Power, files: [LocalFile: [UInt8]] = [:]) {
-        self.power = power
+    init(crashPoint: CrashPoint, files: [LocalFile: [UInt8]] = [:]) {
+        self.crashPoint = crashPoint
         self.files = Mutex(files)
     }
 
@@ -78,14 +78,14 @@ final class TestDisk: LocalDisk {
     }
 
     func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
-        guard let passed = self.power.pass("write \(file.rawValue)") else { throw Self.dead }
+        guard let passed = self.crashPoint.pass("write \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = bytes }
         if passed.isLast { throw Self.dead }
     }
 
     func remove(_ file: LocalFile) throws(FileError) {
         guard self.files.withLock({ $0[file] != nil }) else { return }
-        guard let passed = self.power.pass("remove \(file.rawValue)") else { throw Self.dead }
+        guard let passed = self.crashPoint.pass("remove \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = nil }
         if passed.isLast { throw Self.dead }
     }

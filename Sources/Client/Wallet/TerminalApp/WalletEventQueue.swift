@@ -2,7 +2,7 @@ internal import Synchronization
 package import WalletCore
 
 /// Hears the wallet from whatever thread it speaks on, until the app asks what there was.
-package final class Ear: Sendable {
+package final class WalletEventQueue: Sendable {
     private struct State {
         var events: [WalletEvent] = []
         var report: String?

@@ -3,22 +3,22 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// One life of the app process, from launch to the last screen: what a one-shot command is.
-struct AppLife {
+/// One app of the app process, from launch to the last screen: what a one-shot command is.
+struct AppSession {
     let phone: Phone
     let printer: Printer
 
     /// Runs a command from launch to end, prints how it ended, and ends the process with its exit code.
     static func run(
         _ options: WalletOptions,
-        _ output: OutputOptions,
-        _ body: (AppLife) async throws(CommandFailure) -> ExitStatus
+        _ output: WalletOutputOptions,
+        _ body: (AppSession) async throws(WalletCommandFailure) -> WalletExitStatus
     ) async throws {
         let printer = Printer(isJSON: output.json, showsSteps: output.trace)
-        let status: ExitStatus
-        do throws(CommandFailure) {
+        let status: WalletExitStatus
+        do throws(WalletCommandFailure) {
             let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.hear)
-            status = try await body(AppLife(phone: phone, printer: printer))
+            status = try await body(AppSession(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {
             printer.fail(error)
@@ -28,49 +28,49 @@ struct AppLife {
         if status != .done { throw status.exitCode }
     }
 
-    func launch() async throws(CommandFailure) -> Screen {
+    func launch() async throws(WalletCommandFailure) -> Screen {
         do throws(PhoneError) {
             return try await self.phone.launch()
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 
     /// Selects an action; that the screen does not offer it is a failure of this program.
-    func perform(_ action: ActionID) async throws(CommandFailure) -> Screen {
+    func perform(_ action: ActionID) async throws(WalletCommandFailure) -> Screen {
         do throws(PhoneError) {
             return try await self.phone.tap(action)
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 
     /// Enters a PIN; that the screen asks for none is a failure of this program.
-    func enter(_ input: PINInput) async throws(CommandFailure) -> Screen {
+    func enter(_ input: PINInput) async throws(WalletCommandFailure) -> Screen {
         do throws(PhoneError) {
             return try await self.phone.enter(input)
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 
     /// Goes to what the command is named for.
-    func open(_ destination: AppStateMachine.Destination) async throws(CommandFailure) -> Screen {
+    func open(_ destination: AppStateMachine.Destination) async throws(WalletCommandFailure) -> Screen {
         do throws(PhoneError) {
             return try await self.phone.goTo(destination)
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 
     /// How the run ended: by what stands in the way, or done if `goal` is reached.
-    func status(reached goal: Bool) async -> ExitStatus {
-        let status = ExitStatus(await self.phone.obstacle)
+    func status(reached goal: Bool) async -> WalletExitStatus {
+        let status = WalletExitStatus(await self.phone.obstacle)
         return status == .done && !goal ? .cancelled : status
     }
 
     /// Six digits, or a usage error: a malformed PIN is no attempt.
-    static func sixDigits(_ input: PINInput) throws(CommandFailure) -> PINInput {
+    static func sixDigits(_ input: PINInput) throws(WalletCommandFailure) -> PINInput {
         switch input {
         case .complete: return input
         case .malformed: throw .usage("a PIN has exactly six digits")

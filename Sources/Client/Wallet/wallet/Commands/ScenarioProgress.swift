@@ -4,7 +4,7 @@ internal import Scenarios
 internal import Synchronization
 
 /// Results as they come: a line for each, and on a terminal how far the run is.
-final class RunProgress: Sendable {
+final class ScenarioProgress: Sendable {
     private let count: Int
     private let writesResults: Bool
     private let showsCount: Bool

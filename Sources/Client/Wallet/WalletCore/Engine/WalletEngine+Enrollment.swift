@@ -14,9 +14,9 @@ internal import Wire
 ///
 /// The token is kept until the first session: a registration whose answer was lost is made again with the same token
 /// and the same hardware key, and costs nothing.
-extension Custody {
+extension WalletEngine {
     func enroll(_ entry: PINEntry) async throws(Failure) -> Answer {
-        try await self.settleOwedWipe()
+        try await self.completePendingWipe()
         var last = Failure.local
         for _ in 0..<2 {
             let enrollment = try await self.enrollment()
@@ -44,7 +44,7 @@ extension Custody {
             return kept
         }
         let begun: Enrollment
-        switch try await self.callTwice({ _ in .beginEnrollment }) {
+        switch try await self.callWithRetry({ _ in .beginEnrollment }) {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
         case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw .local
@@ -71,16 +71,16 @@ extension Custody {
     private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws(Failure) -> Outcome {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
-        let result = try await self.callTwice { link throws(Failure) in
+        let result = try await self.callWithRetry { connection throws(Failure) in
             // New for each sending: by its id the first session tells the one that was answered from a late duplicate.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
-            return try await self.registration(entry, id: id, salt: salt, enrollment, on: link)
+            return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
         }
         switch result {
         case .register(let registration):
-            let answeredOn = self.link
-            try self.keep(registration, entry, id: id, salt: salt, walletID: enrollment.walletID.value)
+            let answeredOn = self.connection
+            try self.saveRegistration(registration, entry, id: id, salt: salt, walletID: enrollment.walletID.value)
             return try await self.openFirstSession(after: answeredOn, entry)
         case .refused(let refusal) where refusal.reason == .challengeInvalid:
             return .beginAnew(Failure(refusal))
@@ -96,7 +96,7 @@ extension Custody {
         id: PINKeyID,
         salt: borrowing SecretBytes,
         _ enrollment: PendingEnrollment,
-        on link: Link
+        on connection: WalletConnection
     ) async throws(Failure) -> Call {
         let walletID = enrollment.walletID.value
         let key = entry.withPIN { PINKey(pin: $0, salt: salt) }
@@ -111,7 +111,7 @@ extension Custody {
             )
         ).encoded()
         func statement(_ purpose: Purpose) -> Statement {
-            Statement(purpose, channelBinding: link.line.channelBinding, walletID: walletID, body: body)
+            Statement(purpose, channelBinding: connection.channel.channelBinding, walletID: walletID, body: body)
         }
         let signature = key.sign(statement(.registerPIN))
         let proof = try await self.proof(of: statement(.registerDevice))
@@ -123,7 +123,7 @@ extension Custody {
     /// Makes the data key and its slot.
     ///
     /// The access data is written first: the state's write is the mark.
-    private func keep(
+    private func saveRegistration(
         _ registration: Registration,
         _ entry: PINEntry,
         id: PINKeyID,
@@ -154,7 +154,7 @@ extension Custody {
                 hadSession: false
             )
         }
-        let unlocked = Unlocked(dataKey: dataKey, accessData: accessData)
+        let unlocked = UnlockedKeys(dataKey: dataKey, accessData: accessData)
         unlocked.unlockShare = share
         unlocked.pairID = id
         self.unlocked = unlocked
@@ -164,19 +164,21 @@ extension Custody {
     ///
     /// - Parameter registering: Where the registration was answered. Whoever answers there gave the wallet its unlock share;
     ///   on any other connection the presence share has yet to be proven.
-    private func openFirstSession(after registering: Link?, _ entry: PINEntry) async throws(Failure) -> Outcome {
+    private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws(Failure)
+        -> Outcome
+    {
         let opening: Opening
         do throws(Failure) {
-            opening = try await self.ownSession()
+            opening = try await self.walletSession()
         } catch {
             self.lock()
             throw error
         }
         switch opening {
-        case .active(let link):
+        case .active(let connection):
             if self.store.state.registration?.hadSession == true {
-                if link === registering {
-                    self.unlocked?.presenceShare = link.session?.presenceShare
+                if connection === registering {
+                    self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
                     // A right PIN costs nothing. What it does not prove now, the next one does: until then no biometric
                     // slot can be made.
@@ -196,14 +198,16 @@ extension Custody {
     }
 
     /// A call outside a session, made anew on a new connection where the first one is lost or its proof overtaken.
-    private func callTwice(_ make: (Link) async throws(Failure) -> Call) async throws(Failure) -> CallResult {
+    private func callWithRetry(_ make: (WalletConnection) async throws(Failure) -> Call) async throws(Failure)
+        -> CallResult
+    {
         var failure = Failure.serverUnreachable(notCounted: true)
         for attempt in 0..<2 {
-            let link = try await self.greetedLink()
-            let call = try await make(link)
+            let connection = try await self.greetedConnection()
+            let call = try await make(connection)
             let result: CallResult
-            do throws(LineError) {
-                result = try await self.call(call, on: link)
+            do throws(CallChannelError) {
+                result = try await self.call(call, on: connection)
             } catch {
                 failure = Failure(error, notCounted: true)
                 continue
@@ -211,7 +215,7 @@ extension Custody {
             guard case .refused(let refusal) = result, refusal.reason == .authenticationFailed, attempt == 0 else {
                 return result
             }
-            await self.hangUp()
+            await self.disconnect()
         }
         throw failure
     }

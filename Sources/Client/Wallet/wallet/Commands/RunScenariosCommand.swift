@@ -5,7 +5,7 @@ internal import Scenarios
 internal import UnixSignals
 
 /// `wallet run`: scenarios that testers write.
-struct RunCommand: AsyncParsableCommand {
+struct RunScenariosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Play scenarios against a real server and say what went otherwise.",
@@ -98,7 +98,7 @@ struct RunCommand: AsyncParsableCommand {
             keepsFolders: self.keep,
             serverLogs: try self.logFolder()
         )
-        let progress = RunProgress(of: scenarios.count, self.output)
+        let progress = ScenarioProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
         guard
             let results = await Self.unlessInterrupted({

@@ -12,11 +12,11 @@ internal import Wire
 ///     write the new pair beside the present one
 ///       └─▶ send ChangePin ──▶ answered, or lost: then the next session says which pair counts
 ///             └─▶ a valid PIN opens the successor's slot: the others are removed
-extension Custody {
+extension WalletEngine {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws(Failure) -> Answer {
         guard let unlocked = self.unlocked, let replaced = unlocked.pairID else { throw .local }
         let successor = try self.successor(for: new, unlocked)
-        let instructed: Instructed?
+        let instructed: InstructionOutcome?
         do throws(Failure) {
             instructed = try await self.instruct(paidBy: old) { current throws(Failure) in
                 // An earlier sending of the same change was done although its answer was lost.
@@ -42,7 +42,7 @@ extension Custody {
     /// The pair for this entry of a new PIN, durably beside the present one before anything is sent.
     ///
     /// Trying again with the same entry takes the same pair, so that one entry is one change.
-    private func successor(for new: PINEntry, _ unlocked: Unlocked) throws(Failure) -> PINPair {
+    private func successor(for new: PINEntry, _ unlocked: UnlockedKeys) throws(Failure) -> PINPair {
         guard let registration = self.store.state.registration, let share = unlocked.unlockShare else { throw .local }
         let walletID = registration.walletID.value
         if let change = self.change, change.attemptID == new.attemptID, let pair = registration.pair(change.pairID) {
@@ -50,7 +50,7 @@ extension Custody {
         }
         var pair = PINPair.make(for: new, dataKey: unlocked.dataKey, share: share, walletID: walletID)
         if registration.biometricMode == .safe {
-            guard let item = self.openItem else { throw .local }
+            guard let item = self.openedItem else { throw .local }
             pair = pair.sealed(under: item, walletID: walletID)
         }
         try self.change { $0.registration?.pairs.append(pair) }
@@ -60,7 +60,7 @@ extension Custody {
 
     /// The answer proves nothing that files may depend on, so only memory follows it.
     private func changed(to successor: PINPair) -> Answer {
-        self.link?.learn(currentPINKey: successor.id.value)
+        self.connection?.update(currentPINKey: successor.id.value)
         self.unlocked?.pairID = successor.id.value
         self.unlocked?.item = nil
         return .pinChanged

@@ -8,9 +8,9 @@ internal import WalletFlows
 ///     item added ──▶ state names it (the mark) ──▶ items that no state names are removed
 ///
 /// Killed between any two steps, the state names an item that is there. What is left over is removed at a later unlock.
-extension Custody {
+extension WalletEngine {
     /// Why a keychain item was not opened.
-    enum ItemClosed: Error {
+    enum ItemError: Error {
         /// The prompt ended so; nothing is wrong with the wallet.
         case prompt(PromptResult)
         /// There is no such item: no prompt will ever open it.
@@ -42,19 +42,19 @@ extension Custody {
         _ id: StoredID<KeychainItemKind>,
         _ prompt: Prompt,
         _ presentation: Presentation
-    ) async throws(ItemClosed) -> OpenItem {
+    ) async throws(ItemError) -> OpenedItem {
         let secret: SecretBytes
         do throws(KeychainError) {
             secret = try await self.device.keychain.read(id.name, prompt, presentation)
         } catch {
-            throw ItemClosed(error)
+            throw ItemError(error)
         }
-        guard let item = OpenItem(id, secret) else { throw .gone }
+        guard let item = OpenedItem(id, secret) else { throw .gone }
         return item
     }
 
     /// The item that the state names, where a prompt has opened it since the wallet was unlocked.
-    var openItem: OpenItem? {
+    var openedItem: OpenedItem? {
         guard let item = self.unlocked?.item, item.id == self.store.state.registration?.biometrics?.item else {
             return nil
         }
@@ -62,14 +62,14 @@ extension Custody {
     }
 
     /// Keeps a new item, which no state names yet.
-    func keep(_ item: OpenItem, for method: UnlockMethod) throws(KeychainError) {
+    func addItem(_ item: OpenedItem, for method: UnlockMethod) throws(KeychainError) {
         try self.device.keychain.add(item.secret, as: item.id.name, access: method)
     }
 
     /// Removes what no state names any more, and what names an item that is gone.
     ///
     /// The disk is made to say for certain what memory says before anything goes: a write that failed may have reached it.
-    func tidyKeychain() throws(Failure) {
+    func cleanUpKeychain() throws(Failure) {
         guard let names = try? self.device.keychain.names() else { return }
         let biometrics = self.store.state.registration?.biometrics
         if let biometrics, !biometrics.guardsPINSlots, !names.contains(biometrics.item.name) {

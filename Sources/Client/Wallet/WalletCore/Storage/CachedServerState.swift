@@ -3,16 +3,16 @@ internal import WalletFlows
 
 /// What the server said last: it proves nothing, so nothing of the wallet's own depends on it but what is shown while
 /// the server cannot be reached.
-struct ServerWords: Codable, Hashable, Sendable {
+struct CachedServerState: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?
     var policy: Policy?
-    var features: SaidFeatures?
+    var features: CachedFeatures?
 
     /// What the server offers this wallet.
     ///
     /// A forged flag for the safe mode leads at most to a migration, which asks for the PIN and for the owner.
-    struct SaidFeatures: Codable, Hashable, Sendable {
+    struct CachedFeatures: Codable, Hashable, Sendable {
         var deletionCode: Bool
         var safeBiometricUnlock: Bool
     }
@@ -57,7 +57,7 @@ struct ServerWords: Codable, Hashable, Sendable {
         }
         set {
             self.features = newValue.map {
-                SaidFeatures(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
+                CachedFeatures(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
             }
         }
     }
@@ -98,7 +98,7 @@ struct ServerWords: Codable, Hashable, Sendable {
     }
 }
 
-extension ServerWords.Update {
+extension CachedServerState.Update {
     init(_ remembered: RememberedUpdate) {
         self.receivedAtMs = remembered.receivedAt.milliseconds
         self.appVersion = remembered.appVersion.description

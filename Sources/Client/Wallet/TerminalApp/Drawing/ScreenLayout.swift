@@ -1,11 +1,11 @@
 internal import WalletFlows
 
 /// What a screen says, in the order in which it is read, before anything is placed.
-struct Page {
+struct ScreenLayout {
     /// One line, and how it looks.
     struct Line: Hashable, Sendable {
         var text: String
-        var style = Style.plain
+        var style = TextStyle.plain
 
         static let empty = Line(text: "")
     }
@@ -34,7 +34,13 @@ struct Page {
     ) {
         var chosen: (upper: [Line], lower: [Line]) = ([], [])
         for density in Density.allCases {
-            let writer = PageWriter(screen: screen, picture: picture, width: width, palette: palette, density: density)
+            let writer = ScreenLayoutBuilder(
+                screen: screen,
+                picture: picture,
+                width: width,
+                palette: palette,
+                density: density
+            )
             chosen = (writer.upper, writer.actions(keys))
             let gap = density == .airy ? 1 : 0
             if chosen.upper.count + gap + chosen.lower.count <= height { break }
@@ -55,16 +61,16 @@ struct Page {
 }
 
 /// Writes the parts of one screen at one density.
-struct PageWriter {
+struct ScreenLayoutBuilder {
     let screen: Screen
     let picture: Picture
     let width: Int
     let palette: Palette
-    let density: Page.Density
+    let density: ScreenLayout.Density
 
     /// Everything but the actions.
-    var upper: [Page.Line] {
-        var parts: [[Page.Line]] = []
+    var upper: [ScreenLayout.Line] {
+        var parts: [[ScreenLayout.Line]] = []
         if case .text(let banner) = self.screen.values["banner"] {
             parts.append(self.wrapped(banner, .warning))
         }
@@ -74,14 +80,14 @@ struct PageWriter {
         parts.append(self.countdown)
         parts.append(self.rows)
         parts.append(self.dots)
-        let gap: [Page.Line] = self.density == .airy ? [.empty] : []
+        let gap: [ScreenLayout.Line] = self.density == .airy ? [.empty] : []
         return Array(parts.filter { !$0.isEmpty }.joined(separator: gap))
     }
 
     /// The actions with their keys, one below the other or side by side.
-    func actions(_ keys: KeyMap) -> [Page.Line] {
+    func actions(_ keys: KeyMap) -> [ScreenLayout.Line] {
         let glyphs = self.palette.glyphs
-        let isDense = self.density.rawValue >= Page.Density.dense.rawValue
+        let isDense = self.density.rawValue >= ScreenLayout.Density.dense.rawValue
         let entries = keys.entries.enumerated().map { index, entry in
             let isSelected = self.picture.selected == index
             let mark = isSelected ? String(glyphs.pointer) : " "
@@ -92,55 +98,55 @@ struct PageWriter {
         guard isDense else {
             return entries.map { entry in
                 let text = Columns.fit(entry.text, to: self.width, glyphs.ellipsis)
-                return Page.Line(text: text, style: entry.isSelected ? .selected : .plain)
+                return ScreenLayout.Line(text: text, style: entry.isSelected ? .selected : .plain)
             }
         }
-        var lines: [Page.Line] = []
+        var lines: [ScreenLayout.Line] = []
         for entry in entries {
             if let last = lines.last, Columns.width(last.text) + Columns.width(entry.text) <= self.width {
                 lines[lines.count - 1].text += entry.text
             } else {
-                lines.append(Page.Line(text: Columns.fit(entry.text, to: self.width, glyphs.ellipsis)))
+                lines.append(ScreenLayout.Line(text: Columns.fit(entry.text, to: self.width, glyphs.ellipsis)))
             }
         }
         return lines
     }
 
     /// The deletion code, letter by letter between two rules where there is room: it is copied by hand.
-    private var code: [Page.Line] {
+    private var code: [ScreenLayout.Line] {
         guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
         let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
         let spaced = groups.joined(separator: " - ")
-        var lines = [Page.Line(text: spaced, style: .value)]
+        var lines = [ScreenLayout.Line(text: spaced, style: .value)]
         if Columns.width(spaced) > self.width {
             let middle = (groups.count + 1) / 2
             let halves = [
                 groups[..<middle].joined(separator: " - ") + " -", groups[middle...].joined(separator: " - "),
             ]
-            lines = halves.map { Page.Line(text: $0, style: .value) }
+            lines = halves.map { ScreenLayout.Line(text: $0, style: .value) }
         }
         switch self.density {
         case .airy:
             let width = min(self.width, (lines.map { Columns.width($0.text) }.max() ?? 0) + 4)
             let rule = String(repeating: String(self.palette.glyphs.screen.horizontal), count: width)
-            let frame = Page.Line(text: rule, style: .dim)
-            return [frame] + lines.map { Page.Line(text: $0.text, style: .value) } + [frame]
+            let frame = ScreenLayout.Line(text: rule, style: .dim)
+            return [frame] + lines.map { ScreenLayout.Line(text: $0.text, style: .value) } + [frame]
         case .tight: return lines
-        case .dense, .cut: return [Page.Line(text: code, style: .value)]
+        case .dense, .cut: return [ScreenLayout.Line(text: code, style: .value)]
         }
     }
 
     /// A block's end as a clock shows it; the message says it in words.
-    private var countdown: [Page.Line] {
+    private var countdown: [ScreenLayout.Line] {
         guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
         let seconds = (max(0, remaining) + 999) / 1000
         let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].drop { $0 == 0 && seconds < 3600 }
         let two = (clock.count < 2 ? [0] + clock : clock).map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return [Page.Line(text: two.joined(separator: ":"), style: .warning)]
+        return [ScreenLayout.Line(text: two.joined(separator: ":"), style: .warning)]
     }
 
     /// Values by name, those that the texts do not say already.
-    private var rows: [Page.Line] {
+    private var rows: [ScreenLayout.Line] {
         let said: Set = [
             "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
         ]
@@ -152,19 +158,21 @@ struct PageWriter {
                 case .truth(let truth): truth ? "yes" : "no"
                 }
             let line = Columns.harmless("\(name): \(text)", self.palette)
-            return Page.Line(text: Columns.fit(line, to: self.width, self.palette.glyphs.ellipsis))
+            return ScreenLayout.Line(text: Columns.fit(line, to: self.width, self.palette.glyphs.ellipsis))
         }
     }
 
     /// How many digits were typed; never which.
-    private var dots: [Page.Line] {
+    private var dots: [ScreenLayout.Line] {
         guard let input = self.screen.inputs.first(where: { $0.id == "pin" }) else { return [] }
         let glyphs = self.palette.glyphs
         let marks = (0..<input.length).map { String($0 < self.picture.typed ? glyphs.typed : glyphs.missing) }
-        return [Page.Line(text: marks.joined(separator: " "), style: .value)]
+        return [ScreenLayout.Line(text: marks.joined(separator: " "), style: .value)]
     }
 
-    private func wrapped(_ text: String, _ style: Style) -> [Page.Line] {
-        Columns.wrap(Columns.harmless(text, self.palette), to: self.width).map { Page.Line(text: $0, style: style) }
+    private func wrapped(_ text: String, _ style: TextStyle) -> [ScreenLayout.Line] {
+        Columns.wrap(Columns.harmless(text, self.palette), to: self.width).map {
+            ScreenLayout.Line(text: $0, style: style)
+        }
     }
 }

@@ -4,22 +4,22 @@ internal import WalletFlows
 internal import Wire
 
 /// UC3.1/1.4: the person's recovery code is linked to the registration; the PIN pays for it.
-extension Custody {
+extension WalletEngine {
     /// Links the code, then remembers durably that the wallet has an identity.
     ///
     /// The answer alone proves nothing that a file may depend on. The PIN is right where it was given, so checking it
     /// once more on the same connection costs nothing, and its share proves who answered.
-    func link(_ code: RecoveryCode, paidBy entry: PINEntry) async throws(Failure) -> Answer {
+    func linkRecoveryCode(_ code: RecoveryCode, paidBy entry: PINEntry) async throws(Failure) -> Answer {
         let instructed = try await self.instruct(.linkRecoveryCode(code.bytes), paidBy: entry)
         switch instructed.result {
         case .recoveryCodeLinked: break
         case .wrong, .blocked, .blockedPermanently: return try Self.verdict(instructed.result)
         case .pinValid, .pinChanged, .deletionCode: throw .local
         }
-        if !instructed.link.isProven {
+        if !instructed.connection.isServerProven {
             _ = try await self.checkPIN(entry)
-            // On another connection it proves another's answer: the link is made once more.
-            guard instructed.link.isProven else { throw .serverUnreachable(notCounted: true) }
+            // On another connection it proves another's answer: the connection is made once more.
+            guard instructed.connection.isServerProven else { throw .serverUnreachable(notCounted: true) }
         }
         try self.change { $0.registration?.hasPID = true }
         return .recoveryCodeLinked

@@ -10,8 +10,8 @@ internal import Wire
 /// at a time.
 ///
 /// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that proof no reply makes
-/// it delete or rewrite registration, slots or access data; what the server merely says goes to ``ServerWords``.
-final class Custody {
+/// it delete or rewrite registration, slots or access data; what the server merely says goes to ``CachedServerState``.
+final class WalletEngine {
     let store: LocalStore
     let device: any Device
     let dialer: any ServerDialer
@@ -21,9 +21,9 @@ final class Custody {
     let osVersion: DeviceText
     let settings: Wallet.Settings
 
-    var link: Link?
+    var connection: WalletConnection?
     /// Nil while locked.
-    var unlocked: Unlocked?
+    var unlocked: UnlockedKeys?
     /// The pair made for a new PIN whose ChangePin may have been sent; kept as long as that entry of the PIN.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
     /// The entry of a PIN that was sent and not answered yet: it may have been counted, however often asking again fails.
@@ -49,7 +49,7 @@ final class Custody {
         self.appVersion = appVersion
         self.osVersion = osVersion
         self.settings = settings
-        if store.state.registration == nil { try? self.tidyKeychain() }
+        if store.state.registration == nil { try? self.cleanUpKeychain() }
     }
 
     /// Does what a flow asked for.
@@ -63,14 +63,14 @@ final class Custody {
             case .changePIN(let old, let new): return try await self.changePIN(from: old, to: new)
             case .showDeletionCode(let entry): return try await self.showDeletionCode(entry)
             case .wipe: return try await self.wipe()
-            case .keepProgress(let progress): return try self.keep(progress)
+            case .keepProgress(let progress): return try self.saveProgress(progress)
             case .prompt(let prompt, let presentation): return try await self.prompt(prompt, presentation)
             case .unlockWithBiometrics(let presentation): return try await self.unlockWithBiometrics(presentation)
             case .enableBiometrics(let method): return try self.enableBiometrics(method)
             case .disableBiometrics: return try self.disableBiometrics()
             case .migrateBiometrics(let presentation): return try await self.migrateBiometrics(presentation)
             case .obtainPID: return .pid(await self.settings.issuer?.obtain())
-            case .linkRecoveryCode(let entry, let code): return try await self.link(code, paidBy: entry)
+            case .linkRecoveryCode(let entry, let code): return try await self.linkRecoveryCode(code, paidBy: entry)
             case .lock:
                 self.lock()
                 return .locked
@@ -90,15 +90,15 @@ final class Custody {
         facts.hasPID = registration?.hasPID ?? false
         facts.biometricMode = registration?.biometricMode ?? .off
         facts.unlockMethod = registration?.biometrics?.method.method ?? .biometric
-        facts.offersDeletionCode = self.store.words.lastFeatures?.deletionCode ?? true
-        facts.wantsSafeMode = self.store.words.lastFeatures?.safeBiometricUnlock ?? false
+        facts.offersDeletionCode = self.store.serverState.lastFeatures?.deletionCode ?? true
+        facts.wantsSafeMode = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
         facts.hostSession = self.hostSession
         facts.linkBase = self.settings.linkBase
         facts.lockTimes = self.settings.lockTimes
         facts.isLocked = self.unlocked == nil
-        facts.policy = self.store.words.attemptPolicy ?? .standard
-        facts.lastRevocation = self.store.words.lastRevocation
-        facts.lastUpdate = self.store.words.lastUpdate
+        facts.policy = self.store.serverState.attemptPolicy ?? .standard
+        facts.lastRevocation = self.store.serverState.lastRevocation
+        facts.lastUpdate = self.store.serverState.lastUpdate
         facts.deletionCode = self.unlocked?.accessData.deletionCode
         facts.server = self.dialer.address
         facts.platform = self.device.platform
@@ -111,7 +111,7 @@ final class Custody {
     func lock() {
         self.unlocked = nil
         self.change = nil
-        self.link?.spend()
+        self.connection?.endSession()
     }
 
     /// A slot was opened: so are the access data, if the data key is theirs.
@@ -123,19 +123,19 @@ final class Custody {
         if let unlocked = self.unlocked {
             unlocked.accessData = accessData
         } else {
-            self.unlocked = Unlocked(dataKey: dataKey, accessData: accessData)
+            self.unlocked = UnlockedKeys(dataKey: dataKey, accessData: accessData)
         }
     }
 
     /// Ends the connection, if there is one.
-    func hangUp() async {
-        guard let link = self.link else { return }
-        self.link = nil
-        await link.line.close()
+    func disconnect() async {
+        guard let connection = self.connection else { return }
+        self.connection = nil
+        await connection.channel.close()
     }
 
     /// Remembers how far the setup came; the state's write is the mark, the code's removal follows it.
-    private func keep(_ progress: SetupProgress) throws(Failure) -> Answer {
+    private func saveProgress(_ progress: SetupProgress) throws(Failure) -> Answer {
         guard let stored = StoredProgress(progress), let registration = self.store.state.registration else {
             throw .local
         }
@@ -155,7 +155,7 @@ final class Custody {
     }
 
     /// Changes the state durably.
-    func change(_ change: (inout WalletState) -> Void) throws(Failure) {
+    func change(_ change: (inout LocalState) -> Void) throws(Failure) {
         try self.storing { store throws(StorageError) in try store.change(change) }
     }
 
@@ -170,7 +170,7 @@ final class Custody {
 }
 
 /// What only an unlocked wallet has, in memory alone; wiped with the last reference.
-final class Unlocked {
+final class UnlockedKeys {
     let dataKey: SecretBytes
     var accessData: AccessData
     /// Nil until a PIN was valid: a biometric alone brings none.
@@ -183,7 +183,7 @@ final class Unlocked {
     /// The pair whose PIN was valid last, or replaced that one since; nil until a PIN was.
     var pairID: PINKeyID?
     /// The keychain item, where a prompt has opened it for what follows.
-    var item: OpenItem?
+    var item: OpenedItem?
 
     init(dataKey: consuming SecretBytes, accessData: AccessData) {
         self.dataKey = dataKey

@@ -25,7 +25,7 @@ extension Failure {
     }
 
     /// `notCounted` where what was sent cannot have been a PIN.
-    init(_ error: LineError, notCounted: Bool) {
+    init(_ error: CallChannelError, notCounted: Bool) {
         switch error {
         case .lost: self = .serverUnreachable(notCounted: notCounted)
         case .malformed: self = .local

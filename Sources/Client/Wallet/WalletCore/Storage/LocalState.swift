@@ -8,7 +8,7 @@ internal import WalletFlows
 ///
 /// Nothing in it is a verifier of the PIN: no PIN key, public or private, and no signature. The slots open only with
 /// a share that the server holds (docs/protocol.md, G2).
-struct WalletState: Codable, Hashable, Sendable {
+struct LocalState: Codable, Hashable, Sendable {
     /// The form of the file; a newer one is refused and left as it is.
     var version = 1
     /// The newest form that is understood.

@@ -3,14 +3,14 @@ internal import WalletFlows
 internal import Wire
 
 /// PF1.4 and UC1.2/2.4: what the server says of this version and of this wallet.
-extension Custody {
+extension WalletEngine {
     /// The update verdict of a Hello that nobody has asked for yet, or of a new one.
     func askUpdatePolicy() async throws(Failure) -> Answer {
-        if let terms = self.link?.takeTerms() { return Self.answer(terms) }
-        await self.hangUp()
-        let link = try await self.greetedLink()
-        let terms = link.takeTerms() ?? link.terms
-        await self.reportWipeIfOwed()
+        if let terms = self.connection?.takeTerms() { return Self.answer(terms) }
+        await self.disconnect()
+        let connection = try await self.greetedConnection()
+        let terms = connection.takeTerms() ?? connection.terms
+        await self.tryCompletingPendingWipe()
         return Self.answer(terms)
     }
 
@@ -25,11 +25,13 @@ extension Custody {
             guard registration.hadSession else { return try self.abandonEnrollment() }
             return self.lastStatus
         }
-        if let link = self.link, link.session != nil, !link.takeSessionNews() { await self.hangUp() }
-        switch try await self.ownSession() {
-        case .active(let link):
-            _ = link.takeSessionNews()
-            let isOurs = link.session.map { registration.pair($0.pinKeyID) != nil } ?? false
+        if let connection = self.connection, connection.session != nil, !connection.takeUnreportedSession() {
+            await self.disconnect()
+        }
+        switch try await self.walletSession() {
+        case .active(let connection):
+            _ = connection.takeUnreportedSession()
+            let isOurs = connection.session.map { registration.pair($0.pinKeyID) != nil } ?? false
             if !registration.hadSession, !isOurs { return try self.abandonEnrollment() }
             return .status(.active)
         case .revoked(let revocation):
@@ -42,7 +44,7 @@ extension Custody {
     }
 
     /// What the server said last.
-    private var lastStatus: Answer { .status(self.store.words.lastRevocation.map { .revoked($0) } ?? .active) }
+    private var lastStatus: Answer { .status(self.store.serverState.lastRevocation.map { .revoked($0) } ?? .active) }
 
     /// The next enrollment begins with a new token.
     ///

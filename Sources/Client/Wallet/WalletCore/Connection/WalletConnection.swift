@@ -7,9 +7,9 @@ internal import Wire
 ///
 ///     greeted ──OpenSession──▶ in session ──Instruct, counters 1, 2, …──▶ in session
 ///
-/// Belongs to the custody that made it; never used by two at a time.
-final class Link {
-    let line: any ServerLine
+/// Belongs to the engine that made it; never used by two at a time.
+final class WalletConnection {
+    let channel: any CallChannel
     /// What Hello answered; each answer is reported once, so that asking again asks the server again.
     let terms: ServerTerms
     private var areTermsReported = false
@@ -18,11 +18,11 @@ final class Link {
     /// Whether whoever answers here is the server: a share that it gave on this connection has opened a slot.
     ///
     /// What is signed holds for one connection alone, so nobody else could have got that share by passing the calls on.
-    private(set) var isProven = false
+    private(set) var isServerProven = false
     /// Whether the wallet was locked since: a session ends with the time in which the wallet was open.
     ///
     /// No other one begins here: the one OpenSession that a connection has may have been sent and its answer forgotten.
-    private(set) var isSpent = false
+    private(set) var hasSessionEnded = false
 
     struct Session {
         /// Whose session it is.
@@ -41,17 +41,17 @@ final class Link {
 
     struct EarlyOpening {
         let walletID: WalletID
-        let answer: Result<CallResult, LineError>
+        let answer: Result<CallResult, CallChannelError>
     }
 
-    init(line: any ServerLine, terms: ServerTerms, earlyOpening: EarlyOpening?) {
-        self.line = line
+    init(channel: any CallChannel, terms: ServerTerms, earlyOpening: EarlyOpening?) {
+        self.channel = channel
         self.terms = terms
         self.earlyOpening = earlyOpening
     }
 
     /// What an OpenSession for this wallet was answered, if one was sent already.
-    func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, LineError>? {
+    func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, CallChannelError>? {
         guard let opening = self.earlyOpening, opening.walletID == walletID else { return nil }
         self.earlyOpening = nil
         return opening.answer
@@ -69,17 +69,17 @@ final class Link {
     }
 
     /// A share that was given here has opened a slot.
-    func prove() { self.isProven = true }
+    func markServerProven() { self.isServerProven = true }
 
     /// Forgets the shares that this connection was given; it is of no use for a session any more.
-    func spend() {
+    func endSession() {
         self.session?.presenceShare = nil
         self.earlyOpening = nil
-        self.isSpent = true
+        self.hasSessionEnded = true
     }
 
     /// Whether there is a session whose opening nobody was told of yet.
-    func takeSessionNews() -> Bool {
+    func takeUnreportedSession() -> Bool {
         defer { self.isSessionReported = true }
         return self.session != nil && !self.isSessionReported
     }
@@ -96,7 +96,7 @@ final class Link {
     }
 
     /// The server named another PIN key than it did when the session was opened.
-    func learn(currentPINKey id: PINKeyID) {
+    func update(currentPINKey id: PINKeyID) {
         self.session?.pinKeyID = id
     }
 }

@@ -9,13 +9,13 @@ import WalletFlows
 /// One life of the app's process below its flows: effects are asked for directly.
 ///
 /// What a flow would have shown in between is up to each test, which is how orders that no flow takes are tried too.
-struct TestLife {
+struct EngineUnderTest {
     let phone: TestPhone
-    let custody: Custody
+    let engine: WalletEngine
 
     init(_ phone: TestPhone, on device: (any Device)? = nil) throws {
         self.phone = phone
-        self.custody = try Custody(
+        self.engine = try WalletEngine(
             store: LocalStore(phone.disk),
             device: device ?? phone.device,
             dialer: phone.server,
@@ -25,16 +25,16 @@ struct TestLife {
     }
 
     /// A wallet that is set up, and unlocked still.
-    static func setUp(_ phone: TestPhone) async throws -> TestLife {
+    static func setUp(_ phone: TestPhone) async throws -> EngineUnderTest {
         phone.keychain.withState { $0.biometrics = .fingerprint }
-        let life = try TestLife(phone)
-        _ = await life.custody.perform(.enroll(Self.entry(TestPhone.oldPIN)))
-        _ = await life.custody.perform(.keepProgress(.done))
+        let life = try EngineUnderTest(phone)
+        _ = await life.engine.perform(.enroll(Self.entry(TestPhone.oldPIN)))
+        _ = await life.engine.perform(.keepProgress(.done))
         return life
     }
 
     /// The same, with biometrics in this mode.
-    static func setUp(_ phone: TestPhone, _ mode: BiometricMode) async throws -> TestLife {
+    static func setUp(_ phone: TestPhone, _ mode: BiometricMode) async throws -> EngineUnderTest {
         phone.server.withState { $0.wantsSafeMode = mode == .safe }
         let life = try await Self.setUp(phone)
         if mode != .off { try #require(await life.enable() == .done) }
@@ -59,7 +59,7 @@ struct TestLife {
     }
 
     func perform(_ effect: Effect) async -> Outcome {
-        switch await self.custody.perform(effect) {
+        switch await self.engine.perform(effect) {
         case .prompted(.confirmed), .biometricsChanged, .verdict(.valid), .pinChanged, .recoveryCodeLinked, .locked,
             .wiped, .enrolled, .progressKept:
             .done
@@ -105,24 +105,24 @@ struct TestLife {
     func migrate(_ presentation: Presentation = .match) async -> Outcome {
         let checked = await self.check(TestPhone.oldPIN)
         guard checked == .done else { return checked }
-        guard self.mode == .fallback, self.custody.facts().wantsSafeMode else { return .failed }
+        guard self.mode == .fallback, self.engine.facts().wantsSafeMode else { return .failed }
         return await self.perform(.migrateBiometrics(presentation))
     }
 
-    var mode: BiometricMode { self.custody.facts().biometricMode }
-    var isLocked: Bool { self.custody.unlocked == nil }
-    var registration: LocalRegistration? { self.custody.store.state.registration }
+    var mode: BiometricMode { self.engine.facts().biometricMode }
+    var isLocked: Bool { self.engine.unlocked == nil }
+    var registration: LocalRegistration? { self.engine.store.state.registration }
 }
 
 extension TestPhone {
-    func life() throws -> TestLife { try TestLife(self) }
+    func life() throws -> EngineUnderTest { try EngineUnderTest(self) }
 
     /// The keychain's items.
     var items: [String] { self.keychain.withState { $0.items.keys.sorted() } }
 
     /// What the item's owner would get.
-    func openItem(_ id: StoredID<KeychainItemKind>) -> OpenItem? {
-        self.keychain.withState { $0.items[id.name]?.secret }.flatMap { OpenItem(id, SecretBytes(copying: $0)) }
+    func openItem(_ id: StoredID<KeychainItemKind>) -> OpenedItem? {
+        self.keychain.withState { $0.items[id.name]?.secret }.flatMap { OpenedItem(id, SecretBytes(copying: $0)) }
     }
 
     /// Whether the next life opens by every way that its mode promises, with this PIN; what it finds in the keychain
@@ -140,7 +140,7 @@ extension TestPhone {
             guard await life.unlock() == .done, await life.prompt(.changePIN) == .done, await life.check(pin) == .done
             else { return false }
         }
-        return life.custody.unlocked?.accessData != nil
+        return life.engine.unlocked?.accessData != nil
             && self.items == [life.registration?.biometrics?.item.name].compactMap { $0 }
     }
 }

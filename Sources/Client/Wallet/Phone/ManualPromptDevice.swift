@@ -4,7 +4,7 @@ internal import SimulatedPhone
 /// A simulated phone in somebody's hand: what its sensor would match by itself, the person decides.
 ///
 /// A sensor that is told to misbehave goes on doing so; everything else is the device's own.
-struct HeldDevice: DeviceWrapper {
+struct ManualPromptDevice: DeviceWrapper {
     let wrapped: any Device
     private let simulated: SimulatedDevice
     private let isHooked: Bool

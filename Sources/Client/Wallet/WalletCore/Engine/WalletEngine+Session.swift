@@ -4,36 +4,36 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-extension Custody {
+extension WalletEngine {
     /// The present connection, or a new one with its Hello done.
-    func greetedLink() async throws(Failure) -> Link {
-        if let link = self.link { return link }
+    func greetedConnection() async throws(Failure) -> WalletConnection {
+        if let connection = self.connection { return connection }
         guard self.device.hasNetwork else { throw .noInternet }
-        let line: any ServerLine
+        let channel: any CallChannel
         do throws(DialError) {
-            line = try await self.dialer.dial()
+            channel = try await self.dialer.dial()
         } catch {
             throw Failure(error)
         }
         let hello = Hello(appVersion: self.appVersion, platform: self.device.platform, osVersion: self.osVersion)
-        let opening = await self.earlyOpening(on: line)
-        let answers = await line.callInOrder([.hello(hello)] + (opening.map { [.openSession($0)] } ?? []))
+        let opening = await self.earlyOpening(on: channel)
+        let answers = await channel.callInOrder([.hello(hello)] + (opening.map { [.openSession($0)] } ?? []))
         switch answers[0] {
         case .success(.hello(let terms)):
             self.remember(terms)
-            let early = opening.map { Link.EarlyOpening(walletID: $0.walletID, answer: answers[1]) }
-            let link = Link(line: line, terms: terms, earlyOpening: early)
-            self.link = link
-            return link
+            let early = opening.map { WalletConnection.EarlyOpening(walletID: $0.walletID, answer: answers[1]) }
+            let connection = WalletConnection(channel: channel, terms: terms, earlyOpening: early)
+            self.connection = connection
+            return connection
         case .success(.refused(let refusal)):
-            await line.close()
+            await channel.close()
             throw Failure(refusal)
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
             .success(.revokeWithCode), .success(.reportWipe):
-            await line.close()
+            await channel.close()
             throw .local
         case .failure(let error):
-            await line.close()
+            await channel.close()
             throw Failure(error, notCounted: true)
         }
     }
@@ -42,24 +42,24 @@ extension Custody {
     ///
     /// Not before the first, which would end the time in which the token may be registered again. A proof that cannot be
     /// made fails where the session is asked for.
-    private func earlyOpening(on line: any ServerLine) async -> OpenSession? {
+    private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
-        return try? await self.sessionRequest(registration.walletID.value, line.channelBinding)
+        return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
     }
 
-    /// Sends a call on the link; a lost connection is forgotten, so that the next one is new.
-    func call(_ call: Call, on link: Link) async throws(LineError) -> CallResult {
-        do throws(LineError) {
-            return try await link.line.call(call)
+    /// Sends a call on the connection; a lost connection is forgotten, so that the next one is new.
+    func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
+        do throws(CallChannelError) {
+            return try await connection.channel.call(call)
         } catch {
-            await self.hangUp()
+            await self.disconnect()
             throw error
         }
     }
 
     /// What a session's opening gave.
     enum Opening {
-        case active(Link)
+        case active(WalletConnection)
         case revoked(Revocation)
         /// The server does not know this wallet, or not by this key. It says no more, so neither do we.
         case notKnown(Refusal)
@@ -69,29 +69,33 @@ extension Custody {
     ///
     /// A proof that is refused is made once more on a new connection: on iOS its counter may have been overtaken.
     func openSession(for walletID: WalletID) async throws(Failure) -> Opening {
-        if let link = self.link, link.session?.walletID == walletID, !link.isSpent { return .active(link) }
-        if let link = self.link, link.session != nil || link.isSpent { await self.hangUp() }
+        if let connection = self.connection, connection.session?.walletID == walletID, !connection.hasSessionEnded {
+            return .active(connection)
+        }
+        if let connection = self.connection, connection.session != nil || connection.hasSessionEnded {
+            await self.disconnect()
+        }
         var lastRefusal: Refusal?
         for _ in 0..<2 {
-            let hadLink = self.link != nil
-            let link = try await self.greetedLink()
-            switch try await self.openingAnswer(walletID, on: link) {
+            let hadConnection = self.connection != nil
+            let connection = try await self.greetedConnection()
+            switch try await self.openingAnswer(walletID, on: connection) {
             case .success(.openSession(.active(let wallet))):
-                let session = Link.Session(
+                let session = WalletConnection.Session(
                     walletID: walletID,
                     pinKeyID: wallet.pinKeyID,
                     features: wallet.features,
                     presenceShare: wallet.presenceShare
                 )
-                link.begin(session)
-                return .active(link)
+                connection.begin(session)
+                return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
                 // It was the one opening that a connection has; whatever follows needs another one.
-                await self.hangUp()
+                await self.disconnect()
                 return .revoked(revocation)
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
                 lastRefusal = refusal
-                await self.hangUp()
+                await self.disconnect()
             case .success(.refused(let refusal)):
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
@@ -99,7 +103,7 @@ extension Custody {
                 throw .local
             case .failure(let error):
                 // A connection that was idle may have ended long ago: that is not the server's silence.
-                if !hadLink { throw Failure(error, notCounted: true) }
+                if !hadConnection { throw Failure(error, notCounted: true) }
             }
         }
         guard let lastRefusal else { throw .serverUnreachable(notCounted: true) }
@@ -109,15 +113,15 @@ extension Custody {
     /// The answer to an OpenSession: of the one behind the Hello, or of one that is sent now.
     private func openingAnswer(
         _ walletID: WalletID,
-        on link: Link
-    ) async throws(Failure) -> Result<CallResult, LineError> {
-        if let early = link.takeEarlyOpening(of: walletID) {
-            if case .failure = early { await self.hangUp() }
+        on connection: WalletConnection
+    ) async throws(Failure) -> Result<CallResult, CallChannelError> {
+        if let early = connection.takeEarlyOpening(of: walletID) {
+            if case .failure = early { await self.disconnect() }
             return early
         }
-        let request = try await self.sessionRequest(walletID, link.line.channelBinding)
-        do throws(LineError) {
-            return .success(try await self.call(.openSession(request), on: link))
+        let request = try await self.sessionRequest(walletID, connection.channel.channelBinding)
+        do throws(CallChannelError) {
+            return .success(try await self.call(.openSession(request), on: connection))
         } catch {
             return .failure(error)
         }
@@ -147,18 +151,18 @@ extension Custody {
     }
 
     /// The wallet's own session; ends the time in which its token may be registered again.
-    func ownSession() async throws(Failure) -> Opening {
+    func walletSession() async throws(Failure) -> Opening {
         guard let registration = self.store.state.registration else { throw .local }
         let opening = try await self.openSession(for: registration.walletID.value)
         switch opening {
-        case .active(let link):
+        case .active(let connection):
             self.store.remember { words in
                 words.lastRevocation = nil
-                if let features = link.session?.features { words.lastFeatures = features }
+                if let features = connection.session?.features { words.lastFeatures = features }
             }
             guard !registration.hadSession else { return opening }
             // Another PIN key in the first session: a late duplicate of the registration has won. Enroll anew.
-            guard let session = link.session, registration.pair(session.pinKeyID) != nil else { return opening }
+            guard let session = connection.session, registration.pair(session.pinKeyID) != nil else { return opening }
             try self.change { state in
                 state.registration?.hadSession = true
                 state.enrollment = nil

@@ -7,16 +7,16 @@ internal import WalletFlows
 ///
 /// Each is one write of the state, its mark: before it the wallet is as it was, after it as it is to be. Items are added
 /// before the mark and removed after it.
-extension Custody {
+extension WalletEngine {
     /// A new item and the slot under it, in the mode that the server's flag says; whatever was on before is replaced.
     func enableBiometrics(_ method: UnlockMethod) throws(Failure) -> Answer {
-        let item = OpenItem.random()
+        let item = OpenedItem.random()
         do throws(KeychainError) {
-            try self.keep(item, for: method)
+            try self.addItem(item, for: method)
         } catch {
             throw .local
         }
-        let isSafe = self.store.words.lastFeatures?.safeBiometricUnlock ?? false
+        let isSafe = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
         try self.turnOn(item, method, guardsPINSlots: isSafe)
         return .biometricsChanged
     }
@@ -24,7 +24,7 @@ extension Custody {
     /// The PIN slots as they are without biometrics; slot and item go.
     func disableBiometrics() throws(Failure) -> Answer {
         guard self.unlocked != nil else { throw .local }
-        let pairs = try self.barePairs()
+        let pairs = try self.unsealedPairs()
         try self.change { state in
             state.registration?.pairs = pairs
             state.registration?.biometrics = nil
@@ -44,14 +44,14 @@ extension Custody {
         }
         guard !biometrics.guardsPINSlots else { return .prompted(.confirmed) }
         let method = biometrics.method.method
-        let item = OpenItem.random()
+        let item = OpenedItem.random()
         do throws(KeychainError) {
-            try self.keep(item, for: method)
+            try self.addItem(item, for: method)
         } catch {
-            return try ItemClosed(error).answer()
+            return try ItemError(error).answer()
         }
-        let kept: OpenItem
-        do throws(ItemClosed) {
+        let kept: OpenedItem
+        do throws(ItemError) {
             kept = try await self.openItem(item.id, Prompt(.migrate, accepts: method), presentation)
         } catch {
             // No state ever named it.
@@ -67,7 +67,7 @@ extension Custody {
     }
 
     /// Makes the slot under an item that the keychain holds, opens it once, and writes the mark.
-    private func turnOn(_ item: OpenItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws(Failure) {
+    private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws(Failure) {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value
         else { throw .local }
@@ -80,7 +80,7 @@ extension Custody {
         )
         guard var slot else { throw .local }
         slot.guardsPINSlots = guardsPINSlots
-        var pairs = try self.barePairs()
+        var pairs = try self.unsealedPairs()
         if guardsPINSlots { pairs = pairs.map { $0.sealed(under: item, walletID: walletID) } }
         try self.change { state in
             state.registration?.pairs = pairs

@@ -5,14 +5,14 @@ internal import WalletFlows
 internal import Wire
 
 /// PF2.8: instructions that a PIN pays for.
-extension Custody {
+extension WalletEngine {
     /// What an instruction met, and the pair that its PIN was tried under.
-    struct Instructed {
+    struct InstructionOutcome {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
         /// Where it was answered.
-        var link: Link
+        var connection: WalletConnection
     }
 
     /// CheckPin; a right PIN opens its slot, and only that unlocks.
@@ -54,9 +54,9 @@ extension Custody {
     /// Believes a valid PIN if its share proves it, and is unlocked then.
     ///
     /// A share that opens nothing, or has another check value, was not the server's: nothing is changed.
-    func accept(_ share: Share, of entry: PINEntry, _ instructed: Instructed) throws(Failure) {
+    func accept(_ share: Share, of entry: PINEntry, _ instructed: InstructionOutcome) throws(Failure) {
         let pairID = instructed.pair.id.value
-        let bare = try self.bare(instructed.pair)
+        let bare = try self.unsealedPair(instructed.pair)
         if let bare {
             try self.open(bare, with: entry, share: share, of: instructed.walletID)
         } else {
@@ -64,15 +64,15 @@ extension Custody {
                 constantTimeEqual(SlotKeys.checkValue(share: share), unlocked.accessData.shareCheck)
             else { throw .local }
         }
-        instructed.link.prove()
+        instructed.connection.markServerProven()
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
         // What the same connection said before is the server's as well.
-        if let share = instructed.link.session?.presenceShare { self.unlocked?.presenceShare = share }
+        if let share = instructed.connection.session?.presenceShare { self.unlocked?.presenceShare = share }
         self.change = nil
         // Tidying up: what cannot be done now is done at the next unlock, and keeps nobody out.
-        if bare != nil { try? self.settle(on: pairID) }
-        try? self.tidyKeychain()
+        if bare != nil { try? self.removeReplacedPairs(keeping: pairID) }
+        try? self.cleanUpKeychain()
         if self.store.state.registration?.progress == .done {
             try? self.forgetWrittenDownCode(of: instructed.walletID)
         }
@@ -90,7 +90,7 @@ extension Custody {
     }
 
     /// A valid PIN has opened this pair's slot: where it is a successor, what it replaced and the others are removed.
-    private func settle(on pairID: PINKeyID) throws(Failure) {
+    private func removeReplacedPairs(keeping pairID: PINKeyID) throws(Failure) {
         guard let registration = self.store.state.registration, registration.pairs.first?.id.value != pairID,
             let pair = registration.pair(pairID)
         else { return }
@@ -101,7 +101,7 @@ extension Custody {
     ///
     /// A lost reply is answered by the same entry, under the same attempt id, on a new connection: once by itself, then
     /// whenever the person tries again.
-    func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws(Failure) -> Instructed {
+    func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws(Failure) -> InstructionOutcome {
         guard let instructed = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
             throw .local
         }
@@ -113,7 +113,7 @@ extension Custody {
     func instruct(
         paidBy entry: PINEntry,
         _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
-    ) async throws(Failure) -> Instructed? {
+    ) async throws(Failure) -> InstructionOutcome? {
         do throws(Failure) {
             return try await self.exchange(entry, make)
         } catch {
@@ -127,18 +127,18 @@ extension Custody {
     private func exchange(
         _ entry: PINEntry,
         _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
-    ) async throws(Failure) -> Instructed? {
+    ) async throws(Failure) -> InstructionOutcome? {
         var failure = Failure.serverUnreachable(notCounted: true)
         for _ in 0..<3 {
-            let link = try await self.activeSession()
-            guard let registration = self.store.state.registration, let session = link.session,
+            let connection = try await self.activeSession()
+            guard let registration = self.store.state.registration, let session = connection.session,
                 let pair = registration.pair(session.pinKeyID)
             else { throw .local }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
-            let request = self.request(instruction, entry, pair, newPIN, session: session, on: link)
+            let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
             let result: CallResult
-            do throws(LineError) {
-                result = try await self.call(.instruct(request), on: link)
+            do throws(CallChannelError) {
+                result = try await self.call(.instruct(request), on: connection)
             } catch {
                 self.unanswered = entry.attemptID
                 failure = Failure(error, notCounted: false)
@@ -148,9 +148,14 @@ extension Custody {
             switch result {
             case .instruct(let result):
                 self.unanswered = nil
-                return Instructed(result: result, pair: pair, walletID: registration.walletID.value, link: link)
+                return InstructionOutcome(
+                    result: result,
+                    pair: pair,
+                    walletID: registration.walletID.value,
+                    connection: connection
+                )
             case .refused(let refusal):
-                failure = try await self.recover(from: refusal, on: link)
+                failure = try await self.recover(from: refusal, on: connection)
             case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe:
                 throw .local
             }
@@ -158,9 +163,9 @@ extension Custody {
         throw failure
     }
 
-    private func activeSession() async throws(Failure) -> Link {
-        switch try await self.ownSession() {
-        case .active(let link): return link
+    private func activeSession() async throws(Failure) -> WalletConnection {
+        switch try await self.walletSession() {
+        case .active(let connection): return connection
         case .revoked(let revocation): throw .revoked(revocation)
         case .notKnown(let refusal): throw Failure(refusal)
         }
@@ -169,12 +174,12 @@ extension Custody {
     /// What can be mended by asking again, differently; nothing was judged in any of these.
     ///
     /// Others are thrown.
-    private func recover(from refusal: Refusal, on link: Link) async throws(Failure) -> Failure {
+    private func recover(from refusal: Refusal, on connection: WalletConnection) async throws(Failure) -> Failure {
         switch refusal.reason {
         case .pinKeyChanged(let current):
-            link.learn(currentPINKey: current)
+            connection.update(currentPINKey: current)
         case .outOfOrder, .sessionRequired:
-            await self.hangUp()
+            await self.disconnect()
         case .malformed, .unsupported, .authenticationFailed, .challengeInvalid, .attestationRejected, .notAllowed,
             .revoked, .rateLimited, .unavailable, .internal:
             throw Failure(refusal)
@@ -187,11 +192,11 @@ extension Custody {
         _ entry: PINEntry,
         _ pair: PINPair,
         _ newPIN: (entry: PINEntry, pair: PINPair)?,
-        session: Link.Session,
-        on link: Link
+        session: WalletConnection.Session,
+        on connection: WalletConnection
     ) -> Instruct {
         let key = pair.key(for: entry)
-        let counter = link.takeCounter()
+        let counter = connection.takeCounter()
         let body = InstructBody(
             attemptID: entry.attemptID,
             pinKeyID: pair.id.value,
@@ -201,7 +206,7 @@ extension Custody {
         func statement(_ purpose: Purpose) -> Statement {
             Statement(
                 purpose,
-                channelBinding: link.line.channelBinding,
+                channelBinding: connection.channel.channelBinding,
                 walletID: session.walletID,
                 counter: counter,
                 body: body

@@ -1,7 +1,7 @@
 package import WalletFlows
 
 /// How a command ended; its number is the process's exit code and never changes its meaning.
-package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
+package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10
     case blocked = 11
