@@ -375,37 +375,28 @@ let server: [Target] = [
 ]
 
 let client: [Target] = [
-    .target(name: "Presence", path: "Sources/Client/Wallet/Presence"),
+    .target(
+        name: "DeviceInterface",
+        dependencies: [
+            "Secrets",
+            "Vocabulary",
+        ],
+        path: "Sources/Client/Wallet/DeviceInterface"
+    ),
     .target(
         name: "WalletFlows",
         dependencies: [
-            "Presence",
+            "DeviceInterface",
             "Secrets",
             "Vocabulary",
         ],
         path: "Sources/Client/Wallet/WalletFlows"
     ),
     .target(
-        name: "Devices",
-        dependencies: [
-            "ConfigText",
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "Presence",
-            "Secrets",
-            "Vocabulary",
-            subprocess,
-            yams,
-        ],
-        path: "Sources/Client/Wallet/Devices"
-    ),
-    .target(
         name: "WalletCore",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
-            "Presence",
             "Secrets",
             "Statements",
             "Transport",
@@ -413,18 +404,36 @@ let client: [Target] = [
             "WalletFlows",
             "Wire",
             crypto,
-            nioCore,
-            nioPosix,
         ],
         path: "Sources/Client/Wallet/WalletCore"
+    ),
+    .target(
+        name: "SimulatedPhone",
+        dependencies: [
+            "ConfigText",
+            "DeviceInterface",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Secrets",
+            "Vocabulary",
+            "WalletCore",
+            "Wire",
+            nioCore,
+            nioPosix,
+            subprocess,
+            yams,
+        ],
+        path: "Sources/Client/Wallet/SimulatedPhone"
     ),
     .target(
         name: "Phone",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
+            "SimulatedPhone",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
@@ -435,9 +444,9 @@ let client: [Target] = [
     .target(
         name: "TerminalApp",
         dependencies: [
+            "DeviceInterface",
             "HostSystem",
             "Phone",
-            "Presence",
             "WalletCore",
             "WalletFlows",
         ],
@@ -447,12 +456,12 @@ let client: [Target] = [
         name: "Scenarios",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
             "Phone",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "Transport",
             "Vocabulary",
             "WalletCore",
@@ -466,11 +475,11 @@ let client: [Target] = [
         name: "wallet",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Phone",
-            "Presence",
             "Scenarios",
+            "SimulatedPhone",
             "TerminalApp",
             "Vocabulary",
             "WalletCore",
@@ -584,10 +593,11 @@ let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "Transport",
             "Vocabulary",
@@ -779,7 +789,7 @@ let tests: [Target] = [
         dependencies: [
             "AttestationVerifier",
             "AuditLog",
-            "Devices",
+            "SimulatedPhone",
             "HostSystem",
             "Lab",
             "PINPolicy",
@@ -800,7 +810,7 @@ let tests: [Target] = [
         name: "StoreMaintenanceTests",
         dependencies: [
             "AuditLog",
-            "Devices",
+            "SimulatedPhone",
             "HostSystem",
             "PINPolicy",
             "RemotePINServer",
@@ -821,13 +831,14 @@ let tests: [Target] = [
             "AttestationVerifier",
             "AuditLog",
             "BatchVerification",
-            "Devices",
+            "DeviceInterface",
             "Evidence",
             "HostSystem",
             "Lab",
             "RemotePINServer",
             "Secrets",
             "ServerTestSupport",
+            "SimulatedPhone",
             "Statements",
             "Telemetry",
             "TestSupport",
@@ -842,7 +853,7 @@ let tests: [Target] = [
     .testTarget(
         name: "WalletFlowsTests",
         dependencies: [
-            "Presence",
+            "DeviceInterface",
             "Secrets",
             "TestSupport",
             "Vocabulary",
@@ -850,31 +861,33 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "DevicesTests",
+        name: "SimulatedPhoneTests",
         dependencies: [
             "AttestationVerifier",
-            "Devices",
+            "DeviceInterface",
             "Evidence",
             "HostSystem",
             "Lab",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "TestSupport",
+            "Transport",
             "Vocabulary",
+            "WalletCore",
+            "Wire",
             crypto,
         ]
     ),
     .testTarget(
         name: "WalletCoreTests",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "TestSupport",
-            "Transport",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
@@ -884,8 +897,8 @@ let tests: [Target] = [
     .testTarget(
         name: "TerminalAppTests",
         dependencies: [
+            "DeviceInterface",
             "HostSystem",
-            "Presence",
             "TerminalApp",
             "TestSupport",
             "Vocabulary",
@@ -985,13 +998,13 @@ let tests: [Target] = [
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
-            "Devices",
             "Evidence",
             "HostSystem",
             "Lab",
             "remote-pin-portal",
             "remote-pin-server",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "TestSupport",
             "Transport",

@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 internal import Vocabulary
 
 /// The whole app: the present flow on top of those that called it.

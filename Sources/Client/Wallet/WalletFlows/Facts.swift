@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// What the flows may know of device and storage at one event; a snapshot taken by whoever drives them.

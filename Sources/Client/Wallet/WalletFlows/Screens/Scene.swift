@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// A screen before it is put into a language: what the flows show.
