@@ -169,14 +169,14 @@ public actor Wallet {
 
     private func runIfOffered(
         _ error: WalletError,
-        _ event: (inout AppStateMachine, Facts) -> AppStateMachine.Action?
+        _ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action?
     ) async throws(WalletError) -> Screen {
         guard !self.isBusy else { throw .busy }
         guard let action = event(&self.app, self.engine.facts()) else { throw error }
         return await self.follow(action)
     }
 
-    private func run(_ event: (inout AppStateMachine, Facts) -> AppStateMachine.Action) async -> Screen {
+    private func run(_ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action) async -> Screen {
         guard !self.isBusy else { return self.screen }
         return await self.follow(event(&self.app, self.engine.facts()))
     }

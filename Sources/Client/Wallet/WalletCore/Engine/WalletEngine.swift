@@ -82,8 +82,8 @@ final class WalletEngine {
     }
 
     /// What the flows may know, as of now.
-    func facts() -> Facts {
-        var facts = Facts(now: self.clock.now(), appVersion: self.appVersion)
+    func facts() -> Snapshot {
+        var facts = Snapshot(now: self.clock.now(), appVersion: self.appVersion)
         facts.isRooted = self.device.isRooted
         let registration = self.store.state.registration
         facts.setup = registration?.progress.progress ?? .notStarted

@@ -3,8 +3,8 @@ public import Vocabulary
 
 /// What the flows may know of device and storage at one event; a snapshot taken by whoever drives them.
 ///
-/// The flows read no clock, file or sensor themselves, so that a transcript of events and facts says everything.
-public struct Facts: Sendable {
+/// The flows read no clock, file or sensor themselves, so that a transcript of events and snapshot says everything.
+public struct Snapshot: Sendable {
     /// The time of the event, on the wallet's clock.
     public var now: Timestamp
     /// The version that an answer of the update policy holds for.
