@@ -92,23 +92,14 @@ let shared: [Target] = [
         name: "Secrets",
         dependencies: [
             "COpenSSL",
+            "Vocabulary",
             crypto,
         ],
         path: "Sources/Shared/Secrets"
     ),
     .target(
-        name: "BatchVerification",
-        dependencies: [
-            "COpenSSL",
-            "Secrets",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/BatchVerification"
-    ),
-    .target(
         name: "Statements",
         dependencies: [
-            "BatchVerification",
             "Secrets",
             "Vocabulary",
             crypto,
@@ -242,6 +233,14 @@ let server: [Target] = [
             systemPackage,
         ],
         path: "Sources/Server/EventHooks"
+    ),
+    .target(
+        name: "BatchVerification",
+        dependencies: [
+            "COpenSSL",
+            "Vocabulary",
+        ],
+        path: "Sources/Server/BatchVerification"
     ),
     .target(
         name: "RemotePINServer",
@@ -497,11 +496,22 @@ let client: [Target] = [
         ],
         path: "Sources/Client/Load/LoadReport"
     ),
+    // Variable-time signing, which leaks the key; ArchitectureTests keeps it out of every wallet.
+    .target(
+        name: "FastSigning",
+        dependencies: [
+            "COpenSSL",
+            "Secrets",
+            "Statements",
+            "Vocabulary",
+        ],
+        path: "Sources/Client/Load/FastSigning"
+    ),
     .target(
         name: "LoadFleet",
         dependencies: [
-            "BatchVerification",
             "Evidence",
+            "FastSigning",
             "HostSystem",
             "Lab",
             "Secrets",
@@ -605,6 +615,17 @@ let tests: [Target] = [
             "BatchVerification",
             "COpenSSL",
             "Secrets",
+            "Vocabulary",
+            crypto,
+        ]
+    ),
+    .testTarget(
+        name: "FastSigningTests",
+        dependencies: [
+            "BatchVerification",
+            "FastSigning",
+            "Secrets",
+            "Statements",
             "Vocabulary",
             crypto,
         ]
@@ -906,6 +927,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadEngineTests",
         dependencies: [
+            "FastSigning",
             "HostSystem",
             "Lab",
             "LoadEngine",
