@@ -29,7 +29,7 @@ package final class FleetSession: Sendable {
         /// The share that was last found to be the wallet's own.
         var provenShare: Share?
         /// Keys that were derived in this session; a person enters the right PIN again and again, too.
-        var held: [PINEntry: FastPINKey] = [:]
+        var held: [PINChoice: FastPINKey] = [:]
     }
 
     private init(
@@ -150,13 +150,13 @@ package final class FleetSession: Sendable {
     /// Derives the key of an entry and signs a check of it; what is prepared must be sent, and in that order.
     ///
     /// Apart from ``send(_:)``, so that a run can tell the time of the phone from that of the server.
-    package func prepareCheck(_ entry: PINEntry, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         return Prepared(call: self.instruct(.checkPIN, turn, attemptID), next: nil)
     }
 
     /// As ``prepareCheck(_:attemptID:)``, for a change to the wallet's next PIN.
-    package func prepareChange(_ entry: PINEntry = .right, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareChange(_ entry: PINChoice = .right, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         let next = turn.generation + 1
         let newKey = self.wallet.pinKey(.right, generation: next)
@@ -211,7 +211,7 @@ package final class FleetSession: Sendable {
 
     /// Has a PIN checked.
     package func check(
-        _ entry: PINEntry,
+        _ entry: PINChoice,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareCheck(entry, attemptID: attemptID))
@@ -219,7 +219,7 @@ package final class FleetSession: Sendable {
 
     /// Changes the PIN to the wallet's next one; the fleet keeps which one counts.
     package func changePIN(
-        _ entry: PINEntry = .right,
+        _ entry: PINChoice = .right,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareChange(entry, attemptID: attemptID))
@@ -255,7 +255,7 @@ package final class FleetSession: Sendable {
         let key: FastPINKey
     }
 
-    private func next(_ entry: PINEntry) -> Turn {
+    private func next(_ entry: PINChoice) -> Turn {
         self.state.withLock { state in
             state.counter += 1
             let key = state.held[entry] ?? self.wallet.pinKey(entry, generation: state.generation)
