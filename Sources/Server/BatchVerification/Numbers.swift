@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// P-256 and its order, read by all.
+/// P-256 and its order, shared by all threads.
 ///
-/// `@unchecked Sendable`: made once and only read afterwards.
+/// `@unchecked Sendable`: created once and only read afterwards.
 @safe final class Curve: @unchecked Sendable {
     static let shared = Curve()
 
@@ -28,10 +28,4 @@ func read(_ bytes: RawSpan, into number: OpaquePointer) -> Bool {
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         return unsafe BN_bin2bn(start, Int32(bytes.count), number) != nil
     }
-}
-
-/// A number's 32 bytes, big-endian; nil where it has more.
-func bytes(of number: OpaquePointer) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: 32)
-    return unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count) ? bytes : nil
 }

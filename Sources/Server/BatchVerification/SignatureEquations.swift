@@ -1,32 +1,32 @@
 internal import COpenSSL
 internal import Vocabulary
 
-/// Signatures as equations of points, e·G + r·Q = s·R, and libcrypto's numbers and points for so many of them.
+/// Signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch of them.
 ///
-/// The points are multiplied and added by libcrypto; what is here is which ones. The time it takes depends on them, and on
-/// nothing that the message with the signature does not carry.
+/// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points, which are
+/// public: the message that carries the signature contains or determines all of them.
 ///
-/// **Invariant: an equation is found to hold only if it does**, but for a chance of 2⁻¹²⁸ at each try, two for each,
-/// whatever the others are. Each is multiplied by a number of 128 bits that is drawn after all of them have come, so nobody
-/// can choose signatures whose errors cancel. And R is no free choice: its x coordinate is taken from r, since anybody can
-/// choose r and s and then an R that makes the equation true.
+/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸ per try**, with two tries for each equation,
+/// independent of the other equations. Each equation is multiplied by a 128-bit number drawn after all of them have
+/// arrived, so an attacker cannot choose signatures whose errors cancel. R is not a free choice either: its x coordinate
+/// is taken from r, because an attacker could otherwise choose r and s and then an R that makes the equation true.
 ///
-/// `@unchecked Sendable`: ``withIdle(_:)`` gives each to one caller at a time.
+/// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class SignatureEquations: @unchecked Sendable {
-    /// How many are verified together at most.
+    /// The largest batch.
     ///
-    /// More gain little; and one false one has so many verified again by themselves, some 50 µs each, which is to cost the
-    /// server no more than the session that its sender needed for it, and that it ends.
+    /// Larger batches save little more. One false signature causes the whole batch to be verified again separately, some
+    /// 50 µs each; this must cost the server no more than the session that the sender needed for it and loses by it.
     static let most = 16
     private static let factorByteCount = 16
 
     private let curve = Curve.shared
-    /// What libcrypto computes in.
+    /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
-    /// Q and R of each, in turn, and what they are multiplied by.
+    /// Q and R of each signature, alternating, and their multipliers.
     private let points: UnsafeMutableBufferPointer<OpaquePointer?>
     private let multipliers: UnsafeMutableBufferPointer<OpaquePointer?>
-    /// r, s and e of each.
+    /// r, s and e of each signature.
     private let numbers: [Numbers]
     private let generatorMultiplier: OpaquePointer
     private let factor: OpaquePointer
@@ -39,8 +39,8 @@ internal import Vocabulary
         let e = unsafe newNumber()
     }
 
-    /// - Parameter capacity: how many there can be.
-    private init(capacity: Int) {
+    private init() {
+        let capacity = Self.most
         unsafe self.scratch = unsafe made(BN_CTX_new())
         unsafe self.points = .allocate(capacity: 2 * capacity)
         unsafe self.multipliers = .allocate(capacity: 2 * capacity)
@@ -74,22 +74,16 @@ internal import Vocabulary
         unsafe BN_CTX_free(self.scratch)
     }
 
-    private static let idle = Idle<SignatureEquations>()
+    private static let pool = ScratchPool<SignatureEquations>()
 
-    /// Lends one, which keeps the last signatures and keys that it met until others come.
-    static func withIdle<Result>(_ body: (SignatureEquations) -> Result) -> Result {
-        Self.idle.withOne(orNew: { SignatureEquations(capacity: Self.most) }, body)
+    /// Lends an instance from a pool; it keeps the last signatures and keys until others replace them.
+    static func withPooled<Result>(_ body: (SignatureEquations) -> Result) -> Result {
+        Self.pool.withValue(orNew: { SignatureEquations() }, body)
     }
 
-    /// Makes one for one signature, of which nothing stays: on a phone, where a PIN key's public half is as telling as the
-    /// PIN for whoever has the salt.
-    static func withNew<Result>(_ body: (SignatureEquations) -> Result) -> Result {
-        withoutErrors { body(SignatureEquations(capacity: 1)) }
-    }
-
-    /// Which of the claims are true; at most ``most``.
+    /// Returns the truth of each claim, at most ``most`` of them.
     func verdicts(on claims: ArraySlice<SignatureClaim>) -> [Bool] {
-        // Where a claim's numbers are; nil for one that is none whatever the equation says.
+        // The place of each claim's numbers; nil for a claim that is false independently of the equation.
         var count = 0
         let places = claims.map { claim -> Int? in
             guard self.load(claim, at: count) else { return nil }
@@ -102,7 +96,7 @@ internal import Vocabulary
         return places.map { place in place.map { self.hold($0..<$0 + 1) } ?? false }
     }
 
-    /// Reads a claim's numbers and points; false where one is out of its range or off the curve.
+    /// Reads a claim's numbers and points; returns false if one is out of range or off the curve.
     private func load(_ claim: SignatureClaim, at place: Int) -> Bool {
         let halves = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
         return self.load(halves.0, halves.1, claim.digest.bytes, at: place)
@@ -110,7 +104,7 @@ internal import Vocabulary
             && self.load([0x04] + halves.0 + claim.nonceY.bytes, intoPoint: 2 * place + 1)
     }
 
-    /// r and s from 1 to q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
+    /// Reads r and s, from 1 to q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
     private func load(_ r: ArraySlice<UInt8>, _ s: ArraySlice<UInt8>, _ e: [UInt8], at place: Int) -> Bool {
         let numbers = self.numbers[place]
         return unsafe read(r.span.bytes, into: numbers.r) && read(s.span.bytes, into: numbers.s)
@@ -122,16 +116,16 @@ internal import Vocabulary
         unsafe BN_is_zero(number) == 0 && BN_cmp(number, self.curve.order) < 0
     }
 
-    /// Decodes a point; libcrypto looks whether it is one of the curve, whose order is a prime.
+    /// Decodes a point; libcrypto checks that it is on the curve, whose order is prime.
     private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
-        // Each by itself: the queue has 16 places, and a mark may fall out of it as well.
-        withoutErrors {
+        // For each point separately: the queue has 16 places, and more errors would push the mark out of it.
+        discardingErrors {
             unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
         }
     }
 
-    /// Whether all of these equations hold: whether Σ z·(e·G + r·Q − s·R), each with a random z of its own, is the point
-    /// at infinity.
+    /// Returns true if all of these equations hold: Σ z·(e·G + r·Q − s·R), with a separate random z for each, is the
+    /// point at infinity.
     private func hold(_ places: Range<Int>) -> Bool {
         var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
         guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }
@@ -153,7 +147,7 @@ internal import Vocabulary
         return unsafe isDone == 1 && EC_POINT_is_at_infinity(self.curve.group, self.result) == 1
     }
 
-    /// Adds z·e to what G is multiplied by, and puts down z·r for Q and −z·s for R.
+    /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as that of R.
     private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
         let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
         let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])
@@ -169,26 +163,5 @@ internal import Vocabulary
             && BN_mod_mul(ofQ, self.factor, numbers.r, order, self.scratch) == 1
             && BN_mod_mul(self.product, self.factor, numbers.s, order, self.scratch) == 1
             && BN_sub(ofR, order, self.product) == 1
-    }
-
-    // MARK: - Finding R
-
-    /// The y coordinate of R = e/s·G + r/s·Q; nil where its x coordinate is not r.
-    func nonceY(of signature: P256Signature, by key: P256PublicKey, for digest: SHA256Digest) -> P256NonceY? {
-        guard self.load(signature.bytes[..<32], signature.bytes[32...], digest.bytes, at: 0),
-            self.load(key.bytes, intoPoint: 0)
-        else { return nil }
-        let (numbers, order) = unsafe (self.numbers[0], self.curve.order)
-        let (ofG, ofQ) = unsafe (self.generatorMultiplier, self.multipliers[0])
-        let (x, y) = unsafe (self.product, self.factor)
-        let isFound =
-            unsafe BN_mod_inverse(self.factor, numbers.s, order, self.scratch) != nil
-            && BN_mod_mul(ofG, self.factor, numbers.e, order, self.scratch) == 1
-            && BN_mod_mul(ofQ, self.factor, numbers.r, order, self.scratch) == 1
-            && EC_POINT_mul(self.curve.group, self.result, ofG, self.points[0], ofQ, self.scratch) == 1
-            && EC_POINT_get_affine_coordinates(self.curve.group, self.result, x, y, self.scratch) == 1
-            && BN_cmp(x, numbers.r) == 0
-        guard isFound, let bytes = unsafe bytes(of: y) else { return nil }
-        return P256NonceY(bytes)
     }
 }

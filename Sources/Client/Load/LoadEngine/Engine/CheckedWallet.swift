@@ -6,7 +6,7 @@ internal import Vocabulary
 /// A wallet in use, with what is known of it: every answer that it gets is judged here.
 ///
 /// One user has it at a time, except for a single wallet under attack, which all have.
-final class JudgedWallet: Sendable {
+final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory
         var lastID = 0
@@ -28,32 +28,34 @@ final class JudgedWallet: Sendable {
     /// Notes what is about to be sent; the number is the answer's.
     ///
     /// - Parameter first: the number of the first message with the same attempt id.
-    func sends(_ message: Message, repeating first: Int? = nil, at now: Timestamp) -> Int {
+    func sends(_ message: WalletOperation, repeating first: Int? = nil, at now: Timestamp) -> Int {
         self.state.withLock { state in
             state.lastID += 1
             if message != .opening { state.lastEntryID = state.lastID }
-            state.history.sent(state.lastID, message, repeating: first, at: now)
+            state.history.invoke(state.lastID, message, repeating: first, at: now)
             return state.lastID
         }
     }
 
     /// What a session's opening said.
-    func opens(_ opening: PINState, generation: UInt32, as id: Int, attempts: Int, at now: Timestamp) -> Violation? {
+    func opens(_ opening: PINState, generation: UInt32, as id: Int, attempts: Int, at now: Timestamp)
+        -> HistoryViolation?
+    {
         self.state.withLock { state in
             if case .open(let left, _) = opening { state.wrongInRow = max(state.wrongInRow, attempts - left) }
-            return state.history.answered(id, .opened(opening, generation: Int(generation)), at: now)
+            return state.history.complete(id, .opened(opening, generation: Int(generation)), at: now)
         }
     }
 
     /// What came back; the count of wrong PINs goes on from it.
-    func answers(_ answer: Answer, to id: Int, at now: Timestamp) -> Violation? {
+    func answers(_ answer: WalletResponse, to id: Int, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             switch answer {
             case .verdict(.valid), .validWithForeignShare: state.wrongInRow = 0
             case .verdict(.wrong): state.wrongInRow += 1
             case .verdict, .opened, .pinKeyChanged, .refused: break
             }
-            return state.history.answered(id, answer, at: now)
+            return state.history.complete(id, answer, at: now)
         }
     }
 
@@ -61,7 +63,7 @@ final class JudgedWallet: Sendable {
     func loses(_ id: Int, isWrong: Bool, at now: Timestamp) {
         self.state.withLock { state in
             if isWrong { state.wrongInRow += 1 }
-            state.history.lost(id, at: now)
+            state.history.lose(id, at: now)
         }
     }
 
@@ -79,7 +81,7 @@ final class JudgedWallet: Sendable {
     /// Whether there were wrong PINs since the last right one, or may have been.
     var hasCounts: Bool { self.state.withLock { $0.wrongInRow > 0 } }
 
-    var timesForgotten: Int { self.state.withLock { $0.history.timesForgotten } }
+    var timesForgotten: Int { self.state.withLock { $0.history.overflowCount } }
 
     // MARK: Users
 
@@ -94,7 +96,7 @@ final class JudgedWallet: Sendable {
     }
 
     func kept(at now: Timestamp, generation: UInt32) -> WalletHistoryBytes {
-        let kept = self.state.withLock { $0.history.kept(at: now, generation: Int(generation)) }
+        let kept = self.state.withLock { $0.history.summary(at: now, generation: Int(generation)) }
         return WalletHistoryBytes(first: kept.first, second: kept.second)
     }
 }

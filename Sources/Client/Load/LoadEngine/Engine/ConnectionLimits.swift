@@ -2,7 +2,7 @@ package import LoadPlan
 internal import HostSystem
 
 /// Whether as many connections as a plan wants can be had from one process.
-package enum Reach {
+package enum ConnectionLimits {
     /// Files beside connections: the wallets' file, event loops, standard streams.
     static let otherFiles = 64
     /// Connections from one address: below the server's usual limit for each source, and far below the number of ports.

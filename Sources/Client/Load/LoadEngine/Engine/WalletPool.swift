@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Two users of one wallet would see each other's attempts; a plan that wants this says so. A wallet that is in use is
 /// not chosen: the draw is repeated, so that the others keep their proportions.
-final class WalletDesk: Sendable {
+final class WalletPool: Sendable {
     struct State {
         /// One bit for each wallet.
         var taken: [UInt64]
@@ -75,7 +75,7 @@ final class WalletDesk: Sendable {
     }
 }
 
-extension WalletDesk.State {
+extension WalletPool.State {
     func isTaken(_ index: Int) -> Bool { self.taken[index / 64] & 1 << UInt64(index % 64) != 0 }
 
     mutating func take(_ index: Int) {

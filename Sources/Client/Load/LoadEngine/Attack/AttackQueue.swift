@@ -4,7 +4,7 @@ internal import LoadReport
 internal import Vocabulary
 
 /// The wallets of an attack, and the time at which each may be attacked.
-struct AttackedWallets {
+struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []
     /// By how much a lab's clock was moved for them.
@@ -37,18 +37,18 @@ struct AttackedWallets {
 
 extension RunContext {
     /// Takes a wallet into use; its past in the file is "unknown" until it is given back.
-    func openForAttack(_ index: Int) throws(FleetFailure) -> JudgedWallet {
+    func openForAttack(_ index: Int) throws(FleetFailure) -> CheckedWallet {
         do throws(FleetError) {
-            return try self.ledger.open(index)
+            return try self.histories.open(index)
         } catch {
             throw .fleet(error)
         }
     }
 
     /// Gives it back, with what is known of it now.
-    func closeAfterAttack(_ wallet: JudgedWallet, at now: Timestamp) {
+    func closeAfterAttack(_ wallet: CheckedWallet, at now: Timestamp) {
         do throws(FleetError) {
-            try self.ledger.close(wallet, at: now)
+            try self.histories.close(wallet, at: now)
         } catch {
             self.events.end(.lost, failure: .fleet(error))
         }
@@ -56,7 +56,7 @@ extension RunContext {
 }
 
 /// An attack's measurements, taken out about once a second.
-struct IntervalKeeper {
+struct IntervalCollector {
     let recorder: Recorder
     let connections: Int
     private(set) var intervals: [Interval] = []

@@ -8,7 +8,7 @@ extension Fleet {
     ///
     /// For a server whose store was restored from a backup: it counts other things than it did, and accuses nobody.
     package func forgetHistories() throws(FleetError) {
-        let all = WalletHistoryBytes(first: KeptHistory.everything.first, second: KeptHistory.everything.second)
+        let all = WalletHistoryBytes(first: HistorySummary.unknown.first, second: HistorySummary.unknown.second)
         for index in 0..<self.count { try self.record(all, of: index) }
     }
 }
@@ -18,11 +18,11 @@ extension Fleet {
 /// Before a wallet is used its past in the file becomes "unknown", and what is known comes back when it was used: a tool
 /// that is killed in between then accuses nobody in its next run. A wallet of which something that was sent may still be judged stays
 /// here to the end.
-final class WalletLedger: Sendable {
+final class WalletHistoryCache: Sendable {
     private let fleet: Fleet
-    private let rules: OracleRules
+    private let rules: CheckerRules
     private let unknown: WalletHistoryBytes
-    private let wallets = Mutex<[Int: JudgedWallet]>([:])
+    private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
     /// What is remembered of wallets that nobody uses at present.
@@ -32,7 +32,7 @@ final class WalletLedger: Sendable {
         /// Those of which the server must know wrong PINs, each with the number of its last use.
         var withCounts: [Int: Int] = [:]
 
-        mutating func note(_ wallet: JudgedWallet, atMost most: Int) {
+        mutating func note(_ wallet: CheckedWallet, atMost most: Int) {
             let index = wallet.wallet.index
             self.timesForgotten += wallet.timesForgotten
             self.uses += 1
@@ -47,15 +47,15 @@ final class WalletLedger: Sendable {
     /// So many wallets are looked at once more at the most.
     private static let mostLookedAt = 100_000
 
-    init(_ fleet: Fleet, _ rules: OracleRules) {
+    init(_ fleet: Fleet, _ rules: CheckerRules) {
         self.fleet = fleet
         self.rules = rules
-        let kept = WalletHistory(unknownUnder: rules).kept(at: Timestamp(milliseconds: 0), generation: 0)
+        let kept = WalletHistory(unknownUnder: rules).summary(at: Timestamp(milliseconds: 0), generation: 0)
         self.unknown = WalletHistoryBytes(first: kept.first, second: kept.second)
     }
 
     /// Takes a wallet into use.
-    func open(_ index: Int) throws(FleetError) -> JudgedWallet {
+    func open(_ index: Int) throws(FleetError) -> CheckedWallet {
         let known = self.wallets.withLock { wallets in
             wallets[index]?.enter()
             return wallets[index]
@@ -63,11 +63,11 @@ final class WalletLedger: Sendable {
         if let known { return known }
         let wallet = try self.fleet[index]
         let past = try self.fleet.history(of: index)
-        let kept = past.map { KeptHistory(first: $0.first, second: $0.second) } ?? .fresh
+        let kept = past.map { HistorySummary(first: $0.first, second: $0.second) } ?? .fresh
         try self.fleet.record(self.unknown, of: index)
-        let judged = JudgedWallet(
+        let judged = CheckedWallet(
             wallet,
-            WalletHistory(self.rules, kept: kept, generation: Int(wallet.generation))
+            WalletHistory(self.rules, from: kept, generation: Int(wallet.generation))
         )
         return self.wallets.withLock { wallets in
             let first = wallets[index] ?? judged
@@ -78,7 +78,7 @@ final class WalletLedger: Sendable {
     }
 
     /// A user is done with it.
-    func close(_ wallet: JudgedWallet, at now: Timestamp) throws(FleetError) {
+    func close(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
         let isDone = self.wallets.withLock { wallets in
             guard wallet.leave() else { return false }
             wallets[wallet.wallet.index] = nil
@@ -111,7 +111,7 @@ final class WalletLedger: Sendable {
         for wallet in self.wallets.withLock({ Array($0.values) }) { wallet.serverEnded(by: now) }
     }
 
-    private func keep(_ wallet: JudgedWallet, at now: Timestamp) throws(FleetError) {
+    private func keep(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
         let index = wallet.wallet.index
         // Read anew: the session may have changed the PIN.
         let generation = try self.fleet[index].generation

@@ -10,7 +10,7 @@ internal import Wire
 /// a wallet costs one round trip and no handshake; evidence is made on the connection's event loop, of which there is
 /// one for each core. What gets no answer is repeated with its token and a new PIN key id; a token that is not taken
 /// any more is dropped for a new one.
-package final class Provisioning: Sendable {
+package final class FleetProvisioner: Sendable {
     /// How it is done.
     package struct Options: Sendable {
         /// Lanes; more of them fill the server's batches, up to what it can do.

@@ -1,17 +1,17 @@
 package import Vocabulary
 
-/// What a server's answers are held against; one for all wallets of a run.
-package final class OracleRules: Sendable {
-    /// As the server's Hello says it.
+/// The expectations that a server's responses are checked against; one instance for all wallets of a run.
+package final class CheckerRules: Sendable {
+    /// The policy from the server's Hello.
     package let policy: AttemptPolicy
-    /// By how much the server's clock may differ from the run's, beside a two-thousandth of what is measured.
+    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured time.
     package let clockTolerance: Duration
-    /// How long a message without an answer may lie before it is judged after all.
+    /// The longest time after which an operation without a response may still take effect.
     ///
-    /// A connection that ended takes nothing back that the server had already read.
+    /// Closing a connection does not take back a request that the server has already read.
     package let lateEffect: Duration
 
-    /// Block ends are checked to the tolerance, so that a clock that is set by the network raises no alarm.
+    /// Checks the ends of blocks to the tolerance, so that a clock set over the network causes no false alarm.
     package init(
         policy: AttemptPolicy,
         clockTolerance: Duration = .milliseconds(50),
@@ -23,8 +23,8 @@ package final class OracleRules: Sendable {
     }
 }
 
-extension OracleRules {
-    /// Milliseconds of the block after so many wrong PINs; 0 where there is none.
+extension CheckerRules {
+    /// Length in milliseconds of the block that begins after this many wrong PINs; 0 if none begins.
     func blockLength(after failures: Int) -> Int64 {
         guard failures.isMultiple(of: self.policy.attemptsPerRound), let last = self.policy.blocks.last else {
             return 0
@@ -33,7 +33,7 @@ extension OracleRules {
         return max(0, (round <= self.policy.blocks.count ? self.policy.blocks[round - 1] : last).milliseconds)
     }
 
-    /// What an unblocked wallet shows after so many wrong PINs.
+    /// The state that an unblocked wallet reports after this many wrong PINs.
     func openState(after failures: Int) -> PINState {
         let (allowance, perRound) = (self.policy.allowance, self.policy.attemptsPerRound)
         guard failures < allowance else { return .open(attemptsLeft: 1, finalRound: true) }

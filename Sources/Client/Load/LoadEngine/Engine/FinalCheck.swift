@@ -8,7 +8,7 @@ internal import Wire
 ///
 /// What a session's opening says of the PIN is judged as any answer is. A user whose connection was lost goes on with the
 /// same wallet; this looks at all others of which the server must still know wrong PINs, those that were used last first.
-struct ClosingLook {
+struct FinalCheck {
     let run: RunContext
     let clock: RunClock
 
@@ -20,7 +20,7 @@ struct ClosingLook {
 
     /// Says in a note how many were looked at.
     func take() async {
-        let wallets = self.run.ledger.withCounts
+        let wallets = self.run.histories.withCounts
         guard !wallets.isEmpty else { return }
         let end = self.clock.now + Self.limit
         let progress = Progress(wallets, at: self.clock.now)
@@ -64,7 +64,7 @@ struct ClosingLook {
         var backoff = Backoff()
         while !Task.isCancelled {
             // One of no use, or one of an idle session, is nobody's to look at.
-            guard self.run.desk.take(exactly: wallet) else { return true }
+            guard self.run.pool.take(exactly: wallet) else { return true }
             do throws(FleetFailure) {
                 let session = try await OpenedSession.open(taken: wallet, lane, in: self.run, clock: self.clock)
                 progress.succeeds(at: self.clock.now)

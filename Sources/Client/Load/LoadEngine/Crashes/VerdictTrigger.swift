@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// A server that lets verdicts out before they are durable has them durable a fraction of a millisecond later. Killed by
 /// the clock it is hardly ever caught in between; killed when the verdict arrives it often is.
-final class Ambush: Sendable {
+final class VerdictTrigger: Sendable {
     private let isSet = Atomic(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -1,17 +1,41 @@
+import BatchVerification
 import Crypto
 import Foundation
-import BatchVerification
 import Secrets
+import Statements
 import Testing
 import Vocabulary
 
+@testable import FastSigning
+
 private typealias MessageDigest = FixedBytes<SHA256DigestKind>
 
-@Suite("Signatures whose nonces are made many at a time")
-struct ToldSignatureTests {
-    @Test("each is valid, alone and together, and tells the R that everybody finds")
+@Suite("Fast signatures")
+struct FastPINKeyTests {
+    @Test("a fast signature verifies under the PIN's key and carries its R")
+    func signsAsPINKey() throws {
+        guard let pin = PIN(copying: Array("024791".utf8)) else {
+            Issue.record("six digits are a PIN")
+            return
+        }
+        let salt = SecretBytes(copying: [UInt8](repeating: 5, count: 32))
+        let key = FastPINKey(pin: pin, salt: salt)
+        #expect(key.publicKey == PINKey(pin: pin, salt: salt).publicKey)
+        let statement = Statement(
+            .instructPIN,
+            channelBinding: try #require(ChannelBinding([UInt8](repeating: 1, count: 32))),
+            walletID: .random(),
+            counter: 1,
+            body: [1]
+        )
+        let signed = key.sign(statement)
+        #expect(try #require(VerifyingKey(key.publicKey)).isValid(signed.signature, for: statement))
+        #expect(P256NonceY(of: signed.signature, by: key.publicKey, for: statement) == signed.nonceY)
+    }
+
+    @Test("each signature is valid, alone and in a batch, and carries the R that its verifier recovers")
     func valid() throws {
-        // More than are made at a time, twice over.
+        // More than two batches of nonces.
         let claims = try (0..<70).map { number in
             let key = P256.Signing.PrivateKey()
             let (digest, signed) = try Self.signed(number, by: key)
@@ -26,8 +50,7 @@ struct ToldSignatureTests {
         #expect(SignatureClaim.areTrue(claims) == claims.map { _ in true })
     }
 
-    /// The keys at both ends of what a key can be, and digests that are greater than the order and 0.
-    @Test("numbers at the edges")
+    @Test("the smallest and the largest key sign digests of 0 and of more than the order")
     func edges() throws {
         let last = try #require(
             [UInt8](hex: "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550")
@@ -37,15 +60,15 @@ struct ToldSignatureTests {
             let publicKey = try #require(P256PublicKey(key.publicKey.x963Representation))
             for byte: UInt8 in [0x00, 0xFF] {
                 let digest = try #require(MessageDigest([UInt8](repeating: byte, count: 32)))
-                let signed = ToldSignature.quick(of: digest, byPrivate: SecretBytes(copying: scalar))
+                let signed = Self.sign(digest, with: scalar)
                 #expect(P256NonceY(of: signed.signature, by: publicKey, for: digest) == signed.nonceY)
             }
         }
     }
 
-    /// Two signatures with one nonce have the same r, and give the key away.
-    @Test("no nonce signs twice, whoever signs and on however many threads")
-    func once() async throws {
+    /// Two signatures with the same nonce have the same r and reveal the key.
+    @Test("no nonce signs twice, on any number of threads")
+    func noncesSignOnce() async throws {
         let key = P256.Signing.PrivateKey()
         let publicKey = try #require(P256PublicKey(key.publicKey.x963Representation))
         let claims = await withTaskGroup { group in
@@ -66,10 +89,14 @@ struct ToldSignatureTests {
     private static func signed(
         _ number: Int,
         by key: P256.Signing.PrivateKey
-    ) throws -> (MessageDigest, ToldSignature) {
+    ) throws -> (MessageDigest, FastSignature) {
         let digest = try #require(MessageDigest(Self.hash(number)))
-        let scalar = SecretBytes(copying: Array(key.rawRepresentation))
-        return (digest, .quick(of: digest, byPrivate: scalar))
+        return (digest, Self.sign(digest, with: Array(key.rawRepresentation)))
+    }
+
+    private static func sign(_ digest: MessageDigest, with scalar: [UInt8]) -> FastSignature {
+        let scalar = SecretBytes(copying: scalar)
+        return PreparedNonces.withPooled { $0.sign(digest, scalar: scalar) }
     }
 
     private static func hash(_ number: Int) -> SHA256.Digest { SHA256.hash(data: Data("message \(number)".utf8)) }

@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import Wire
 
 /// What is done before the clock of a run starts: the server's terms are read, and sessions are opened.
-struct Preparation {
+struct RunSetup {
     /// Openings at a time: enough to keep a server busy, too few to be refused by it.
     private static let lanes = 32
     /// How long a server that refuses for a passing reason is asked again.

@@ -11,7 +11,7 @@ internal import Vocabulary
 /// A thread of its own takes a few verifications ten times a second, about a hundredth of a core, with the library that
 /// the server uses. Measured before a run they would not pay for what the neighbors on a shared machine take meanwhile,
 /// and the server would.
-final class Yardstick: Sendable {
+final class VerificationCostSampler: Sendable {
     private struct State {
         var cpu: Duration = .zero
         var count = 0
@@ -48,7 +48,7 @@ final class Yardstick: Sendable {
     /// Begins to measure; ``stop()`` ends it.
     func start() {
         let thread = Thread { self.run() }
-        thread.name = "yardstick"
+        thread.name = "verificationCost"
         thread.start()
     }
 

@@ -3,12 +3,12 @@ import Testing
 
 @testable import BatchVerification
 
-@Suite("What is lent to one at a time")
-struct IdleTests {
-    @Test("it is lent to nobody else meanwhile, and again afterwards")
-    func lent() {
+@Suite("Pool of scratch objects")
+struct ScratchPoolTests {
+    @Test("a lent object is lent to no other caller until it is returned, and again afterwards")
+    func exclusive() {
         let made = Mutex(0)
-        let idle = Idle<Int>()
+        let pool = ScratchPool<Int>()
         func number() -> Int {
             made.withLock { made in
                 made += 1
@@ -16,9 +16,9 @@ struct IdleTests {
             }
         }
         func lent(_ body: (Int) -> [Int] = { _ in [] }) -> [Int] {
-            idle.withOne(orNew: number) { value in [value] + body(value) }
+            pool.withValue(orNew: number) { value in [value] + body(value) }
         }
-        // Each beside those before it, then one after the other.
+        // Nested calls get different objects; calls in sequence get the same one.
         #expect(lent { _ in lent { _ in lent() } } == [1, 2, 3])
         #expect(Set(lent { _ in lent { _ in lent() } }) == [1, 2, 3])
         #expect(lent() == lent())
