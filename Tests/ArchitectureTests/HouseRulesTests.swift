@@ -84,25 +84,6 @@ struct HouseRulesTests {
     }
 
     /// Fast signatures leave copies of their key in memory and take a time that depends on it.
-    @Test("only the load tool depends on fast signing")
-    func fastSigning() throws {
-        let targets = try Manifest(of: self.tree).targets
-        func closure(of name: String) -> Set<String> {
-            var (found, open) = (Set<String>(), [name])
-            while let next = open.popLast() {
-                if found.insert(next).inserted { open += targets[next]?.dependencies ?? [] }
-            }
-            return found
-        }
-        // The manifest was understood.
-        #expect(closure(of: "WalletCore").isSuperset(of: ["WalletCore", "Statements", "Secrets", "COpenSSL"]))
-        #expect(closure(of: "pin-load").contains("FastSigning"))
-        for (name, target) in targets where target.path.hasPrefix("Sources/") {
-            guard !target.path.hasPrefix("Sources/Client/Load/") else { continue }
-            #expect(!closure(of: name).contains("FastSigning"), "\(name)")
-        }
-    }
-
     @Test("no test waits for real time")
     func sleeps() async throws {
         for file in try self.tree.files(below: "Tests") where !file.path.hasPrefix("Tests/ArchitectureTests/") {
