@@ -781,7 +781,6 @@ let tests: [Target] = [
         name: "WalletFlowsTests",
         dependencies: [
             "Presence",
-            "Secrets",
             "TestSupport",
             "Vocabulary",
             "WalletFlows",

@@ -62,6 +62,32 @@ struct Invariants {
         #expect(!scene.values.contains { if case .deletionCode = $0 { true } else { false } })
     }
 
+    /// One of each answer, and of each outcome that a flow tells apart.
+    private static let answers: [Answer] =
+        [
+            .updatePolicy(.ok, solutionRevoked: false), .status(.active), .status(.mustEnrollAnew),
+            .status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))), .verdict(.valid),
+            .verdict(.wrong(.blockedPermanently)), .verdict(.blocked(remaining: .seconds(9))), .enrolled, .pinChanged,
+            .wiped(serverTold: true), .wiped(serverTold: false), .progressKept, .itemGone, .biometricsChanged,
+            .pid(nil),
+            .recoveryCodeLinked, .locked, .failed(.noInternet), .failed(.serverUnreachable(notCounted: false)),
+            .failed(.deviceInsecure), .failed(.generic(correlationID: "c0ffee")),
+            .failed(.revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false))),
+        ] + PromptResult.allCases.map { .prompted($0) }
+
+    /// The flow that asked takes every answer that the effect can have, and none that belongs to another effect.
+    static func checkAnswers(_ app: AppUnderTest, to effect: Effect) {
+        for answer in Self.answers {
+            var other = app.app
+            let action = other.receive(answer, app.snapshot)
+            if effect.takes(answer) {
+                #expect(other.takeIgnored().isEmpty, "\(effect) was answered by \(answer)")
+            } else {
+                #expect(other.takeIgnored().count == 1 && action == .ask(effect), "\(effect) was answered by \(answer)")
+            }
+        }
+    }
+
     static func check(_ app: AppUnderTest) {
         Self.checkLock(app)
         guard case .some(.show(let scene)) = app.last else { return }
