@@ -1,101 +1,97 @@
 import ArgumentParser
 internal import HostSystem
+internal import LoadEngine
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
-internal import LoadEngine
 internal import Transport
 internal import Vocabulary
 
-/// `pin-load run`: the load, its display and its result.
-struct RunCommand: AsyncParsableCommand {
+/// `pin-load run`: a load test and its report.
+struct LoadRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Load a server with PIN checks, judge every answer, and report.",
+        abstract: "Load a server with PIN checks, verify every answer, and report.",
         discussion: """
-            Every wallet's true PIN and history are known, so every answer is judged: one that no correct server gives (a \
-            right PIN called wrong, a guess judged during a block) is a violation and fails the run.
+            pin-load knows the PIN and the history of every wallet and verifies every answer. An answer that a correct \
+            server never gives (a right PIN called wrong, a guess judged during a block) is a violation and fails the run.
 
             EXAMPLES
 
-              As fast as 100 connections go, for half a minute:
+              Closed loop with 100 connections:
                 pin-load run --lab lab --wallets wallets --connections 100 \\
                   --duration 30s
 
-              2,000 checks a second whatever happens, one in ten wrong, for CI:
+              Open loop with 2,000 checks per second, one in ten wrong, for CI:
                 pin-load run --lab lab --wallets wallets --rate 2000 --duration 1m \\
                   --arrivals poisson --warmup 5s --mix right=90,wrong=10 \\
                   --threshold 'p99<20ms' --threshold 'errors<0.1%'
 
-              Unlocks as phones do them, a connection each; a ramp, then a spike:
+              A new connection per check; ramp-up, hold, spike:
                 pin-load run --lab lab --wallets wallets --connection new \\
                   --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
 
-              Checks on open sessions, of which one in ten opens a new one:
-                pin-load run --lab lab --wallets wallets --connection warm=90,new=10 \\
-                  --rate 500 --duration 1m
-
-              One wallet under attack from 50 connections:
+              One wallet attacked over 50 connections:
                 pin-load run --lab lab --wallets wallets --pick single \\
                   --mix wrong=1 --connections 50 --duration 20s
 
-              10,000 idle sessions beside it, and every report in a folder:
+              10,000 idle sessions, and all reports in a folder:
                 pin-load run --lab lab --wallets wallets --rate 500 --duration 1m \\
                   --idle-connections 10k --out result
 
-              64 guesses at once for one wallet, one of them right, 200 times:
+              200 bursts of 64 concurrent guesses, one of them right:
                 pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
 
-              The lab's server, started by this command, killed every three seconds:
+              A lab server that is killed every three seconds:
                 pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
                   --mix right=70,wrong=30 --kill-server-every 3s
 
-            A FILE OF STAGES
+            STAGES FILE
 
               stages:
                 - {name: morning, for: 30s, ramp_to: 100/s}   # without /s: connections
-                - {for: 2m}                                   # stays
+                - {for: 2m}                                   # holds
                 - {name: spike, for: 10s, at: 2000/s}         # jumps
 
-            A first Ctrl-C ends the run with its report, a second one at once.
+            Ctrl-C ends the run with its report, a second Ctrl-C at once.
 
             EXIT CODES
 
-                0  done
-                1  usage, or a file that is named cannot be used
-               69  the server cannot be reached at all
-               70  the disk failed or is full, or a wallet's record is damaged
-               75  the wallets are in use by another process
-               99  a threshold does not hold, a violation, or the server was lost;
-                   also where the run was interrupted
-              130  interrupted, with a report unless no check had been made yet
+                0  success
+                1  usage error, or an unusable file
+               69  the server is unreachable
+               70  a disk error, or a damaged wallet record
+               75  another process uses the wallets
+               99  a threshold is not met, a violation, or the server was lost;
+                   takes precedence over 130
+              130  interrupted
             """
     )
 
-    @OptionGroup(title: "The server") var target: TargetOptions
+    @OptionGroup(title: "Server") var target: TargetOptions
 
     @Option(
-        help: ArgumentHelp("The file of wallets that `pin-load provision` wrote.", valueName: "file"),
+        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
         completion: .file()
     )
     var wallets: String
 
     @Flag(
         help:
-            "Forget what earlier runs learned of all wallets: for a server whose store was restored from a backup since."
+            "Ignore the histories of earlier runs, after the server's store was restored from a backup."
     )
     var forgetHistories = false
 
-    @OptionGroup(title: "The load") var load: LoadOptions
+    @OptionGroup(title: "Load") var load: LoadOptions
 
-    @OptionGroup(title: "An attack instead") var attack: AttackOptions
+    @OptionGroup(title: "Attack") var attack: AttackOptions
 
     @OptionGroup(title: "Crashes") var crashes: CrashOptions
 
-    @OptionGroup(title: "The result") var report: ReportOptions
+    @OptionGroup(title: "Result") var report: ReportOptions
 
     func run() async throws {
-        try await ending {
+        try await reportingFailure {
             let (work, interval) = try self.work()
             let thresholds = try self.report.readThresholds()
             let destinations = try self.report.destinations()
@@ -111,14 +107,14 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is to be done.
+    /// The kind of a run.
     enum Work {
         case load(LoadPlan)
         case attack(BurstPlan)
     }
 
-    /// The work, and how often the server is to be killed meanwhile.
-    private func work() throws(CommandFailure) -> (Work, killing: Duration?) {
+    /// The work, and the interval between two kills of the server.
+    private func work() throws(PinLoadFailure) -> (Work, killing: Duration?) {
         do throws(PlanError) {
             let interval = try self.crashes.interval(self.target)
             guard let attack = try self.attack.plan(self.load, self.report) else {
@@ -129,7 +125,7 @@ struct RunCommand: AsyncParsableCommand {
             }
             return (.attack(attack), nil)
         } catch {
-            throw CommandFailure(error)
+            throw PinLoadFailure(error)
         }
     }
 
@@ -145,7 +141,7 @@ struct RunCommand: AsyncParsableCommand {
             fleet = try Fleet.open(self.wallets, for: target.fingerprint)
             if self.forgetHistories { try fleet.forgetHistories() }
         } catch {
-            throw CommandFailure(error)
+            throw PinLoadFailure(error)
         }
         let work = self.fitted(work, to: fleet)
         var options = LoadRun.Options()
@@ -157,18 +153,18 @@ struct RunCommand: AsyncParsableCommand {
         if let (server, interval) = crashing {
             options.companions.append { await server.crash(every: interval, telling: $0) }
         }
-        let setting = RunSetting.here(work, target, serverPID: options.serverPID)
         var measured = try await self.measure(work, fleet, target, options)
         if let (server, _) = crashing {
             await server.stop()
             measured.sections.append(server.section)
         }
-        let result = measured.result(setting.started(at: measured.start), thresholds)
+        let setting = RunSetting.here(work, target, serverPID: options.serverPID, start: measured.start)
+        let result = measured.result(setting, thresholds)
         try self.report.write(result, to: destinations)
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
-    /// What nobody asked for must not be more than there is: connections that serve a rate.
+    /// Limits the default number of connections of an open loop to the number of wallets.
     private func fitted(_ work: Work, to fleet: Fleet) -> Work {
         guard case .load(var plan) = work, self.load.connections == nil else { return work }
         plan.openConnections = min(plan.openConnections, fleet.count)
@@ -192,7 +188,7 @@ struct RunCommand: AsyncParsableCommand {
             return measured
         } catch {
             try? fleet.close()
-            throw CommandFailure(error)
+            throw PinLoadFailure(error)
         }
     }
 
@@ -203,18 +199,19 @@ struct RunCommand: AsyncParsableCommand {
         _ options: LoadRun.Options,
         _ events: RunEvents
     ) async throws(RunError) -> MeasuredRun {
-        let display = RunDisplay(plan, address: target.address, wantsLines: self.report.lines)
-        display.begin()
-        defer { display.end() }
-        let watching = await Interruption.watch {
-            display.stop()
-            events.interrupt()
-        } beforeExit: {
-            display.end()
-        }
-        defer { watching.cancel() }
-        return try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
-            display.hear($0)
+        let loop = plan.isOpen ? "open loop" : "closed loop"
+        StandardStreams.writeError("\(target.address): \(loop) \(plan.stages.text), seed \(plan.seed)\n")
+        let display = ProgressDisplay(wantsLines: self.report.lines)
+        return try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
+            try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run { progress in
+                switch progress {
+                // Ten lines at most, because a log keeps each one.
+                case .opening(let count, of: let all):
+                    guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
+                    display.show(ProgressText("\(count) of \(all) sessions are open"))
+                case .running(let moment): display.show(ProgressText(moment, of: plan))
+                }
+            }
         }
     }
 
@@ -224,29 +221,24 @@ struct RunCommand: AsyncParsableCommand {
         _ target: Target,
         _ events: RunEvents
     ) async throws(RunError) -> MeasuredRun {
-        let display = AttackDisplay(wantsLines: self.report.lines)
-        display.begin(plan, address: target.address)
-        defer { display.end() }
-        let watching = await Interruption.watch {
-            display.stop()
-            events.interrupt()
-        } beforeExit: {
-            display.end()
-        }
-        defer { watching.cancel() }
-        return try await BurstAttack(plan, of: fleet, at: target, events: events).run {
-            display.hear($0)
+        StandardStreams.writeError(
+            "attacking \(target.address): \(plan.repetitions) bursts of \(plan.size) guesses, connections: "
+                + "\(plan.connections), seed: \(plan.seed)\n"
+        )
+        let display = ProgressDisplay(wantsLines: self.report.lines)
+        return try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
+            try await BurstAttack(plan, of: fleet, at: target, events: events).run { display.show(ProgressText($0)) }
         }
     }
 }
 
-extension CommandFailure {
-    /// What was asked for cannot be done.
+extension PinLoadFailure {
+    /// The options are invalid.
     init(_ error: PlanError) {
         self.init(.usage, error.problems.map(\.description).joined(separator: "\npin-load: "))
     }
 
-    /// A run did not come about.
+    /// The run could not start.
     init(_ error: RunError) {
         switch error {
         case .plan(let error): self.init(error)
@@ -254,10 +246,7 @@ extension CommandFailure {
         case .target(let problem): self.init(.usage, problem.description)
         case .interrupted: self.init(.interrupted, error.description)
         case .server(.connect(.refused), _), .server(.connect(.noRoute), _), .server(.connect(.timedOut), _):
-            self.init(
-                .unavailable,
-                "\(error)\n  Is it being served? remote-pin-server lab up DIR, in another terminal."
-            )
+            self.init(.unavailable, "\(error)\(Self.serveHint)")
         case .server: self.init(.unavailable, error.description)
         }
     }

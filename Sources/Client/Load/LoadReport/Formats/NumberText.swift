@@ -1,13 +1,13 @@
-/// Figures as people read them: three digits that matter, and a unit.
-package enum Figure {
-    /// A time given in µs: `870 µs`, `1.24 ms`, `12.4 ms`, `3.05 s`.
+/// Numbers with three significant digits and a unit, for people.
+package enum NumberText {
+    /// A time in µs: `870 µs`, `1.24 ms`, `12.4 ms`, `3.05 s`.
     package static func time(microseconds: Double) -> String {
         if microseconds < 999.5 { return "\(Self.digits(microseconds, three: microseconds < 99.95 ? 1 : 0)) µs" }
         if microseconds < 999_500 { return "\(Self.threeDigits(microseconds / 1000)) ms" }
         return "\(Self.threeDigits(microseconds / 1_000_000)) s"
     }
 
-    /// A time in µs that may not be known.
+    /// A time in µs, or `–` if unknown.
     package static func time(_ microseconds: UInt64?) -> String {
         microseconds.map { Self.time(microseconds: Double($0)) } ?? "–"
     }
@@ -17,7 +17,7 @@ package enum Figure {
         (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
-    /// A share of 1 in percent; what is not nothing never reads as nothing.
+    /// A share of 1 in percent; a share other than 0 and 1 is never written as 0% or 100%.
     package static func percent(_ share: Double) -> String {
         if share == 0 { return "0%" }
         if share == 1 { return "100%" }
@@ -46,7 +46,7 @@ package enum Figure {
         return (count < 0 ? "−" : "") + groups + text
     }
 
-    /// With so many digits behind the point.
+    /// A number with this many decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "nan" : value < 0 ? "-inf" : "inf" }
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
@@ -58,8 +58,7 @@ package enum Figure {
         return decimals == 0 ? sign + whole : sign + padded.dropLast(decimals) + "." + padded.suffix(decimals)
     }
 
-    /// Three digits that matter, the point where it falls.
-    static func threeDigits(_ value: Double) -> String {
+    private static func threeDigits(_ value: Double) -> String {
         let magnitude = value.magnitude
         return Self.fixed(value, magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0)
     }

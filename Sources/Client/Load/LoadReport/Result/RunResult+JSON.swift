@@ -1,20 +1,23 @@
 internal import FoundationEssentials
 
 extension RunResult {
-    /// The JSON that ``init(json:)`` reads and docs/load-result.schema.json describes, its last line ended.
+    /// The version of the JSON; a reader accepts no other version.
+    static let schemaVersion = 2
+
+    /// The JSON described by docs/load-result.schema.json, with a newline at the end.
     package var jsonText: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { preconditionFailure("plain values encode") }
+        guard let data = try? encoder.encode(self) else { preconditionFailure("a result holds only finite numbers") }
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
-    /// Reads what ``jsonText`` wrote.
+    /// Reads the JSON that ``jsonText`` wrote.
     package init(json: [UInt8]) throws(RunResultError) {
         let data = Data(json)
         let decoder = JSONDecoder()
         guard let version = try? decoder.decode(Version.self, from: data).v else { throw .notAResult }
-        guard version <= Self.schemaVersion else { throw .newer(version: version) }
+        guard version == Self.schemaVersion else { throw .otherVersion(version) }
         do {
             self = try decoder.decode(Self.self, from: data)
         } catch let error as DecodingError {
@@ -38,22 +41,23 @@ extension RunResult {
     }
 }
 
-/// Why a file is no result; the caller says which file.
+/// The reason for which a file is not a result; the caller adds the file's name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Not JSON, or JSON of something else.
+    /// The file is not JSON, or is other JSON.
     case notAResult
-    /// Written by a newer tool, which has to read it as well.
-    case newer(version: Int)
-    /// A field is missing or is not what it has to be; empty where Foundation does not say which, as of a number too large.
+    /// The file was written by another version of pin-load.
+    case otherVersion(Int)
+    /// A field is missing or invalid; empty if Foundation does not name the field.
     case malformed(field: String)
 
     package var description: String {
         switch self {
-        case .notAResult: "it is not the JSON of a run"
-        case .newer(let version):
-            "it has schema version \(version), and this tool reads up to \(RunResult.schemaVersion): use a newer one"
-        case .malformed(""): "a value in it is not what it has to be"
-        case .malformed(let field): "its field \(field) is missing or not what it has to be"
+        case .notAResult: "not the JSON of 'pin-load run'"
+        case .otherVersion(let version):
+            "schema version \(version) is not supported, only \(RunResult.schemaVersion); "
+                + "use the pin-load that wrote the file"
+        case .malformed(""): "a value is invalid"
+        case .malformed(let field): "the field \(field) is missing or invalid"
         }
     }
 }
@@ -77,13 +81,13 @@ extension RunResult: Codable {
         try fields.encode(self.isSuccess, forKey: .passed)
     }
 
-    /// The sums are made anew from the intervals: those in the file are for programs that only want to look.
+    /// Computes the sums from the intervals; those in the file serve other programs.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let setting = try fields.decode(RunSetting.self, forKey: .setting)
         let intervals = try fields.decode([Interval].self, forKey: .intervals)
         guard Interval.canBeSummed(intervals) else {
-            throw DecodingError.dataCorruptedError(forKey: .intervals, in: fields, debugDescription: "no run has these")
+            throw DecodingError.dataCorruptedError(forKey: .intervals, in: fields, debugDescription: "out of range")
         }
         self.init(
             setting: setting,
@@ -104,7 +108,6 @@ extension Totals: Encodable {
         case verificationMicros, verificationShare
     }
 
-    /// For programs that only want to look; nothing is read back from it.
     package func encode(to encoder: any Encoder) throws {
         let all = self.figures()
         var fields = encoder.container(keyedBy: Key.self)
@@ -127,10 +130,38 @@ extension Totals: Encodable {
     }
 }
 
-extension Duration {
-    /// Whole µs.
-    var inMicroseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+/// Limits on the numbers of a file, so that no sum over them overflows.
+extension Interval {
+    /// More than any run counts in one interval.
+    static let countLimit = 10_000_000_000
+    /// One hundred years.
+    private static let timeLimit: Duration = .seconds(3_155_760_000)
+    private static let gaugeRange = -1e15...1e15
+
+    /// Whether the intervals are in order and every number in them is within the limits.
+    static func canBeSummed(_ intervals: [Interval]) -> Bool {
+        var end = Duration.zero
+        for interval in intervals {
+            guard interval.start >= end, interval.end >= interval.start, interval.end <= Self.timeLimit,
+                interval.isWithinLimits
+            else { return false }
+            end = interval.end
+        }
+        return true
+    }
+
+    private var isWithinLimits: Bool {
+        let counts =
+            [self.unsent, self.violations.count]
+            + self.operations.values.flatMap {
+                $0.outcomes.values + [$0.unexpected, $0.latency.count, $0.serviceTime.count]
+            }
+        let gauges: [Double?] = [
+            Double(self.gauges.connections), Double(self.gauges.inFlight), self.gauges.plannedRate,
+            self.gauges.serverCPUSeconds, self.gauges.serverResidentBytes.map(Double.init),
+            self.gauges.toolCPUSeconds, self.gauges.verificationMicroseconds,
+        ]
+        return counts.allSatisfy((0...Self.countLimit).contains)
+            && gauges.compactMap(\.self).allSatisfy(Self.gaugeRange.contains)
     }
 }

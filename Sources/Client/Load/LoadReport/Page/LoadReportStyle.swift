@@ -1,7 +1,6 @@
-/// The page's looks, light and dark; plots take their colors from here.
-enum PageStyle {
-    static let text = """
-
+/// The style sheet of the page, light and dark, including the colors of the plots.
+enum LoadReportStyle {
+    static let sheet = """
         :root {
           color-scheme: light dark;
           --paper: #f6f7f9; --card: #ffffff; --ink: #17202b; --soft: #566273; --rule: #dfe4ea; --grid: #e8ecf1;
@@ -23,6 +22,7 @@ enum PageStyle {
         h2 { font-size: 1.05rem; line-height: 1.3; margin: 0 0 8px; }
         header { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center; margin-bottom: 20px; }
         .verdict { margin: 0; padding: 3px 14px; border-radius: 999px; font-weight: 650; }
+        .passed::before { content: "✓ " / ""; } .failed::before { content: "✗ " / ""; }
         .verdict small { font-weight: 400; font-size: .9rem; margin-left: 10px; }
         .passed { background: var(--good-tint); color: var(--good); }
         .failed { background: var(--bad-tint); color: var(--bad); }
@@ -64,7 +64,7 @@ enum PageStyle {
         rect.warm { fill: var(--warm); }
         .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 1 3; opacity: .7; }
         .hint { fill: transparent; } .hint:hover { fill: var(--a); fill-opacity: .12; }
-        /* A shadow at the side on which more is to be seen. */
+        /* A shadow at the side to which the table scrolls. */
         .scroll { overflow-x: auto; background:
             linear-gradient(90deg, var(--card) 30%, transparent) 0 0 / 40px 100% no-repeat local,
             linear-gradient(270deg, var(--card) 30%, transparent) 100% 0 / 40px 100% no-repeat local,
@@ -80,11 +80,12 @@ enum PageStyle {
         tbody tr:last-child > * { border-bottom: 0; }
         th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0; }
         th { font-weight: 500; } thead th { color: var(--soft); font-weight: 400; }
-        th.left, td.left { text-align: left; } td.wrap { white-space: normal; overflow-wrap: anywhere; }
+        th:first-child, .left th, .left td { text-align: left; } td.wrap { white-space: normal; overflow-wrap: anywhere; }
         .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .88em; }
-        td.good, .badge.good { color: var(--good); } td.bad, th.bad, .badge.bad { color: var(--bad); }
+        td.good { color: var(--good); } td.bad, th.bad { color: var(--bad); }
+        td.good::before { content: "✓ " / ""; } td.bad::before { content: "✗ " / ""; }
         td.good, td.bad { font-weight: 600; } td.quiet { color: var(--soft); }
-        .badge { font-size: .9rem; margin-left: 6px; }
+        .badge { font-size: .9rem; font-weight: 400; margin-left: 6px; padding: 1px 10px; border-radius: 999px; }
         time { white-space: nowrap; }
         @media (max-width: 560px) {
           section, figure, details { padding: 14px 12px; }
@@ -93,6 +94,5 @@ enum PageStyle {
         summary { cursor: pointer; font-weight: 600; }
         details[open] summary { margin-bottom: 10px; }
         @media print { body { background: none; } section, figure { break-inside: avoid; } }
-
         """
 }
