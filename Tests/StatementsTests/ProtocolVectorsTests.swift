@@ -87,7 +87,7 @@ struct ProtocolVectorsTests {
             #expect(key.isValid(signature, for: statement))
             let nonceY = try #require(P256NonceY(of: signature, by: publicKey, for: statement))
             #expect(nonceY.description == vector.nonce_y)
-            let claim = SignatureClaim(signature, nonceY: nonceY, by: publicKey, for: statement)
+            let claim = SignatureClaim(signature, nonceY: nonceY, by: publicKey, for: statement.digest)
             #expect(SignatureClaim.areTrue([claim]) == [true])
         }
     }

@@ -1,4 +1,3 @@
-import BatchVerification
 import Secrets
 @testable import Statements
 import Testing
@@ -79,16 +78,6 @@ struct SignatureTests {
                 #expect(!verifying.isValid(forged, for: statement))
             }
         }
-    }
-
-    @Test("a quick signature is one of the key, and tells its R")
-    func quick() throws {
-        let key = try Self.pinKey("024791")
-        let statement = try Self.statement()
-        let signed = key.quickSignature(of: statement)
-        let verifying = try #require(VerifyingKey(key.publicKey))
-        #expect(verifying.isValid(signed.signature, for: statement))
-        #expect(P256NonceY(of: signed.signature, by: key.publicKey, for: statement) == signed.nonceY)
     }
 
     @Test("the key depends on the PIN and the salt, and only on them")

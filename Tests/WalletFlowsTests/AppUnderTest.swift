@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Secrets
 import Vocabulary
 
@@ -7,19 +7,19 @@ import Vocabulary
 /// The app's state machine with a transcript: what was done to it, and what it did.
 struct AppUnderTest {
     var app = AppStateMachine()
-    var facts: Facts
+    var snapshot: Snapshot
     private(set) var last: AppStateMachine.Action?
     /// What it was told with the event that led to `last`.
-    private(set) var factsOfLast: Facts
+    private(set) var snapshotOfLast: Snapshot
     /// Every step since the beginning.
     private(set) var trace: [String] = []
     /// Every event for the host since the beginning.
     private(set) var events: [AppEvent] = []
 
     init(setup: SetupProgress = .notStarted) {
-        self.facts = Facts(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
-        self.facts.setup = setup
-        self.factsOfLast = self.facts
+        self.snapshot = Snapshot(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
+        self.snapshot.setup = setup
+        self.snapshotOfLast = self.snapshot
     }
 
     static var version: AppVersion {
@@ -29,7 +29,7 @@ struct AppUnderTest {
 
     /// The present screen, in English.
     var screen: Screen? {
-        self.app.scene.map { Wording().screen($0, at: self.facts.now) }
+        self.app.scene.map { Wording().screen($0, at: self.snapshot.now) }
     }
 
     /// The step of the present screen, or what is asked for.
@@ -46,7 +46,7 @@ struct AppUnderTest {
     mutating func note(_ action: AppStateMachine.Action?) -> String {
         if let action {
             self.last = action
-            self.factsOfLast = self.facts
+            self.snapshotOfLast = self.snapshot
         }
         self.trace += self.app.takeTrace().map(\.description)
         self.events += self.app.takeEvents()
@@ -58,40 +58,40 @@ struct AppUnderTest {
     func value(_ name: String) -> Screen.Value? { self.screen?.values[name] }
 
     @discardableResult mutating func launch(_ link: IncomingLink? = nil) -> String {
-        self.note(self.app.launch(self.facts, opening: link))
+        self.note(self.app.launch(self.snapshot, opening: link))
     }
     @discardableResult mutating func resume(_ link: IncomingLink? = nil) -> String {
-        self.note(self.app.resume(self.facts, opening: link))
+        self.note(self.app.resume(self.snapshot, opening: link))
     }
     @discardableResult mutating func open(_ link: IncomingLink) -> String {
-        self.note(self.app.open(link: link, self.facts))
+        self.note(self.app.open(link: link, self.snapshot))
     }
-    mutating func background() { self.app.background(self.facts) }
+    mutating func background() { self.app.background(self.snapshot) }
     /// What an app that is out of sight does when it is looked at there.
     @discardableResult mutating func forget() -> String {
-        guard self.app.timeToForget(self.facts) == .zero else { return "nothing" }
-        self.app.forget(self.facts)
-        self.facts.isLocked = true
+        guard self.app.timeToForget(self.snapshot) == .zero else { return "nothing" }
+        self.app.forget(self.snapshot)
+        self.snapshot.isLocked = true
         self.note(nil)
         return "forgotten"
     }
-    @discardableResult mutating func timeDue() -> String { self.note(self.app.timeDue(self.facts)) }
+    @discardableResult mutating func timeDue() -> String { self.note(self.app.timeDue(self.snapshot)) }
     @discardableResult mutating func present(_ presentation: Presentation = .match) -> String {
-        self.note(self.app.present(presentation, self.facts))
+        self.note(self.app.present(presentation, self.snapshot))
     }
-    mutating func wait(_ seconds: Int64) { self.facts.now = self.facts.now + .seconds(seconds) }
+    mutating func wait(_ seconds: Int64) { self.snapshot.now = self.snapshot.now + .seconds(seconds) }
     @discardableResult mutating func tap(_ action: ActionID) -> String {
-        self.note(self.app.select(action, self.facts))
+        self.note(self.app.select(action, self.snapshot))
     }
-    @discardableResult mutating func timer() -> String { self.note(self.app.timerFired(self.facts)) }
+    @discardableResult mutating func timer() -> String { self.note(self.app.timerFired(self.snapshot)) }
     @discardableResult mutating func open(_ place: AppStateMachine.Destination) -> String {
-        self.note(self.app.open(place, self.facts))
+        self.note(self.app.open(place, self.snapshot))
     }
     @discardableResult mutating func enter(_ digits: String) -> String {
-        self.note(self.app.enter(PINInput(typed: digits.utf8), self.facts))
+        self.note(self.app.enter(PINInput(typed: digits.utf8), self.snapshot))
     }
     @discardableResult mutating func answer(_ answer: Answer) -> String {
-        self.note(self.app.receive(answer, self.facts))
+        self.note(self.app.receive(answer, self.snapshot))
     }
 
     /// From the launch to the PIN screen of a wallet that is set up.
@@ -114,7 +114,7 @@ struct AppUnderTest {
     /// To the dashboard of a wallet with an identity.
     static func atDashboard() -> AppUnderTest {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         app.unlock()
         return app
@@ -122,27 +122,27 @@ struct AppUnderTest {
 
     /// The lock is carried out.
     @discardableResult mutating func locked() -> String {
-        self.facts.isLocked = true
+        self.snapshot.isLocked = true
         return self.answer(.locked)
     }
 
     /// The registration is made.
     @discardableResult mutating func enrolled() -> String {
-        self.facts.setup = .registered
-        self.facts.isLocked = false
+        self.snapshot.setup = .registered
+        self.snapshot.isLocked = false
         return self.answer(.enrolled)
     }
 
     /// What the operating system's prompt brought.
     @discardableResult mutating func unlocked(_ result: PromptResult) -> String {
-        if result == .confirmed { self.facts.isLocked = false }
+        if result == .confirmed { self.snapshot.isLocked = false }
         return self.answer(.prompted(result))
     }
 
     /// The right PIN, from a screen that asks for one.
     mutating func unlock() {
         self.enter("024791")
-        self.facts.isLocked = false
+        self.snapshot.isLocked = false
         self.answer(.verdict(.valid))
     }
 }

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 
@@ -8,11 +8,11 @@ import Vocabulary
 struct BiometricUnlockTests {
     static func atPrompt(_ mode: BiometricMode, _ platform: Platform = .android) -> AppUnderTest {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
-        app.facts.platform = platform
-        app.facts.biometrics = .fingerprint
-        app.facts.biometricMode = mode
-        app.facts.wantsSafeMode = mode == .safe
+        app.snapshot.hasPID = true
+        app.snapshot.platform = platform
+        app.snapshot.biometrics = .fingerprint
+        app.snapshot.biometricMode = mode
+        app.snapshot.wantsSafeMode = mode == .safe
         app.launchToPIN()
         return app
     }
@@ -113,7 +113,7 @@ struct BiometricUnlockTests {
         #expect(app.tap(.cancel) == "UC2.3/6.1")
         app.tap(.resetWallet)
         #expect(app.tap(.yesDelete) == "ask wipe")
-        app.facts.setup = .notStarted
+        app.snapshot.setup = .notStarted
         #expect(app.answer(.wiped(serverTold: true)) == "UC1.1/1.1")
     }
 
@@ -192,7 +192,7 @@ struct BiometricUnlockTests {
     @Test("the way to the safe mode asks for the PIN once, then for the prompt", arguments: [true, false])
     func migration(isConfirmed: Bool) {
         var app = Self.atPrompt(.fallback)
-        app.facts.wantsSafeMode = true
+        app.snapshot.wantsSafeMode = true
         app.launchToPIN()
         #expect(app.state == "UC2.3/1.3")
         #expect(app.trace.suffix(2) == ["UC2.3/1.1b", "UC2.3/1.3"])
@@ -201,10 +201,10 @@ struct BiometricUnlockTests {
         #expect(app.state == "UC2.2/1.3")
         #expect(app.app.scene?.prompt?.purpose == .migrate)
         #expect(app.present(isConfirmed ? .match : .cancel) == "ask migrate biometrics")
-        if isConfirmed { app.facts.biometricMode = .safe }
+        if isConfirmed { app.snapshot.biometricMode = .safe }
         #expect(app.answer(.prompted(isConfirmed ? .confirmed : .cancelled)) == "UC7.1/1.1")
         #expect(app.trace.contains(isConfirmed ? "UC2.2/1.3a" : "UC2.2/1.3b"))
-        app.facts.isLocked = true
+        app.snapshot.isLocked = true
         app.launchToPIN()
         #expect(app.state == (isConfirmed ? "UC2.3/1.2" : "UC2.3/1.3"))
     }
@@ -212,7 +212,7 @@ struct BiometricUnlockTests {
     @Test("a migration that fails opens the wallet all the same, unless it is revoked")
     func migrationFails() {
         var app = Self.atPrompt(.fallback)
-        app.facts.wantsSafeMode = true
+        app.snapshot.wantsSafeMode = true
         app.launchToPIN()
         app.unlock()
         app.present()
@@ -225,7 +225,7 @@ struct BiometricUnlockTests {
     @Test("the prompt asks for what opens the keychain item", arguments: UnlockMethod.allCases)
     func method(_ method: UnlockMethod) {
         var app = Self.atPrompt(.fallback)
-        app.facts.unlockMethod = method
+        app.snapshot.unlockMethod = method
         app.launchToPIN()
         #expect(app.app.scene?.prompt == Prompt(.unlock, accepts: method))
     }
@@ -233,7 +233,7 @@ struct BiometricUnlockTests {
     @Test("a setup that was not finished goes on after the prompt")
     func unfinishedSetup() {
         var app = Self.atPrompt(.fallback)
-        app.facts.setup = .registered
+        app.snapshot.setup = .registered
         app.launchToPIN()
         #expect(Self.present(&app, .confirmed) == "UC2.1/1.5")
     }

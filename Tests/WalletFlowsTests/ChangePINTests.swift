@@ -7,7 +7,7 @@ import Vocabulary
 struct ChangePINTests {
     static func atSettings() -> AppUnderTest {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         app.unlock()
         app.tap(.menu)
@@ -41,7 +41,7 @@ struct ChangePINTests {
     @Test("where the server gives no deletion code, the settings do not offer one", arguments: [true, false])
     func deletionCodeOff(isOffered: Bool) {
         var app = Self.atSettings()
-        app.facts.offersDeletionCode = isOffered
+        app.snapshot.offersDeletionCode = isOffered
         app.tap(.back)
         app.tap(.settings)
         #expect(app.screen?.actions.contains { $0.id == .deletionCode } == isOffered)
@@ -115,7 +115,7 @@ struct ChangePINTests {
         var app = Self.atSettings()
         app.tap(.back)
         #expect(app.tap(.logOut) == "ask lock")
-        app.facts.isLocked = true
+        app.snapshot.isLocked = true
         #expect(app.answer(.locked) == "UC2.3/1.3")
         #expect(app.trace.contains("LOCK/1.2"))
     }

@@ -10,7 +10,7 @@ struct LinkTests {
     @Test("a link that came with the launch is accepted after the unlocking (LTC33)")
     func atLaunch() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN(opening: Self.link)
         #expect(app.events.isEmpty)
         app.unlock()
@@ -41,7 +41,7 @@ struct LinkTests {
     @Test("a link for the locked app waits for the PIN")
     func whileLocked() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         #expect(app.open(Self.link) == "UC2.3/1.3")
         #expect(app.events.isEmpty)
@@ -95,7 +95,7 @@ struct LinkTests {
     )
     func session(_ expected: (HostSession, String)) {
         var app = AppUnderTest.atDashboard()
-        app.facts.hostSession = expected.0
+        app.snapshot.hostSession = expected.0
         #expect(app.open(Self.link) == "PF2.7/4.1")
         #expect(app.screen?.title == expected.1)
         #expect(app.tap(.ok) == "UC7.1/1.1")
@@ -122,7 +122,7 @@ struct LinkTests {
     @Test("the tests come in the order a, b, d, c, e")
     func order() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hostSession = .issuance
+        app.snapshot.hostSession = .issuance
         app.launchToPIN()
         app.unlock()
         #expect(app.open(IncomingLink("x", from: .externalScanner)) == "UC3.1/1.1")
@@ -130,7 +130,7 @@ struct LinkTests {
         app.tap(.close)
         #expect(app.open(Self.link) == "PF2.7/4.1")
         app.tap(.ok)
-        app.facts.hostSession = nil
+        app.snapshot.hostSession = nil
         #expect(app.open(Self.link) == "PF2.7/3.1")
     }
 
@@ -150,8 +150,8 @@ struct LinkTests {
     @Test("no link leads past a revocation")
     func revoked() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
-        app.facts.isLocked = false
+        app.snapshot.hasPID = true
+        app.snapshot.isLocked = false
         app.launch(Self.link)
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))

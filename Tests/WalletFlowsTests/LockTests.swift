@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 
@@ -147,8 +147,8 @@ struct LockTests {
     @Test("times are the settings'")
     func times() {
         var app = AppUnderTest.atDashboard()
-        app.facts.lockTimes.warning = .seconds(5)
-        app.facts.lockTimes.inactivity = .seconds(8)
+        app.snapshot.lockTimes.warning = .seconds(5)
+        app.snapshot.lockTimes.inactivity = .seconds(8)
         app.wait(5)
         #expect(app.timeDue() == "LOCK/1.4")
         app.wait(3)
@@ -186,7 +186,7 @@ struct LockTests {
     @Test("a lock at the screen after the unlocking returns to the dashboard")
     func lockAtLink() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN(opening: IncomingLink(LinkTests.link.url, from: .externalScanner))
         app.unlock()
         #expect(app.state == "PF2.7/2.1")
@@ -243,7 +243,7 @@ struct LockTests {
     @Test("an app that is locked behind its back shows the PIN screen instead of what was there")
     func lockedByOthers() {
         var app = ChangePINTests.atSettings()
-        app.facts.isLocked = true
+        app.snapshot.isLocked = true
         #expect(app.tap(.back) == "UC2.3/1.3")
         app.unlock()
         #expect(app.state == "UC7.1/1.2")

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 
@@ -8,9 +8,9 @@ import Vocabulary
 struct ManageBiometricsTests {
     static func atStatus(_ mode: BiometricMode, _ biometrics: BiometricSupport, passcode: Bool) -> AppUnderTest {
         var app = AppUnderTest.atDashboard()
-        app.facts.biometrics = biometrics
-        app.facts.hasPasscode = passcode
-        app.facts.biometricMode = mode
+        app.snapshot.biometrics = biometrics
+        app.snapshot.hasPasscode = passcode
+        app.snapshot.biometricMode = mode
         app.tap(.menu)
         app.tap(.settings)
         app.tap(.biometrics)
@@ -27,7 +27,7 @@ struct ManageBiometricsTests {
         #expect(app.answer(.prompted(.confirmed)) == "PF2.4/1.1")
         ChangePINTests.confirm(&app)
         #expect(app.state == "ask enable biometric")
-        app.facts.biometricMode = .fallback
+        app.snapshot.biometricMode = .fallback
         #expect(app.answer(.biometricsChanged) == "UC2.2/1.1")
         #expect(app.screen?.actions.map(\.id) == [.disable, .back])
         #expect(app.trace.suffix(4).first == "PF1.4/1.1a")
@@ -89,7 +89,7 @@ struct ManageBiometricsTests {
     func disableFallback() {
         var app = Self.atStatus(.fallback, .face, passcode: false)
         #expect(app.tap(.disable) == "ask disable biometrics")
-        app.facts.biometricMode = .off
+        app.snapshot.biometricMode = .off
         #expect(app.answer(.biometricsChanged) == "UC2.2/1.1")
         #expect(app.trace.suffix(2) == ["UC2.2/1.6", "UC2.2/1.1"])
     }
@@ -116,7 +116,7 @@ struct ManageBiometricsTests {
     @Test("in safe mode a change of the PIN begins with the prompt (SB11)", arguments: [true, false])
     func changeInSafeMode(isConfirmed: Bool) {
         var app = AppUnderTest.atDashboard()
-        app.facts.biometricMode = .safe
+        app.snapshot.biometricMode = .safe
         app.tap(.menu)
         app.tap(.settings)
         #expect(app.tap(.changePIN) == "UC2.2/1.3")
@@ -164,16 +164,16 @@ struct ManageBiometricsTests {
     @Test("a setup that was interrupted offers biometrics unless they are on", arguments: [true, false])
     func setupAgain(isOn: Bool) {
         var app = AppUnderTest(setup: .registered)
-        app.facts.biometrics = .face
+        app.snapshot.biometrics = .face
         app.launchToPIN()
-        app.facts.biometricMode = isOn ? .fallback : .off
+        app.snapshot.biometricMode = isOn ? .fallback : .off
         app.unlock()
         #expect(app.state == (isOn ? "UC2.1/1.5" : "UC2.1/1.3"))
     }
 
     static func atConfiguring(_ biometrics: BiometricSupport) -> AppUnderTest {
         var app = AppUnderTest()
-        app.facts.biometrics = biometrics
+        app.snapshot.biometrics = biometrics
         app.launchToChoosing()
         app.enter("024791")
         app.enter("024791")

@@ -29,7 +29,7 @@ struct ObtainPIDTests {
         #expect(app.screen?.actions.map(\.id) == [.back, .forgotPIN, .help])
         ChangePINTests.confirm(&app)
         #expect(app.state == "ask link recovery code")
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         #expect(app.answer(.recoveryCodeLinked) == "UC7.1/1.1")
         let taken = app.trace.filter { $0.hasPrefix("UC3.1") }
         #expect(taken == ["UC3.1/1.1", "UC3.1/1.1a", "UC3.1/1.2a", "UC3.1/1.3a", "UC3.1/1.4a"])

@@ -31,7 +31,7 @@ struct OpenTheAppTests {
     @Test("a rooted device gets no further than its error, which has no Retry")
     func rooted() {
         var app = AppUnderTest(setup: .done)
-        app.facts.isRooted = true
+        app.snapshot.isRooted = true
         app.launch()
         #expect(app.timer() == "UC1.2/2.2b")
         #expect(app.screen?.title == "Device insecure")
@@ -53,7 +53,7 @@ struct OpenTheAppTests {
     func revoked(_ expected: (Revocation.Reason, String, String, String), reachable: Bool) {
         let revocation = Revocation(reason: expected.0, mayRegisterAnew: false)
         var app = AppUnderTest(setup: .done)
-        app.facts.lastRevocation = reachable ? nil : revocation
+        app.snapshot.lastRevocation = reachable ? nil : revocation
         app.launch()
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
@@ -66,7 +66,7 @@ struct OpenTheAppTests {
     @Test("a wallet that was never registered is stopped by a revoked solution")
     func solutionRevokedBeforeSetup() {
         var app = AppUnderTest()
-        app.facts.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
+        app.snapshot.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
         app.launch()
         app.timer()
         #expect(app.answer(.updatePolicy(.ok, solutionRevoked: true)) == "UC1.2/7.1")
@@ -80,7 +80,7 @@ struct OpenTheAppTests {
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true))))
         #expect(app.tap(.createNewWallet) == "ask wipe")
-        app.facts.setup = .notStarted
+        app.snapshot.setup = .notStarted
         #expect(app.answer(.wiped(serverTold: true)) == "UC1.1/1.1")
         #expect(app.trace.suffix(4) == ["UC1.2/5.1c", "UC9.4/1.2", "UC9.4/1.2a", "UC1.1/1.1"])
     }
@@ -121,16 +121,16 @@ struct OpenTheAppTests {
         let day = Duration.seconds(24 * 3600)
         func state(_ verdict: UpdateVerdict, age: Duration) -> String {
             var app = app
-            app.facts.lastUpdate = RememberedUpdate(
+            app.snapshot.lastUpdate = RememberedUpdate(
                 verdict: verdict,
-                receivedAt: Timestamp(milliseconds: app.facts.now.milliseconds - age.milliseconds),
+                receivedAt: Timestamp(milliseconds: app.snapshot.now.milliseconds - age.milliseconds),
                 appVersion: AppUnderTest.version
             )
             app.launch()
             app.timer()
             return app.answer(.failed(.noInternet))
         }
-        app.facts.now = Timestamp(milliseconds: 1_000_000_000)
+        app.snapshot.now = Timestamp(milliseconds: 1_000_000_000)
         #expect(state(.ok, age: day - .seconds(1)) == "UC1.1/1.1")
         #expect(state(.ok, age: day) == "PF1.4/1.1g")
         #expect(state(.ok, age: .seconds(-60)) == "PF1.4/1.1g")
@@ -154,12 +154,12 @@ struct OpenTheAppTests {
     @Test("a resume without a lock shows the screen that was there; with one it asks for the PIN first")
     func resume() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         app.unlock()
         app.tap(.menu)
         #expect(app.resume() == "UC7.1/1.2")
-        app.facts.isLocked = true
+        app.snapshot.isLocked = true
         #expect(app.resume() == "UC2.3/1.3")
         #expect(app.resume() == "UC2.3/1.3")
         app.unlock()

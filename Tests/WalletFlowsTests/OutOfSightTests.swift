@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 
@@ -60,7 +60,7 @@ struct OutOfSightTests {
     @Test("the only screen there is stays, so that the return is no launch")
     func onlyScreen() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN(opening: IncomingLink(LinkTests.link.url, from: .externalScanner))
         app.unlock()
         app.background()
@@ -96,7 +96,7 @@ struct OutOfSightTests {
     @Test("a PIN that is kept within what ends with the lock goes with the keys, though nothing else is left below it")
     func keptPINOverARoot() throws {
         var app = ObtainPIDTests.atOffer()
-        app.facts.biometricMode = .fallback
+        app.snapshot.biometricMode = .fallback
         app.tap(.obtain)
         app.answer(.pid(try ObtainPIDTests.code()))
         weak var kept: PINEntry?
@@ -123,7 +123,7 @@ struct OutOfSightTests {
         app.background()
         app.wait(300)
         app.forget()
-        app.facts.isLocked = true
+        app.snapshot.isLocked = true
         #expect(app.open(.wipe) == "UC9.4/1.1")
         #expect(app.tap(.cancel) == "UC2.3/1.3")
         app.unlock()

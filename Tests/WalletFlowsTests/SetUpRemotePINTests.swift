@@ -12,7 +12,7 @@ struct SetUpRemotePINTests {
         #expect(app.state == "PF2.9/1.1")
         #expect(app.enter("024791") == "PF2.9/1.3")
         #expect(app.enter("024791") == "ask enroll")
-        app.facts.deletionCode = DeletionCode("0123456789ABCDEFGH")
+        app.snapshot.deletionCode = DeletionCode("0123456789ABCDEFGH")
         #expect(app.enrolled() == "UC2.1/1.5")
         #expect(app.screen?.message == "Your NL Wallet is secured")
         #expect(app.tap(.next) == "ask keep secured")
@@ -48,7 +48,7 @@ struct SetUpRemotePINTests {
     )
     func afterCrash(_ expected: (SetupProgress, String)) {
         var app = AppUnderTest(setup: expected.0)
-        app.facts.deletionCode = DeletionCode("0123456789ABCDEFGH")
+        app.snapshot.deletionCode = DeletionCode("0123456789ABCDEFGH")
         app.launchToPIN()
         app.unlock()
         #expect(app.state == expected.1)

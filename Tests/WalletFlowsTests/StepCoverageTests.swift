@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
@@ -54,7 +54,9 @@ struct Invariants {
 
     /// A locked app shows nothing from behind the lock.
     static func checkLock(_ app: AppUnderTest) {
-        guard app.facts.isLocked, case .some(.show(let scene)) = app.last, app.factsOfLast.isLocked else { return }
+        guard app.snapshot.isLocked, case .some(.show(let scene)) = app.last, app.snapshotOfLast.isLocked else {
+            return
+        }
         let step = scene.step.description
         #expect(!Self.behindLock.contains { step.hasPrefix($0) }, "shown while locked: \(step)")
         #expect(!scene.values.contains { if case .deletionCode = $0 { true } else { false } })
@@ -71,7 +73,7 @@ struct Invariants {
             }
             #expect(decided, "asked before the splash screen's decisions: \(step)")
         }
-        if app.facts.biometricMode == .safe {
+        if app.snapshot.biometricMode == .safe {
             #expect(step != "UC2.3/1.3", "safe mode fell back to the PIN")
         }
     }
@@ -80,14 +82,14 @@ struct Invariants {
     static func checkWords(_ app: AppUnderTest) {
         guard case .some(.show(let scene)) = app.last else { return }
         let step = scene.step.description
-        let screen = Wording().screen(scene, at: app.facts.now)
+        let screen = Wording().screen(scene, at: app.snapshot.now)
         #expect(
             !screen.actions.isEmpty || !screen.inputs.isEmpty || scene.timer != nil,
             "a screen without a way on: \(step)"
         )
         #expect(Set(screen.actions.map(\.id)).count == screen.actions.count, "the same action twice: \(step)")
         for language in Wording.Language.allCases {
-            let words = Wording(language: language).screen(scene, at: app.facts.now)
+            let words = Wording(language: language).screen(scene, at: app.snapshot.now)
             #expect(!words.title.isEmpty && (scene.message == nil || !words.message.isEmpty), "no words: \(step)")
             #expect(words.actions.map(\.id) == screen.actions.map(\.id))
         }

@@ -48,7 +48,7 @@ struct ValidatePINTests {
     @Test("with two attempts a round the first wrong PIN warns of the block", arguments: [false, true])
     func twoAttempts(finalRound: Bool) throws {
         var app = Self.locked()
-        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
         let state = app.answer(.verdict(.wrong(.open(attemptsLeft: 1, finalRound: finalRound))))
         #expect(state == (finalRound ? "PF2.8/8.1" : "PF2.8/4.1"))
     }
@@ -56,7 +56,7 @@ struct ValidatePINTests {
     @Test("with six attempts a round those between share a prompt with their number", arguments: [(5, "2"), (4, "3")])
     func sixAttempts(_ expected: (Int, String)) throws {
         var app = Self.locked()
-        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
         let state = app.answer(.verdict(.wrong(.open(attemptsLeft: expected.0, finalRound: false))))
         #expect(state == "PF2.8/\(expected.1).1")
     }
@@ -82,7 +82,7 @@ struct ValidatePINTests {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
         #expect(app.trace.contains("PF2.8/1.1b"))
-        app.facts.now = app.facts.now + .seconds(45)
+        app.snapshot.now = app.snapshot.now + .seconds(45)
         #expect(app.screen?.message == "app is blocked for 15 more seconds.")
         #expect(app.timer() == "UC2.3/1.3")
         #expect(app.trace.suffix(3) == ["PF2.8/5.1e", "UC2.3/1.4b", "UC2.3/1.3"])
@@ -93,7 +93,7 @@ struct ValidatePINTests {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
         #expect(app.tap(.back) == "left: suspended")
-        app.facts.now = app.facts.now + .seconds(10)
+        app.snapshot.now = app.snapshot.now + .seconds(10)
         #expect(app.resume() == "PF2.8/5.1")
         #expect(app.screen?.message == "app is blocked for 50 more seconds.")
     }

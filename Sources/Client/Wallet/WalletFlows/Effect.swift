@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// What a flow asks of the world outside: the server, the device, the storage.

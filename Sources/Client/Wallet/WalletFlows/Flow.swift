@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 
 /// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
 ///
@@ -6,25 +6,25 @@ internal import Presence
 /// not take in any state leaves everything as it is; the defaults below say so once for all flows.
 protocol Flow: Sendable {
     /// The flow becomes the present one.
-    mutating func start(_ facts: Facts) -> Turn
+    mutating func start(_ snapshot: Snapshot) -> Transition
 
     /// One of the present screen's actions was selected; never one that the screen did not offer.
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition
 
     /// A PIN was entered on the present screen; never where it has no such input.
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn
+    mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Transition
 
     /// Something was held to the phone, or the prompt sent away; never where the present screen is no such prompt.
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition
 
     /// The effect that the flow asked for is done, or failed.
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition
 
     /// The flow that this one called has ended.
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition
 
     /// The present screen's time is over.
-    mutating func timerFired(_ facts: Facts) -> Turn
+    mutating func timerFired(_ snapshot: Snapshot) -> Transition
 
     /// On which side of the lock this flow stands, as it is now.
     var place: Place { get }
@@ -52,19 +52,19 @@ enum Place: Sendable {
 }
 
 extension Flow {
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn { .stay }
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn { .stay }
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn { .stay }
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn { .stay }
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn { .stay }
-    mutating func timerFired(_ facts: Facts) -> Turn { .stay }
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition { .stay }
+    mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Transition { .stay }
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition { .stay }
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition { .stay }
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition { .stay }
+    mutating func timerFired(_ snapshot: Snapshot) -> Transition { .stay }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
     var takesLink: Bool { false }
 }
 
 /// What one event led to: the decisions taken on the way, and the one thing to do next.
-struct Turn: Sendable {
+struct Transition: Sendable {
     /// For the trace; screens and selected actions are added where they happen.
     var steps: [StepID]
     var next: Next
@@ -95,14 +95,20 @@ struct Turn: Sendable {
         self.events = events
     }
 
-    static func show(_ scene: Scene, after steps: StepID...) -> Turn { Turn(.show(scene), steps: steps) }
-    static func ask(_ effect: Effect, after steps: StepID...) -> Turn { Turn(.ask(effect), steps: steps) }
-    static func call(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.call(flow), steps: steps) }
-    static func goTo(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.goTo(flow), steps: steps) }
-    static func finish(_ result: FlowResult, after steps: StepID...) -> Turn { Turn(.finish(result), steps: steps) }
-    static func lock(_ reason: LockTheApp.Reason, after steps: StepID...) -> Turn { Turn(.lock(reason), steps: steps) }
-    static func leave(_ event: AppEvent, after steps: StepID...) -> Turn { Turn(.leave(event), steps: steps) }
-    static var stay: Turn { Turn(.stay) }
+    static func show(_ scene: Scene, after steps: StepID...) -> Transition { Transition(.show(scene), steps: steps) }
+    static func ask(_ effect: Effect, after steps: StepID...) -> Transition { Transition(.ask(effect), steps: steps) }
+    static func call(_ flow: any Flow, after steps: StepID...) -> Transition { Transition(.call(flow), steps: steps) }
+    static func goTo(_ flow: any Flow, after steps: StepID...) -> Transition { Transition(.goTo(flow), steps: steps) }
+    static func finish(_ result: FlowResult, after steps: StepID...) -> Transition {
+        Transition(.finish(result), steps: steps)
+    }
+    static func lock(_ reason: LockTheApp.Reason, after steps: StepID...) -> Transition {
+        Transition(.lock(reason), steps: steps)
+    }
+    static func leave(_ event: AppEvent, after steps: StepID...) -> Transition {
+        Transition(.leave(event), steps: steps)
+    }
+    static var stay: Transition { Transition(.stay) }
 }
 
 /// How a called flow ends: the "possible results" of its page.

@@ -41,7 +41,7 @@ struct FlowStack: Sendable {
     }
 
     /// Hands an event to the present flow; nil where there is none.
-    mutating func tell(_ event: (inout any Flow) -> Turn) -> Turn? {
+    mutating func tell(_ event: (inout any Flow) -> Transition) -> Transition? {
         guard let top = self.frames.indices.last else { return nil }
         return event(&self.frames[top].flow)
     }

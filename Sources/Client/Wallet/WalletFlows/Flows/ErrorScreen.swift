@@ -22,7 +22,7 @@ struct ErrorScreen: Flow {
         self.concern = concern
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         let retry: (ActionID, StepID) = (.retry, self.step)
         let close: (ActionID, StepID) = (.close, self.step)
         switch self.failure {
@@ -46,7 +46,7 @@ struct ErrorScreen: Flow {
                     .with(.correlationID(correlationID)).offering(retry, close).because(.other)
             )
         case .revoked(let revocation):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         }
     }
 
@@ -58,7 +58,7 @@ struct ErrorScreen: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .retry: .finish(.tryAgain)
         case .close: .finish(.closed)
@@ -71,11 +71,11 @@ struct ErrorScreen: Flow {
 struct UnderConstruction: Flow {
     let step: StepID
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         .show(Scene(self.step, .prompt, .underConstruction).offering((.close, self.step)))
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         .finish(.returned)
     }
 }

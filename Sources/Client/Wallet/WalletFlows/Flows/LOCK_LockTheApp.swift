@@ -22,11 +22,11 @@ struct LockTheApp: Flow {
         self.showsWhatWasThere = showsWhatWasThere
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         .ask(.lock)
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.reason, self.showsWhatWasThere) {
         case (.logOut, _): .goTo(UnlockTheApp(then: .enter), after: "LOCK/1.2")
         case (.background, true): .finish(.returned, after: "LOCK/1.3", "UC1.2/1.1b")
@@ -52,7 +52,7 @@ struct LockWarning: Flow {
     var place: Place { .behindLock }
     var endsWithLock: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         .show(
             Scene("LOCK/1.4", .prompt, .inactivityWarning, .stillThere(self.locksAt))
                 .with(.locksAt(self.locksAt))
@@ -60,7 +60,7 @@ struct LockWarning: Flow {
         )
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .yesContinue: .finish(.returned)
         case .logOut: .lock(.logOut)

@@ -6,40 +6,40 @@ internal import Vocabulary
 ///       ▲ └──block──▶ BlockedVersion (2, 3)
 ///       └──Retry── failed ──Close──▶ (leaves the app)
 struct ApplyUpdatePolicy: Flow {
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         .ask(.askUpdatePolicy)
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch answer {
         case .updatePolicy(let verdict, solutionRevoked: _):
             return self.apply(verdict)
         case .failed(let failure):
-            return self.fail(failure, facts)
+            return self.fail(failure, snapshot)
         case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted, .itemGone,
             .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
             return .stay
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch result {
-        case .tryAgain: self.start(facts)
+        case .tryAgain: self.start(snapshot)
         case .closed: .leave(.closed)
         case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked, .link: .stay
         }
     }
 
-    private func apply(_ verdict: UpdateVerdict) -> Turn {
+    private func apply(_ verdict: UpdateVerdict) -> Transition {
         switch verdict {
         case .ok:
             return .finish(.allowed, after: "PF1.4/1.1a")
         case .notify:
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1b"], banner: .updateExists)
+            return Transition(.finish(.allowed), steps: ["PF1.4/1.1b"], banner: .updateExists)
         case .recommend:
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1c"], banner: .updateRecommended)
+            return Transition(.finish(.allowed), steps: ["PF1.4/1.1c"], banner: .updateRecommended)
         case .warn(let blockedIn):
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(blockedIn))
+            return Transition(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(blockedIn))
         case .block(updateAvailable: true):
             return .goTo(BlockedVersion(updateExists: true), after: "PF1.4/1.1e")
         case .block(updateAvailable: false):
@@ -48,8 +48,8 @@ struct ApplyUpdatePolicy: Flow {
     }
 
     /// Serves with the stored answer where the server cannot be reached, as long as it holds.
-    private func fail(_ failure: Failure, _ facts: Facts) -> Turn {
-        let stored = facts.lastUpdate?.verdict(at: facts.now, for: facts.appVersion)
+    private func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
+        let stored = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
         switch failure {
         case .noInternet:
             if let stored { return self.apply(stored) }
@@ -58,7 +58,7 @@ struct ApplyUpdatePolicy: Flow {
             if let stored { return self.apply(stored) }
             return .call(ErrorScreen(failure, at: "PF1.4/1.1h"), after: "PF1.4/1.1h")
         case .revoked(let revocation):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case .deviceInsecure, .generic:
             return .call(ErrorScreen(failure, at: "PF1.4/1.1"))
         }
@@ -75,7 +75,7 @@ struct BlockedVersion: Flow {
 
     var place: Place { .beforeLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         let scene =
             if self.updateExists {
                 Scene("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
@@ -87,7 +87,7 @@ struct BlockedVersion: Flow {
         return .show(scene.because(.updateNeeded))
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .close: .leave(.closed)
         case .toStore: .leave(.storeOpened)

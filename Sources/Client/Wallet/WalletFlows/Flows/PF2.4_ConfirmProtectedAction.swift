@@ -28,11 +28,11 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         self.askPIN()
     }
 
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
+    mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Transition {
         switch input {
         case .complete(let entry):
             self.state = .validating
@@ -42,7 +42,7 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .back, .cancel:
             return .finish(.back(whileBlocked: false))
@@ -54,13 +54,13 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.validating, .confirmed(let entry)):
             self.state = .askingStatus(entry)
             return .ask(.askStatus, after: "PF2.4/1.2a", "PF2.4/1.3")
         case (.validating, .retry):
-            return Turn(self.askPIN().next, steps: ["PF2.4/1.2b"])
+            return Transition(self.askPIN().next, steps: ["PF2.4/1.2b"])
         case (.validating, .back(let whileBlocked)):
             return .finish(.back(whileBlocked: whileBlocked), after: "PF2.4/1.2c")
         case (.forgot, .back):
@@ -76,13 +76,13 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.askingStatus(let entry), .status(.active)):
             self.state = .applyingPolicy(entry)
             return .call(ApplyUpdatePolicy(), after: "PF2.4/1.4")
         case (.askingStatus, .status(.revoked(let revocation))), (.askingStatus, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case (.askingStatus, .failed(let failure)):
             return .call(ErrorScreen(failure, at: "PF2.4/1.3"))
         case (_, _):
@@ -90,7 +90,7 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    private mutating func askPIN() -> Turn {
+    private mutating func askPIN() -> Transition {
         self.state = .entering
         var scene = Scene("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
             .askingPIN("PF2.4/1.1a")

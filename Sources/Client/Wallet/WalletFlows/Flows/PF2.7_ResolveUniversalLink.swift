@@ -11,8 +11,8 @@ struct ResolveUniversalLink: Flow {
     var place: Place { .behindLock }
     var takesLink: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        guard let link = facts.link, let kind = LinkKind(of: link.url, below: facts.linkBase) else {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
+        guard let link = snapshot.link, let kind = LinkKind(of: link.url, below: snapshot.linkBase) else {
             return .finish(.link(.none), after: "PF2.7/1.1a")
         }
         if link.source == .externalScanner {
@@ -20,22 +20,22 @@ struct ResolveUniversalLink: Flow {
                 .offering((.close, "PF2.7/2.1a"), (.scanQRCode, "PF2.7/2.1b"))
             return .show(scene, after: "PF2.7/1.1b")
         }
-        if let session = facts.hostSession {
+        if let session = snapshot.hostSession {
             let scene = Scene("PF2.7/4.1", .prompt, .finishFirst(session), .finishFirstWhy)
                 .offering((.ok, "PF2.7/4.1a"))
             return .show(scene, after: "PF2.7/1.1d")
         }
-        guard facts.hasPID else {
+        guard snapshot.hasPID else {
             let scene = Scene("PF2.7/3.1", .prompt, .notReady, .notReadyWhy).offering((.ok, "PF2.7/3.1a"))
             return .show(scene, after: "PF2.7/1.1c")
         }
         let event = AppEvent.linkAccepted(kind: kind, url: link.url)
-        return Turn(.finish(.link(.accepted)), steps: ["PF2.7/1.1e"], events: [event])
+        return Transition(.finish(.link(.accepted)), steps: ["PF2.7/1.1e"], events: [event])
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
-        case .scanQRCode: Turn(.finish(.link(.rejected)), events: [.scanRequested])
+        case .scanQRCode: Transition(.finish(.link(.rejected)), events: [.scanRequested])
         case .close, .ok: .finish(.link(.rejected))
         case _: .stay
         }

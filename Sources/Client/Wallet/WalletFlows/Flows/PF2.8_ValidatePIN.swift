@@ -39,20 +39,20 @@ struct ValidatePIN: Flow {
         self.state = .showing(verdict)
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .asking(let entry): .ask(.checkPIN(entry))
-        case .showing(let verdict): self.show(verdict, facts)
+        case .showing(let verdict): self.show(verdict, snapshot)
         case .failed, .prompt, .blocked, .blockedPermanently: .stay
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.asking(let entry), .verdict(.valid)):
             return .finish(.confirmed(entry), after: "PF2.8/1.1a")
         case (.asking, .verdict(let verdict)):
-            return self.show(verdict, facts)
+            return self.show(verdict, snapshot)
         case (.asking(let entry), .failed(let failure)):
             self.state = .failed(entry)
             return Self.fail(failure)
@@ -61,7 +61,7 @@ struct ValidatePIN: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.failed(let entry), .tryAgain):
             self.state = .asking(entry)
@@ -75,7 +75,7 @@ struct ValidatePIN: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.prompt, .close): .finish(.retry)
         case (.prompt, .forgotPIN), (.blocked, .forgotPIN): .call(ForgotPIN())
@@ -85,14 +85,14 @@ struct ValidatePIN: Flow {
         }
     }
 
-    mutating func timerFired(_ facts: Facts) -> Turn {
+    mutating func timerFired(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .blocked: .finish(.retry)
         case .asking, .failed, .showing, .prompt, .blockedPermanently: .stay
         }
     }
 
-    private mutating func show(_ verdict: PINVerdict, _ facts: Facts) -> Turn {
+    private mutating func show(_ verdict: PINVerdict, _ snapshot: Snapshot) -> Transition {
         switch verdict {
         case .valid:
             return .stay
@@ -100,14 +100,14 @@ struct ValidatePIN: Flow {
             self.state = .prompt
             let kind = WrongPINPrompt(
                 attemptsLeft: attemptsLeft,
-                ofAttempts: facts.policy.attemptsPerRound,
+                ofAttempts: snapshot.policy.attemptsPerRound,
                 finalRound: finalRound
             )
             return .show(kind.scene(attemptsLeft: attemptsLeft), after: kind.decision)
         case .wrong(.blocked(let remaining)):
-            return self.block(until: facts.now + remaining, after: "PF2.8/1.1g")
+            return self.block(until: snapshot.now + remaining, after: "PF2.8/1.1g")
         case .blocked(let remaining):
-            return self.block(until: facts.now + remaining, after: "PF2.8/1.1b")
+            return self.block(until: snapshot.now + remaining, after: "PF2.8/1.1b")
         case .wrong(.blockedPermanently):
             return self.blockPermanently(after: "PF2.8/1.1k")
         case .blockedPermanently:
@@ -115,7 +115,7 @@ struct ValidatePIN: Flow {
         }
     }
 
-    private mutating func block(until end: Timestamp, after step: StepID) -> Turn {
+    private mutating func block(until end: Timestamp, after step: StepID) -> Transition {
         self.state = .blocked
         return .show(
             Scene("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
@@ -132,7 +132,7 @@ struct ValidatePIN: Flow {
         )
     }
 
-    private mutating func blockPermanently(after step: StepID) -> Turn {
+    private mutating func blockPermanently(after step: StepID) -> Transition {
         self.state = .blockedPermanently
         return .show(
             Scene("PF2.8/9.1", .screen, .blockedForGood, .tooManyFailedEntries)
@@ -142,12 +142,12 @@ struct ValidatePIN: Flow {
         )
     }
 
-    private static func fail(_ failure: Failure) -> Turn {
+    private static func fail(_ failure: Failure) -> Transition {
         switch failure {
         case .noInternet: .call(ErrorScreen(failure, at: "PF2.8/1.1l"), after: "PF2.8/1.1l")
         case .serverUnreachable:
             .call(ErrorScreen(failure, at: "PF2.8/1.1m", about: .attempt), after: "PF2.8/1.1m")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
+        case .revoked(let revocation): RevokedWallet.transition(to: revocation)
         case .deviceInsecure, .generic: .call(ErrorScreen(failure, at: "PF2.8/1.1"))
         }
     }
@@ -155,14 +155,14 @@ struct ValidatePIN: Flow {
 
 /// PF2.8/10: the PIN is forgotten; only starting over helps.
 struct ForgotPIN: Flow {
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         .show(
             Scene("PF2.8/10.1", .screen, .forgotPIN, .forgotPINDelete)
                 .offering((.deleteWallet, "PF2.8/10.1a"), (.back, "PF2.8/10.1b"))
         )
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .deleteWallet: .call(WipeAppData())
         case .back: .finish(.back(whileBlocked: false))

@@ -35,11 +35,11 @@ struct SetUpPIN: Flow {
         self.purpose = purpose
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         self.choose()
     }
 
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
+    mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Transition {
         switch (self.state, input) {
         case (.choosing, .malformed(let rule)):
             return self.refuse(rule)
@@ -67,7 +67,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.choosing, .back):
             return self.leave()
@@ -85,7 +85,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.applying, .enrolled), (.applying, .pinChanged):
             return .finish(.succeeded, after: "PF2.9/1.5a")
@@ -101,7 +101,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.failed(let chosen), .tryAgain): self.apply(chosen)
         case (.failed, .closed), (.failed, .retry), (.failed, .back): .finish(.back(whileBlocked: false))
@@ -109,7 +109,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    private mutating func choose() -> Turn {
+    private mutating func choose() -> Transition {
         self.state = .choosing
         return .show(
             Scene("PF2.9/1.1", .screen, .choosePIN, .choosePINDigits)
@@ -118,7 +118,7 @@ struct SetUpPIN: Flow {
         )
     }
 
-    private mutating func refuse(_ rule: PINRule) -> Turn {
+    private mutating func refuse(_ rule: PINRule) -> Transition {
         self.state = .tooSimple
         return .show(
             Scene("PF2.9/2.1", .screen, .pinTooSimple, .pinBreaks(rule))
@@ -129,23 +129,23 @@ struct SetUpPIN: Flow {
         )
     }
 
-    private mutating func askAgain(chosen: PINEntry, retried: Bool, after steps: StepID...) -> Turn {
+    private mutating func askAgain(chosen: PINEntry, retried: Bool, after steps: StepID...) -> Transition {
         self.state = .repeating(chosen: chosen, retried: retried)
         let scene = Scene("PF2.9/1.3", .screen, .repeatPIN, .repeatPINDigits)
             .askingPIN("PF2.9/1.3a")
             .offering((.back, "PF2.9/1.3b"), (.info, "PF2.9/1.3c"))
-        return Turn(.show(scene), steps: steps)
+        return Transition(.show(scene), steps: steps)
     }
 
-    private mutating func apply(_ chosen: PINEntry, after steps: StepID...) -> Turn {
+    private mutating func apply(_ chosen: PINEntry, after steps: StepID...) -> Transition {
         self.state = .applying(chosen)
         switch self.purpose {
-        case .enroll: return Turn(.ask(.enroll(chosen)), steps: steps)
-        case .change(let old): return Turn(.ask(.changePIN(old: old, new: chosen)), steps: steps)
+        case .enroll: return Transition(.ask(.enroll(chosen)), steps: steps)
+        case .change(let old): return Transition(.ask(.changePIN(old: old, new: chosen)), steps: steps)
         }
     }
 
-    private mutating func leave() -> Turn {
+    private mutating func leave() -> Transition {
         switch self.purpose {
         case .enroll:
             return .finish(.back(whileBlocked: false))
@@ -165,13 +165,13 @@ struct SetUpPIN: Flow {
         }
     }
 
-    private func fail(_ failure: Failure) -> Turn {
+    private func fail(_ failure: Failure) -> Transition {
         switch failure {
         case .deviceInsecure: .call(ErrorScreen(failure, at: "PF2.9/1.5b"), after: "PF2.9/1.5b")
         case .noInternet: .call(ErrorScreen(failure, at: "PF2.9/1.5c"), after: "PF2.9/1.5c")
         case .serverUnreachable:
             .call(ErrorScreen(failure, at: "PF2.9/1.5d", about: self.concern), after: "PF2.9/1.5d")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
+        case .revoked(let revocation): RevokedWallet.transition(to: revocation)
         case .generic: .call(ErrorScreen(failure, at: "PF2.9/1.5"))
         }
     }

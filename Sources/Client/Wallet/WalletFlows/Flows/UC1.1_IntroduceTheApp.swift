@@ -17,11 +17,11 @@ struct IntroduceTheApp: Flow {
     // A link cannot be kept for a wallet that is yet to be made (PF2.7).
     var takesLink: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         self.present(.first)
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.first, .next), (.third, .back): self.present(.second)
         case (.second, .back): self.present(.first)
@@ -35,7 +35,7 @@ struct IntroduceTheApp: Flow {
         }
     }
 
-    private mutating func present(_ state: State) -> Turn {
+    private mutating func present(_ state: State) -> Transition {
         self.state = state
         return .show(Self.scene(state))
     }

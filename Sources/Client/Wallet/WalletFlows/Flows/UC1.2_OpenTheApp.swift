@@ -47,31 +47,31 @@ struct OpenTheApp: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .starting(.launch):
             self.state = .splash
             let scene = Scene("UC1.2/2.1", .screen, .splash).ending(.after(.seconds(1)), "UC1.2/2.1a")
             return .show(scene, after: "UC1.2/1.1a")
         case .starting(.resume):
-            return self.resumeApp(facts)
+            return self.resumeApp(snapshot)
         case .splash, .updating, .askingStatus, .unlocking, .resolvingLink:
             return .stay
         }
     }
 
-    mutating func timerFired(_ facts: Facts) -> Turn {
+    mutating func timerFired(_ snapshot: Snapshot) -> Transition {
         self.state = .updating
-        guard !facts.isRooted else {
+        guard !snapshot.isRooted else {
             return .call(ErrorScreen(.deviceInsecure, at: "UC1.2/2.2b"), after: "UC1.2/2.2b")
         }
         return .call(ApplyUpdatePolicy(), after: "UC1.2/2.2a")
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.updating, .allowed):
-            return self.askStatus(facts)
+            return self.askStatus(snapshot)
         case (.askingStatus, .tryAgain):
             return .ask(.askStatus)
         case (.resolvingLink(hasPID: false), .link):
@@ -89,18 +89,18 @@ struct OpenTheApp: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch answer {
         case .status(.active):
-            return self.enterApp(facts)
+            return self.enterApp(snapshot)
         case .status(.mustEnrollAnew):
             return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
         case .status(.revoked(let revocation)), .failed(.revoked(let revocation)):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case .failed(.noInternet), .failed(.serverUnreachable):
             // A revocation is final as far as this wallet knows; without one the lock will find out.
-            if let revocation = facts.lastRevocation { return RevokedWallet.turn(to: revocation) }
-            return self.enterApp(facts)
+            if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
+            return self.enterApp(snapshot)
         case .failed(let failure):
             return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
         case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
@@ -110,37 +110,37 @@ struct OpenTheApp: Flow {
         }
     }
 
-    private mutating func askStatus(_ facts: Facts) -> Turn {
+    private mutating func askStatus(_ snapshot: Snapshot) -> Transition {
         self.state = .askingStatus
-        guard facts.setup == .notStarted else { return Turn(.ask(.askStatus), steps: ["UC1.2/2.3a"]) }
+        guard snapshot.setup == .notStarted else { return Transition(.ask(.askStatus), steps: ["UC1.2/2.3a"]) }
         // Never registered: active, unless the whole solution is revoked, which Hello told.
-        var turn = self.enterApp(facts)
-        if let revocation = facts.lastRevocation, revocation.reason == .solution {
-            turn = RevokedWallet.turn(to: revocation)
+        var transition = self.enterApp(snapshot)
+        if let revocation = snapshot.lastRevocation, revocation.reason == .solution {
+            transition = RevokedWallet.transition(to: revocation)
         }
-        turn.steps.insert("UC1.2/2.3a", at: 0)
-        return turn
+        transition.steps.insert("UC1.2/2.3a", at: 0)
+        return transition
     }
 
-    private func enterApp(_ facts: Facts) -> Turn {
-        guard facts.setup != .notStarted else {
+    private func enterApp(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.setup != .notStarted else {
             return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
         }
         return .goTo(UnlockTheApp(then: .enter), after: "UC1.2/2.4a", "UC1.2/2.5a")
     }
 
-    private mutating func resumeApp(_ facts: Facts) -> Turn {
-        guard facts.setup != .notStarted else { return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b") }
-        guard !facts.isLocked else {
+    private mutating func resumeApp(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.setup != .notStarted else { return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b") }
+        guard !snapshot.isLocked else {
             self.state = .unlocking
             return .call(UnlockTheApp(then: .resume), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
         }
-        self.state = .resolvingLink(hasPID: facts.hasPID)
-        if facts.hasPID {
+        self.state = .resolvingLink(hasPID: snapshot.hasPID)
+        if snapshot.hasPID {
             return .call(ResolveUniversalLink(), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3a")
         }
         let steps: [StepID] = ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b"]
         // Without an identity the page goes on without PF2.7; a link that came along is told so by it (PF2.7/3).
-        return Turn(facts.link == nil ? .finish(.returned) : .call(ResolveUniversalLink()), steps: steps)
+        return Transition(snapshot.link == nil ? .finish(.returned) : .call(ResolveUniversalLink()), steps: steps)
     }
 }

@@ -23,7 +23,7 @@ struct RevokedWallet: Flow {
     }
 
     /// From wherever a revocation is learned of, to its screen.
-    static func turn(to revocation: Revocation) -> Turn {
+    static func transition(to revocation: Revocation) -> Transition {
         switch revocation.reason {
         case .user: .goTo(RevokedWallet(.user), after: "UC1.2/2.4b")
         case .wallet: .goTo(RevokedWallet(.wallet), after: "UC1.2/2.4c")
@@ -34,12 +34,12 @@ struct RevokedWallet: Flow {
 
     var place: Place { .beforeLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         self.state = .message
         return .show(self.message)
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.message, .toHelpDesk):
             self.state = .contact

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.1 Set up a remote PIN and biometric unlock: choose a PIN, register, offer biometrics, write down the deletion code.
@@ -43,20 +43,20 @@ struct SetUpRemotePIN: Flow {
 
     var takesLink: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .choosing: .call(SetUpPIN(.enroll))
-        case .registered: facts.biometricMode == .off ? self.offerBiometrics(facts) : self.showSecured()
-        case .writingDown: self.showCode(facts)
+        case .registered: snapshot.biometricMode == .off ? self.offerBiometrics(snapshot) : self.showSecured()
+        case .writingDown: self.showCode(snapshot)
         case .configuring, .prompting, .prompted, .enabling, .secured, .keepingSecured, .keepingWrittenDown: .stay
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.configuring, .enable):
             self.state = .prompting
-            return .show(.prompting(Self.prompt, at: "UC2.1/1.4", facts))
+            return .show(.prompting(Self.prompt, at: "UC2.1/1.4", snapshot))
         case (.configuring, .skip):
             return self.showSecured()
         case (.secured, .next):
@@ -70,28 +70,28 @@ struct SetUpRemotePIN: Flow {
         }
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition {
         guard case .prompting = self.state else { return .stay }
         self.state = .prompted
         return .ask(.prompt(Self.prompt, presentation))
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.prompted, .prompted(.confirmed)):
             self.state = .enabling
             return .ask(.enableBiometrics(Self.prompt.accepts))
         case (.prompted, .prompted), (.prompted, .itemGone):
-            return self.configure(facts, after: "UC2.1/1.4b")
+            return self.configure(snapshot, after: "UC2.1/1.4b")
         case (.enabling, .biometricsChanged):
             return self.showSecured(after: "UC2.1/1.4a")
         case (.keepingSecured, .progressKept):
             self.state = .writingDown
-            return self.showCode(facts)
+            return self.showCode(snapshot)
         case (.keepingWrittenDown, .progressKept):
             return .goTo(ObtainPID())
         case (_, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case (.prompted, .failed(let failure)), (.enabling, .failed(let failure)):
             return .call(ErrorScreen(failure, at: "UC2.1/1.4"))
         case (.keepingSecured, .failed(let failure)):
@@ -103,16 +103,16 @@ struct SetUpRemotePIN: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.choosing, .succeeded):
-            var turn = self.offerBiometrics(facts)
-            turn.steps.insert("UC2.1/1.1a", at: 0)
-            return turn
+            var transition = self.offerBiometrics(snapshot)
+            transition.steps.insert("UC2.1/1.1a", at: 0)
+            return transition
         case (.choosing, .back):
             return .finish(.returned, after: "UC2.1/1.1b")
         case (.prompted, .tryAgain), (.prompted, .closed), (.enabling, .closed):
-            return self.configure(facts)
+            return self.configure(snapshot)
         case (.enabling, .tryAgain):
             return .ask(.enableBiometrics(Self.prompt.accepts))
         case (.keepingSecured, .tryAgain):
@@ -132,27 +132,27 @@ extension SetUpRemotePIN {
     private static let prompt = Prompt(.enable, accepts: .biometric)
 
     /// 1.2: a sensor that knows nobody could only fail.
-    private mutating func offerBiometrics(_ facts: Facts) -> Turn {
-        facts.biometrics.isEnrolled
-            ? self.configure(facts, after: "UC2.1/1.2a") : self.showSecured(after: "UC2.1/1.2b")
+    private mutating func offerBiometrics(_ snapshot: Snapshot) -> Transition {
+        snapshot.biometrics.isEnrolled
+            ? self.configure(snapshot, after: "UC2.1/1.2a") : self.showSecured(after: "UC2.1/1.2b")
     }
 
-    private mutating func configure(_ facts: Facts, after steps: StepID...) -> Turn {
+    private mutating func configure(_ snapshot: Snapshot, after steps: StepID...) -> Transition {
         self.state = .configuring
-        let scene = Scene("UC2.1/1.3", .screen, .configureBiometrics, .wantsBiometrics(facts.biometrics))
+        let scene = Scene("UC2.1/1.3", .screen, .configureBiometrics, .wantsBiometrics(snapshot.biometrics))
             .offering((.enable, "UC2.1/1.3a"), (.skip, "UC2.1/1.3b"), (.info, "UC2.1/1.3c"))
-        return Turn(.show(scene), steps: steps)
+        return Transition(.show(scene), steps: steps)
     }
 
-    private mutating func showSecured(after steps: StepID...) -> Turn {
+    private mutating func showSecured(after steps: StepID...) -> Transition {
         self.state = .secured
         let scene = Scene("UC2.1/1.5", .screen, .setupConfirmed, .walletSecured).offering((.next, "UC2.1/1.5a"))
-        return Turn(.show(scene), steps: steps)
+        return Transition(.show(scene), steps: steps)
     }
 
     /// Skips the screen where there is no code: the server's feature is off.
-    private mutating func showCode(_ facts: Facts) -> Turn {
-        guard let code = facts.deletionCode else {
+    private mutating func showCode(_ snapshot: Snapshot) -> Transition {
+        guard let code = snapshot.deletionCode else {
             self.state = .keepingWrittenDown
             return .ask(.keepProgress(.done))
         }

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.2 Biometrics on or off.
@@ -31,30 +31,30 @@ struct ManageBiometrics: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.showStatus(facts)
+    mutating func start(_ snapshot: Snapshot) -> Transition {
+        self.showStatus(snapshot)
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
-        case (.status, .enable): self.chooseMethod(facts)
-        case (.status, .disable): self.beginDisabling(facts)
+        case (.status, .enable): self.chooseMethod(snapshot)
+        case (.status, .disable): self.beginDisabling(snapshot)
         case (.status, .back): .finish(.returned)
-        case (.noneEnrolled, .ok): self.showStatus(facts)
-        case (.choosing, .biometric): self.prompt(Prompt(.enable, accepts: .biometric), facts)
-        case (.choosing, .devicePasscode): self.prompt(Prompt(.enable, accepts: .passcode), facts)
-        case (.choosing, .either): self.prompt(Prompt(.enable, accepts: .either), facts)
+        case (.noneEnrolled, .ok): self.showStatus(snapshot)
+        case (.choosing, .biometric): self.prompt(Prompt(.enable, accepts: .biometric), snapshot)
+        case (.choosing, .devicePasscode): self.prompt(Prompt(.enable, accepts: .passcode), snapshot)
+        case (.choosing, .either): self.prompt(Prompt(.enable, accepts: .either), snapshot)
         case (_, _): .stay
         }
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition {
         guard case .prompting(let prompt) = self.state else { return .stay }
         self.state = .prompted(prompt)
         return .ask(.prompt(prompt, presentation))
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.prompted(let prompt), .prompted(.confirmed)) where prompt.purpose == .disable:
             self.state = .disabling
@@ -63,13 +63,13 @@ struct ManageBiometrics: Flow {
             self.state = .confirming(prompt.accepts)
             return .call(ConfirmProtectedAction(isCancelable: false), after: "UC2.2/1.3a")
         case (.prompted, .prompted), (.prompted, .itemGone):
-            return self.showStatus(facts, after: "UC2.2/1.3b")
+            return self.showStatus(snapshot, after: "UC2.2/1.3b")
         case (.enabling, .biometricsChanged):
-            return self.showStatus(facts, after: "UC2.2/1.5")
+            return self.showStatus(snapshot, after: "UC2.2/1.5")
         case (.disabling, .biometricsChanged):
-            return self.showStatus(facts, after: "UC2.2/1.6")
+            return self.showStatus(snapshot, after: "UC2.2/1.6")
         case (_, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case (.prompted, .failed(let failure)):
             return .call(ErrorScreen(failure, at: "UC2.2/1.3"))
         case (.enabling, .failed(let failure)):
@@ -81,21 +81,21 @@ struct ManageBiometrics: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.confirming(let method), .confirmed):
             self.state = .enabling(method)
             return .ask(.enableBiometrics(method), after: "UC2.2/1.4a")
         case (.confirming, .back):
-            return self.showStatus(facts, after: "UC2.2/1.4b")
+            return self.showStatus(snapshot, after: "UC2.2/1.4b")
         case (.prompted(let prompt), .tryAgain):
-            return self.prompt(prompt, facts)
+            return self.prompt(prompt, snapshot)
         case (.enabling(let method), .tryAgain):
             return .ask(.enableBiometrics(method))
         case (.disabling, .tryAgain):
             return .ask(.disableBiometrics)
         case (_, .closed):
-            return self.showStatus(facts)
+            return self.showStatus(snapshot)
         case (_, _):
             return .stay
         }
@@ -103,22 +103,22 @@ struct ManageBiometrics: Flow {
 }
 
 extension ManageBiometrics {
-    private mutating func showStatus(_ facts: Facts, after steps: StepID...) -> Turn {
+    private mutating func showStatus(_ snapshot: Snapshot, after steps: StepID...) -> Transition {
         self.state = .status
-        let isOn = facts.biometricMode != .off
+        let isOn = snapshot.biometricMode != .off
         let scene = Scene("UC2.2/1.1", .screen, .configureBiometrics, isOn ? .biometricsAreOn : .biometricsAreOff)
         let choices =
             isOn
             ? scene.offering((.disable, "UC2.2/1.1b"), (.back, "UC2.2/1.1c"))
             : scene.offering((.enable, "UC2.2/1.1a"), (.back, "UC2.2/1.1c"))
-        return Turn(.show(choices), steps: steps)
+        return Transition(.show(choices), steps: steps)
     }
 
     /// Asks by what the app is to be unlocked where the device has more than one.
     ///
     /// A sensor that knows nobody is to be told somebody first, passcode or not; without a sensor the passcode alone serves.
-    private mutating func chooseMethod(_ facts: Facts) -> Turn {
-        switch (facts.biometrics, facts.hasPasscode) {
+    private mutating func chooseMethod(_ snapshot: Snapshot) -> Transition {
+        switch (snapshot.biometrics, snapshot.hasPasscode) {
         case (.face, true), (.fingerprint, true):
             self.state = .choosing
             return .show(
@@ -130,9 +130,9 @@ extension ManageBiometrics {
                     )
             )
         case (.face, false), (.fingerprint, false):
-            return self.prompt(Prompt(.enable, accepts: .biometric), facts)
+            return self.prompt(Prompt(.enable, accepts: .biometric), snapshot)
         case (.none, true):
-            return self.prompt(Prompt(.enable, accepts: .passcode), facts)
+            return self.prompt(Prompt(.enable, accepts: .passcode), snapshot)
         case (.notEnrolled, _), (.none, false):
             self.state = .noneEnrolled
             return .show(
@@ -141,16 +141,16 @@ extension ManageBiometrics {
         }
     }
 
-    private mutating func beginDisabling(_ facts: Facts) -> Turn {
-        guard facts.biometricMode == .safe else {
+    private mutating func beginDisabling(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.biometricMode == .safe else {
             self.state = .disabling
             return .ask(.disableBiometrics)
         }
-        return self.prompt(Prompt(.disable, accepts: facts.unlockMethod), facts)
+        return self.prompt(Prompt(.disable, accepts: snapshot.unlockMethod), snapshot)
     }
 
-    private mutating func prompt(_ prompt: Prompt, _ facts: Facts) -> Turn {
+    private mutating func prompt(_ prompt: Prompt, _ snapshot: Snapshot) -> Transition {
         self.state = .prompting(prompt)
-        return .show(.prompting(prompt, at: "UC2.2/1.3", facts))
+        return .show(.prompting(prompt, at: "UC2.2/1.3", snapshot))
     }
 }

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.3 Unlock the app, with a biometric or the PIN.
@@ -60,18 +60,18 @@ struct UnlockTheApp: Flow {
 
     var endsWithLock: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        if facts.biometricMode == .off || facts.needsMigration {
-            var turn = self.askPIN(facts)
-            turn.steps = ["UC2.3/1.1b"]
-            return turn
+    mutating func start(_ snapshot: Snapshot) -> Transition {
+        if snapshot.biometricMode == .off || snapshot.needsMigration {
+            var transition = self.askPIN(snapshot)
+            transition.steps = ["UC2.3/1.1b"]
+            return transition
         }
-        var turn = self.prompt(facts)
-        turn.steps = ["UC2.3/1.1a"]
-        return turn
+        var transition = self.prompt(snapshot)
+        transition.steps = ["UC2.3/1.1a"]
+        return transition
     }
 
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
+    mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Transition {
         switch input {
         case .complete(let entry):
             self.state = .validating
@@ -81,7 +81,7 @@ struct UnlockTheApp: Flow {
         }
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .prompting:
             self.state = .unlocking
@@ -95,15 +95,15 @@ struct UnlockTheApp: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.notRecognized, .tryAgain), (.noFallback, .tryAgain):
-            return self.prompt(facts)
+            return self.prompt(snapshot)
         case (.tooManyAttempts, .close):
             self.state = .notRecognized
             return .show(BiometricScene.enterPIN())
         case (.notRecognized, _):
-            return self.askPIN(facts)
+            return self.askPIN(snapshot)
         case (.noFallback, .resetWallet):
             return .call(WipeAppData())
         case (.entering, .forgotPIN):
@@ -114,12 +114,12 @@ struct UnlockTheApp: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.unlocking, .prompted(let result)):
-            return self.judge(result, facts)
+            return self.judge(result, snapshot)
         case (.unlocking, .itemGone):
-            return facts.biometricMode == .safe ? self.stopAtWarning(.keyIsGone) : self.askPIN(facts)
+            return snapshot.biometricMode == .safe ? self.stopAtWarning(.keyIsGone) : self.askPIN(snapshot)
         case (.unlocking, .verdict(let verdict)):
             // A wallet that is blocked for good gets no presence share.
             return .call(ValidatePIN(showing: verdict))
@@ -127,40 +127,40 @@ struct UnlockTheApp: Flow {
             self.state = .failed
             return Self.fail(failure)
         case (.migrating, .prompted(.confirmed)):
-            return self.enterApp(facts, after: "UC2.2/1.3a")
+            return self.enterApp(snapshot, after: "UC2.2/1.3a")
         case (.migrating, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case (.migrating, .prompted), (.migrating, .itemGone), (.migrating, .failed):
             // The wallet opens as before; the next unlock asks for the PIN once more.
-            return self.enterApp(facts, after: "UC2.2/1.3b")
+            return self.enterApp(snapshot, after: "UC2.2/1.3b")
         case (_, _):
             return .stay
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.validating, .confirmed):
-            guard facts.needsMigration else { return self.enterApp(facts, after: "UC2.3/1.4a") }
+            guard snapshot.needsMigration else { return self.enterApp(snapshot, after: "UC2.3/1.4a") }
             self.state = .askingToMigrate
-            let prompt = Prompt(.migrate, accepts: facts.unlockMethod)
-            return .show(.prompting(prompt, at: "UC2.2/1.3", facts), after: "UC2.3/1.4a")
+            let prompt = Prompt(.migrate, accepts: snapshot.unlockMethod)
+            return .show(.prompting(prompt, at: "UC2.2/1.3", snapshot), after: "UC2.3/1.4a")
         case (.validating, .retry):
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.4b"])
+            return Transition(self.askPIN(snapshot).next, steps: ["UC2.3/1.4b"])
         case (.validating, .back(whileBlocked: true)):
             return .leave(.suspended, after: "UC2.3/1.4c")
         case (.validating, .back(whileBlocked: false)):
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.4c"])
+            return Transition(self.askPIN(snapshot).next, steps: ["UC2.3/1.4c"])
         case (.forgot, .back):
-            return self.askPIN(facts)
+            return self.askPIN(snapshot)
         case (.failed, .tryAgain):
-            return self.prompt(facts)
+            return self.prompt(snapshot)
         case (.unlocking, .retry), (.unlocking, .back):
             // After a block that the prompt's session found.
-            return facts.biometricMode == .safe ? self.prompt(facts) : self.askPIN(facts)
+            return snapshot.biometricMode == .safe ? self.prompt(snapshot) : self.askPIN(snapshot)
         case (.failed, .closed):
             // Whatever fails for good, safe mode's only other way on must be within reach.
-            return facts.biometricMode == .safe ? self.stopAtWarning(.mayTryAgain) : self.askPIN(facts)
+            return snapshot.biometricMode == .safe ? self.stopAtWarning(.mayTryAgain) : self.askPIN(snapshot)
         case (.resolvingLink, .link(.none)):
             return self.goOn(after: "UC2.3/1.6a")
         case (.resolvingLink, .link(.rejected)):
@@ -176,36 +176,36 @@ struct UnlockTheApp: Flow {
 // MARK: - The prompt
 
 extension UnlockTheApp {
-    private mutating func prompt(_ facts: Facts) -> Turn {
+    private mutating func prompt(_ snapshot: Snapshot) -> Transition {
         self.state = .prompting
-        return .show(.prompting(Prompt(.unlock, accepts: facts.unlockMethod), at: "UC2.3/1.2", facts))
+        return .show(.prompting(Prompt(.unlock, accepts: snapshot.unlockMethod), at: "UC2.3/1.2", snapshot))
     }
 
-    private mutating func judge(_ result: PromptResult, _ facts: Facts) -> Turn {
-        let isSafe = facts.biometricMode == .safe
+    private mutating func judge(_ result: PromptResult, _ snapshot: Snapshot) -> Transition {
+        let isSafe = snapshot.biometricMode == .safe
         switch result {
         case .confirmed:
-            return self.enterApp(facts, after: "UC2.3/1.2a")
+            return self.enterApp(snapshot, after: "UC2.3/1.2a")
         case .rejected:
             self.rejections += 1
-            return isSafe ? self.refuse(facts) : self.reject(facts)
+            return isSafe ? self.refuse(snapshot) : self.reject(snapshot)
         case .cancelled:
             if isSafe { return self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2f") }
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.2f"])
+            return Transition(self.askPIN(snapshot).next, steps: ["UC2.3/1.2f"])
         case .lockedOut:
             if isSafe { return self.stopAtWarning(.lockedOut, after: "UC2.3/1.2g") }
             self.state = .tooManyAttempts
             return .show(BiometricScene.tooManyAttempts(), after: "UC2.3/1.2g")
         case .unavailable:
             // The item is there, and opens again once somebody is enrolled: nobody is to reset a wallet for that.
-            return isSafe ? self.stopAtWarning(.nothingEnrolled) : self.askPIN(facts)
+            return isSafe ? self.stopAtWarning(.nothingEnrolled) : self.askPIN(snapshot)
         }
     }
 
     /// With the PIN to fall back on: what this platform shows after so many rejections.
-    private mutating func reject(_ facts: Facts) -> Turn {
+    private mutating func reject(_ snapshot: Snapshot) -> Transition {
         self.state = .notRecognized
-        switch (facts.platform, self.rejections) {
+        switch (snapshot.platform, self.rejections) {
         case (.iOS, 1):
             return .show(BiometricScene.firstOnIOS(), after: "UC2.3/1.2b")
         case (.iOS, _):
@@ -219,8 +219,8 @@ extension UnlockTheApp {
     }
 
     /// In safe mode every rejection ends at the warning; the case says which one it was.
-    private mutating func refuse(_ facts: Facts) -> Turn {
-        switch (facts.platform, self.rejections) {
+    private mutating func refuse(_ snapshot: Snapshot) -> Transition {
+        switch (snapshot.platform, self.rejections) {
         case (.iOS, 1): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2b")
         case (.iOS, _): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2c")
         case (.android, 1...4): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2d")
@@ -228,16 +228,16 @@ extension UnlockTheApp {
         }
     }
 
-    private mutating func stopAtWarning(_ reason: BiometricFailure, after steps: StepID...) -> Turn {
+    private mutating func stopAtWarning(_ reason: BiometricFailure, after steps: StepID...) -> Transition {
         self.state = .noFallback
-        return Turn(.show(BiometricScene.noFallback(reason)), steps: steps)
+        return Transition(.show(BiometricScene.noFallback(reason)), steps: steps)
     }
 
-    private static func fail(_ failure: Failure) -> Turn {
+    private static func fail(_ failure: Failure) -> Transition {
         switch failure {
         case .noInternet: .call(ErrorScreen(failure, at: "UC2.3/1.2h"), after: "UC2.3/1.2h")
         case .serverUnreachable: .call(ErrorScreen(failure, at: "UC2.3/1.2i"), after: "UC2.3/1.2i")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
+        case .revoked(let revocation): RevokedWallet.transition(to: revocation)
         case .deviceInsecure, .generic: .call(ErrorScreen(failure, at: "UC2.3/1.2"))
         }
     }
@@ -246,9 +246,9 @@ extension UnlockTheApp {
 // MARK: - The PIN, and what follows
 
 extension UnlockTheApp {
-    private mutating func askPIN(_ facts: Facts) -> Turn {
+    private mutating func askPIN(_ snapshot: Snapshot) -> Transition {
         self.state = .entering
-        let message: Text = facts.needsMigration ? .enterPINToFinish : .openWithYourPIN
+        let message: Text = snapshot.needsMigration ? .enterPINToFinish : .openWithYourPIN
         return .show(
             Scene("UC2.3/1.3", .screen, .openWithPIN, message)
                 .askingPIN("UC2.3/1.3a")
@@ -256,16 +256,16 @@ extension UnlockTheApp {
         )
     }
 
-    private mutating func enterApp(_ facts: Facts, after step: StepID) -> Turn {
-        guard facts.setup == .done else {
-            return .goTo(SetUpRemotePIN(from: facts.setup), after: step)
+    private mutating func enterApp(_ snapshot: Snapshot, after step: StepID) -> Transition {
+        guard snapshot.setup == .done else {
+            return .goTo(SetUpRemotePIN(from: snapshot.setup), after: step)
         }
-        guard facts.hasPID else { return .goTo(ObtainPID(), after: step, "UC2.3/1.5b") }
+        guard snapshot.hasPID else { return .goTo(ObtainPID(), after: step, "UC2.3/1.5b") }
         self.state = .resolvingLink
         return .call(ResolveUniversalLink(), after: step, "UC2.3/1.5a")
     }
 
-    private func goOn(after step: StepID) -> Turn {
+    private func goOn(after step: StepID) -> Transition {
         switch self.purpose {
         case .resume: .finish(.unlocked, after: step, "UC2.3/1.7a")
         case .enter: .goTo(Dashboard(), after: step, "UC2.3/1.7b")

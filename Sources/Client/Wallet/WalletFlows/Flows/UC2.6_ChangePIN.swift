@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.6 Change PIN: the old PIN, the new one twice, and one instruction that replaces the one by the other.
@@ -21,27 +21,27 @@ struct ChangePIN: Flow {
     var place: Place { .behindLock }
     var endsWithLock: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        facts.biometricMode == .safe ? self.prompt(facts) : self.confirm()
+    mutating func start(_ snapshot: Snapshot) -> Transition {
+        snapshot.biometricMode == .safe ? self.prompt(snapshot) : self.confirm()
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
+    mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Transition {
         guard case .prompting = self.state else { return .stay }
         self.state = .prompted
-        return .ask(.prompt(Self.prompt(facts), presentation))
+        return .ask(.prompt(Self.prompt(snapshot), presentation))
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.prompted, .prompted(.confirmed)): self.confirm(after: "UC2.2/1.3a")
         case (.prompted, .prompted), (.prompted, .itemGone): .finish(.returned, after: "UC2.2/1.3b")
-        case (.prompted, .failed(.revoked(let revocation))): RevokedWallet.turn(to: revocation)
+        case (.prompted, .failed(.revoked(let revocation))): RevokedWallet.transition(to: revocation)
         case (.prompted, .failed(let failure)): .call(ErrorScreen(failure, at: "UC2.2/1.3"))
         case (_, _): .stay
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.confirming, .confirmed(let old)):
             self.state = .choosing
@@ -58,7 +58,7 @@ struct ChangePIN: Flow {
         case (.choosing, .back):
             return .finish(.returned, after: "UC2.6/1.2b")
         case (.prompted, .tryAgain):
-            return self.prompt(facts)
+            return self.prompt(snapshot)
         case (.prompted, .closed):
             return .finish(.returned)
         case (_, _):
@@ -66,7 +66,7 @@ struct ChangePIN: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .dashboard: .goTo(Dashboard())
         case .settings: .goTo(Dashboard(at: .settings))
@@ -74,17 +74,17 @@ struct ChangePIN: Flow {
         }
     }
 
-    private static func prompt(_ facts: Facts) -> Prompt {
-        Prompt(.changePIN, accepts: facts.unlockMethod)
+    private static func prompt(_ snapshot: Snapshot) -> Prompt {
+        Prompt(.changePIN, accepts: snapshot.unlockMethod)
     }
 
-    private mutating func prompt(_ facts: Facts) -> Turn {
+    private mutating func prompt(_ snapshot: Snapshot) -> Transition {
         self.state = .prompting
-        return .show(.prompting(Self.prompt(facts), at: "UC2.2/1.3", facts))
+        return .show(.prompting(Self.prompt(snapshot), at: "UC2.2/1.3", snapshot))
     }
 
-    private mutating func confirm(after steps: StepID...) -> Turn {
+    private mutating func confirm(after steps: StepID...) -> Transition {
         self.state = .confirming
-        return Turn(.call(ConfirmProtectedAction()), steps: steps)
+        return Transition(.call(ConfirmProtectedAction()), steps: steps)
     }
 }

@@ -24,12 +24,12 @@ struct ObtainPID: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         // A link that came along is told that there is no identity yet, before the offer (PF2.7/3).
-        facts.link == nil ? self.offer() : .call(ResolveUniversalLink())
+        snapshot.link == nil ? self.offer() : .call(ResolveUniversalLink())
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.state, action) {
         case (.offering, .obtain):
             self.state = .obtaining
@@ -39,7 +39,7 @@ struct ObtainPID: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.obtaining, .pid(.some(let code))):
             return self.confirm(code, after: "UC3.1/1.2a")
@@ -51,9 +51,9 @@ struct ObtainPID: Flow {
             // The PIN was right a moment ago: somebody else spent attempts, and it has to be confirmed again.
             return .call(ValidatePIN(showing: verdict))
         case (_, .failed(.revoked(let revocation))):
-            var turn = RevokedWallet.turn(to: revocation)
-            if revocation.reason == .recoveryCode { turn.steps.insert("UC3.1/1.4b", at: 0) }
-            return turn
+            var transition = RevokedWallet.transition(to: revocation)
+            if revocation.reason == .recoveryCode { transition.steps.insert("UC3.1/1.4b", at: 0) }
+            return transition
         case (.obtaining, .failed(let failure)):
             return .call(ErrorScreen(failure, at: "UC3.1/1.2"))
         case (.linking, .failed(let failure)):
@@ -63,7 +63,7 @@ struct ObtainPID: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.confirming(let code), .confirmed(let entry)):
             self.state = .linking(entry, code)
@@ -83,15 +83,15 @@ struct ObtainPID: Flow {
         }
     }
 
-    private mutating func offer(after steps: StepID...) -> Turn {
+    private mutating func offer(after steps: StepID...) -> Transition {
         self.state = .offering
         let scene = Scene("UC3.1/1.1", .screen, .obtainPID, .obtainPIDWhy)
             .offering((.obtain, "UC3.1/1.1a"), (.help, "UC3.1/1.1b"))
-        return Turn(.show(scene), steps: steps)
+        return Transition(.show(scene), steps: steps)
     }
 
-    private mutating func confirm(_ code: RecoveryCode, after steps: StepID...) -> Turn {
+    private mutating func confirm(_ code: RecoveryCode, after steps: StepID...) -> Transition {
         self.state = .confirming(code)
-        return Turn(.call(ConfirmProtectedAction(isCancelable: false)), steps: steps)
+        return Transition(.call(ConfirmProtectedAction(isCancelable: false)), steps: steps)
     }
 }

@@ -17,15 +17,15 @@ struct Dashboard: Flow {
 
     var place: Place { .behindLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.present(self.page, facts)
+    mutating func start(_ snapshot: Snapshot) -> Transition {
+        self.present(self.page, snapshot)
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch (self.page, action) {
-        case (.dashboard, .menu), (.settings, .back): return self.present(.menu, facts)
-        case (.menu, .back): return self.present(.dashboard, facts)
-        case (.menu, .settings): return self.present(.settings, facts)
+        case (.dashboard, .menu), (.settings, .back): return self.present(.menu, snapshot)
+        case (.menu, .back): return self.present(.dashboard, snapshot)
+        case (.menu, .settings): return self.present(.settings, snapshot)
         case (.menu, .logOut): return .lock(.logOut)
         case (.settings, .changePIN): return .call(ChangePIN())
         case (.settings, .biometrics): return .call(ManageBiometrics())
@@ -35,7 +35,7 @@ struct Dashboard: Flow {
         }
     }
 
-    private mutating func present(_ page: Page, _ facts: Facts) -> Turn {
+    private mutating func present(_ page: Page, _ snapshot: Snapshot) -> Transition {
         self.page = page
         switch page {
         case .dashboard:
@@ -48,7 +48,7 @@ struct Dashboard: Flow {
         case .settings:
             var scene = Scene("UC7.1/1.3", .screen, .settings)
                 .offering((.changePIN, "UC7.1/1.3a"), (.biometrics, "UC7.1/1.3b"))
-            if facts.offersDeletionCode { scene = scene.offering((.deletionCode, "UC7.1/1.3c")) }
+            if snapshot.offersDeletionCode { scene = scene.offering((.deletionCode, "UC7.1/1.3c")) }
             return .show(scene.offering((.deleteData, "UC7.1/1.3d"), (.back, "UC7.1/1.3e")))
         }
     }

@@ -22,12 +22,12 @@ struct ViewDeletionCode: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         self.state = .confirming
         return .call(ConfirmProtectedAction())
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch (self.state, result) {
         case (.confirming, .confirmed(let entry)):
             self.state = .asking(entry)
@@ -43,7 +43,7 @@ struct ViewDeletionCode: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch (self.state, answer) {
         case (.asking, .deletionCode(let code)):
             self.state = .code
@@ -55,7 +55,7 @@ struct ViewDeletionCode: Flow {
         case (.asking, .verdict(let verdict)):
             return .call(ValidatePIN(showing: verdict))
         case (.asking, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
+            return RevokedWallet.transition(to: revocation)
         case (.asking, .failed(let failure)):
             return .call(ErrorScreen(failure, at: "UC9.12/1.2"))
         case (_, _):
@@ -63,7 +63,7 @@ struct ViewDeletionCode: Flow {
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .back: .finish(.returned)
         case _: .stay

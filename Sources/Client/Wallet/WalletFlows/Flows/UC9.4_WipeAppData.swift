@@ -10,7 +10,7 @@ struct WipeAppData: Flow {
         self.isConfirmed = isConfirmed
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    mutating func start(_ snapshot: Snapshot) -> Transition {
         guard !self.isConfirmed else { return .ask(.wipe) }
         return .show(
             Scene("UC9.4/1.1", .screen, .wipeAppData, .sureToDelete)
@@ -18,7 +18,7 @@ struct WipeAppData: Flow {
         )
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
+    mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Transition {
         switch action {
         case .yesDelete: .ask(.wipe)
         case .cancel: .finish(.returned)
@@ -26,7 +26,7 @@ struct WipeAppData: Flow {
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
+    mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Transition {
         switch answer {
         case .wiped(serverTold: true):
             .goTo(IntroduceTheApp(), after: "UC9.4/1.2", "UC9.4/1.2a")
@@ -41,7 +41,7 @@ struct WipeAppData: Flow {
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
+    mutating func resume(after result: FlowResult, _ snapshot: Snapshot) -> Transition {
         switch result {
         case .tryAgain: .ask(.wipe)
         case .closed: .finish(.returned)

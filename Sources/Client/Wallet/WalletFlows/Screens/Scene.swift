@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// A screen before it is put into a language: what the flows show.
@@ -76,12 +76,12 @@ public struct Scene: Sendable {
     }
 
     /// A prompt of the operating system, in the words that the app gives it.
-    static func prompting(_ prompt: Prompt, at step: StepID, _ facts: Facts) -> Scene {
+    static func prompting(_ prompt: Prompt, at step: StepID, _ snapshot: Snapshot) -> Scene {
         var scene = Scene(
             step,
             .osPrompt,
             .prompt(prompt.purpose),
-            .promptAccepts(prompt.accepts, facts.biometrics)
+            .promptAccepts(prompt.accepts, snapshot.biometrics)
         )
         scene.prompt = prompt
         return scene
