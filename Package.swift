@@ -875,7 +875,6 @@ let tests: [Target] = [
         name: "WalletFlowsTests",
         dependencies: [
             "DeviceInterface",
-            "Secrets",
             "TestSupport",
             "Vocabulary",
             "WalletFlows",

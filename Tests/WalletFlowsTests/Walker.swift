@@ -36,9 +36,11 @@ struct Walker {
 
     mutating func walk(events: Int) {
         self.launch()
-        for _ in 0..<events {
+        for step in 0..<events {
             switch self.app.last {
-            case .some(.ask(let effect)): self.answer(effect)
+            case .some(.ask(let effect)):
+                if step.isMultiple(of: 10) { Invariants.checkAnswers(self.app, to: effect) }
+                self.answer(effect)
             case .some(.leave): self.app.resume(self.link())
             case .some(.show), .none: self.act()
             }
@@ -49,6 +51,7 @@ struct Walker {
 
     /// Any event at any time, also those that no host should bring.
     mutating func chaos(events: Int) {
+        self.app.toleratesIgnored = true
         self.launch()
         for _ in 0..<events {
             switch Int.random(in: 0..<12, using: &self.generator) {

@@ -7,7 +7,7 @@ extension AppStateMachine {
     /// - Parameter link: What the phone started it with, if anything; taken up once the app is unlocked (PF2.7).
     public mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         self.stack.removeAll()
-        self.isWaiting = false
+        self.asked = nil
         self.owesResume = false
         self.owesLock = false
         self.banner = nil
@@ -80,7 +80,7 @@ extension AppStateMachine {
         }
         // As where the person closes the error and is asked for the PIN again.
         guard self.stack.endValidation() else { return }
-        _ = self.tell(snapshot) { flow, snapshot in flow.resume(after: .retry, snapshot) }
+        _ = self.handle(.returned(.retry), snapshot)
     }
 
     /// What the time itself brings, looked at a few times a second; nil where nothing is due.
@@ -140,6 +140,6 @@ extension AppStateMachine {
         case .logOut: self.stack.removeAll()
         case .background, .inactivity: self.stack.endConfirmations()
         }
-        return .call(LockTheApp(reason, showsWhatWasThere: self.stack.isBeforeLock))
+        return .call(LockTheApp(reason, staysOnScreen: self.stack.isBeforeLock))
     }
 }

@@ -139,7 +139,7 @@ enum StepTable {
     static let action = Shape.name(what: "action", ActionID.allCases.map(\.rawValue).sorted())
     static let pin = Shape.text(form: "a PIN in quotes")
     static let presentation = Shape.name(what: "presentation", Presentation.allCases.map(\.rawValue))
-    static let step = Shape.name(what: "step", KnownSteps.all)
+    static let step = Shape.name(what: "step", StepID.all.map(\.description))
 
     private static let link = Shape.either([
         .text(form: "an address"),

@@ -1,13 +1,14 @@
-/// The names of all steps of the flows, so that a scenario's misspelled one is found before it runs.
-enum KnownSteps {
-    /// docs/steps.txt, which a test compares.
-    static let documented: [String] = Self.text.split(separator: "\n").flatMap { line in
+/// The list of all steps: docs/steps.txt is a copy of it, and a test compares both with the steps that the flows name.
+extension StepID {
+    /// The steps of flows.md, in its order.
+    package static let documented: [StepID] = Self.text.split(separator: "\n").flatMap { line in
         let words = line.split(separator: " ")
-        return words.dropFirst().map { "\(words[0])/\($0)" }
+        return words.dropFirst().map { StepID("\(words[0])/\($0)") }
     }
 
-    /// Besides those documented, the steps that show an error which none of their cases is for.
-    static let all = Self.documented + ["UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5"]
+    /// Also the steps that show an error which none of their cases stands for.
+    package static let all: [StepID] =
+        Self.documented + ["UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5", "UC3.1/1.2", "UC3.1/1.4"]
 
     /// A flow's name, and the numbers of its steps.
     private static let text = """
