@@ -100,28 +100,4 @@ struct BurstTests {
             #expect(inStore.withLock { $0[other.walletID]?.most } == 1)
         }
     }
-
-    @Test("whoever waits for a wallet's turn gets it in the order in which they came, and nobody is left waiting")
-    func turns() async {
-        let lane = InstructionLane()
-        let (order, turns) = AsyncStream.makeStream(of: Int.self)
-        await lane.enter()
-        await withDiscardingTaskGroup { group in
-            for number in 0..<50 {
-                let isWaiting = lane.waitingCount
-                group.addTask {
-                    await lane.enter()
-                    turns.yield(number)
-                    lane.leave()
-                }
-                // Each in its place before the next one comes.
-                while lane.waitingCount == isWaiting { await Task.yield() }
-            }
-            lane.leave()
-        }
-        turns.finish()
-        #expect(await order.reduce(into: []) { $0.append($1) } == Array(0..<50))
-        await lane.enter()
-        lane.leave()
-    }
 }

@@ -33,8 +33,8 @@ private final class RecordedConnection: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    var live: LiveConnection {
-        LiveConnection(
+    var handle: ConnectionHandle {
+        ConnectionHandle(
             id: self.id,
             abort: {
                 self.state.withLock { $0.events.append("abort") }
@@ -63,8 +63,8 @@ struct ConnectionRegistryTests {
     func abortAll() async {
         let mine = [RecordedConnection(1), RecordedConnection(2), RecordedConnection(3)]
         let other = RecordedConnection(4)
-        for connection in mine { self.registry.join(connection.live, wallet: self.wallet) }
-        self.registry.join(other.live, wallet: .random())
+        for connection in mine { self.registry.join(connection.handle, wallet: self.wallet) }
+        self.registry.join(other.handle, wallet: .random())
         await self.registry.abortAll(of: self.wallet, except: 2)
         #expect(mine.map(\.events) == [["abort"], [], ["abort"]])
         #expect(other.events.isEmpty)
@@ -74,10 +74,10 @@ struct ConnectionRegistryTests {
     func awaitsClosing() async {
         let slow = RecordedConnection(1, closesWhenAborted: false)
         let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
-        registry.join(slow.live, wallet: wallet)
+        registry.join(slow.handle, wallet: wallet)
         async let revocation: Void = {
             await registry.abortAll(of: wallet, except: 9)
-            returned.live.close()
+            returned.handle.close()
         }()
         while slow.events.isEmpty { await Task.yield() }
         #expect(returned.events.isEmpty)
@@ -89,8 +89,8 @@ struct ConnectionRegistryTests {
     @Test("a connection that left is not touched, and nothing of it stays")
     func leave() async {
         let connection = RecordedConnection(1)
-        self.registry.join(connection.live, wallet: self.wallet)
-        self.registry.join(connection.live, wallet: .random())
+        self.registry.join(connection.handle, wallet: self.wallet)
+        self.registry.join(connection.handle, wallet: .random())
         #expect(self.registry.count == 1)
         self.registry.leave(1)
         #expect(self.registry.count == 0)
@@ -101,7 +101,7 @@ struct ConnectionRegistryTests {
     @Test("connections are closed once their session is over, and only once")
     func sessionsEnd() {
         let connections = [RecordedConnection(1), RecordedConnection(2)]
-        for connection in connections { self.registry.join(connection.live, wallet: self.wallet) }
+        for connection in connections { self.registry.join(connection.handle, wallet: self.wallet) }
         let now = Timestamp(milliseconds: 0)
         self.registry.sessionOpened(on: 1, until: now + .seconds(60))
         self.registry.sessionOpened(on: 2, until: now + .seconds(61))

@@ -171,7 +171,7 @@ struct SourceTableTests {
 }
 
 @Suite("Which calls keep a connection")
-struct UsefulCallsTests {
+struct IdleTimeoutPolicyTests {
     private let enrollment: CallResult
 
     init() throws {
@@ -181,22 +181,22 @@ struct UsefulCallsTests {
 
     @Test("no refusal and no code that nobody has")
     func useless() {
-        var use = UsefulCalls()
-        #expect(use.counts(.unknown, .refused(Refusal(.unsupported))) == false)
-        #expect(use.counts(.reportWipe, .refused(Refusal(.sessionRequired))) == false)
-        #expect(use.counts(.revokeWithCode("x"), .revokeWithCode(.notRecognised)) == false)
-        #expect(use.counts(.reportWipe, .reportWipe) == true)
-        #expect(use.counts(.revokeWithCode("x"), .revokeWithCode(.revoked(at: start))) == true)
+        var policy = IdleTimeoutPolicy()
+        #expect(policy.isReset(by: .unknown, .refused(Refusal(.unsupported))) == false)
+        #expect(policy.isReset(by: .reportWipe, .refused(Refusal(.sessionRequired))) == false)
+        #expect(policy.isReset(by: .revokeWithCode("x"), .revokeWithCode(.notRecognised)) == false)
+        #expect(policy.isReset(by: .reportWipe, .reportWipe) == true)
+        #expect(policy.isReset(by: .revokeWithCode("x"), .revokeWithCode(.revoked(at: start))) == true)
     }
 
     @Test("an enrollment counts once, and again after a registration")
     func enrollments() {
-        var use = UsefulCalls()
-        #expect(use.counts(.beginEnrollment, self.enrollment) == true)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == false)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == false)
+        var policy = IdleTimeoutPolicy()
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == true)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == false)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == false)
         let registration = CallResult.register(Registration(unlockShare: .random(), deletionCode: nil))
-        #expect(use.counts(.reportWipe, registration) == true)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == true)
+        #expect(policy.isReset(by: .reportWipe, registration) == true)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == true)
     }
 }

@@ -63,9 +63,7 @@ extension InProcessServer {
         last: AuditMark? = nil,
         vault: KeyFileVault? = nil,
         endsDamaged: Bool = false,
-        stage: @escaping @Sendable (Restoration.Stage) throws(RestoreFailure) -> Void = {
-            (_: Restoration.Stage) throws(RestoreFailure) in
-        }
+        stage: @escaping @Sendable (Restoration.Stage) throws -> Void = { _ in }
     ) -> Restoration {
         var parts = Restoration.Parts(
             backup: backup,
