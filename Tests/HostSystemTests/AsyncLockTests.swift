@@ -65,7 +65,8 @@ struct AsyncLockTests {
         lock.release()
     }
 
-    /// Runs 300 tasks at once, 100 for each of three keys; returns the most that held each key at a time.
+    /// Runs 300 tasks at once, 100 for each of three keys; returns the most that held each key at a
+    /// time.
     private static func contend(
         _ run: @escaping @Sendable (_ key: Int, _ body: @Sendable () async -> Void) async -> Void
     ) async -> [Int: Int] {

@@ -10,7 +10,8 @@ import Wire
 
 @Suite("Bursts of guesses")
 struct BurstTests {
-    /// Sends `count` guesses for one wallet over all sessions at once, pipelined on each, and counts the answers.
+    /// Sends `count` guesses for one wallet over all sessions at once, pipelined on each, and
+    /// returns the number of each answer.
     private func burst(_ count: Int, over sessions: [TestSession]) async throws -> [Answer: Int] {
         try await withThrowingTaskGroup(of: [Answer].self) { group in
             for session in sessions {
@@ -34,7 +35,7 @@ struct BurstTests {
         return sessions
     }
 
-    @Test("of two thousand parallel guesses over 64 connections exactly one round is judged, block after block")
+    @Test("of 2,000 parallel guesses over 64 connections exactly one round is judged, block after block")
     func rounds() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -58,7 +59,7 @@ struct BurstTests {
         }
     }
 
-    @Test("with blocks of no length one burst is judged rounds × attempts times and no more")
+    @Test("with blocks of zero length, exactly rounds × attempts guesses of one burst are judged")
     func withoutBlocks() async throws {
         var options = InProcessServer.Options()
         let blocks = [Duration](repeating: .zero, count: 3)
@@ -71,7 +72,7 @@ struct BurstTests {
         }
     }
 
-    @Test("one wallet's guesses over 32 connections have the store one at a time, whatever is sent in parallel")
+    @Test("parallel guesses for one wallet over 32 connections reach the store one at a time")
     func oneAtATime() async throws {
         let inStore = Mutex<[WalletID: (now: Int, most: Int)]>([:])
         var options = InProcessServer.Options()

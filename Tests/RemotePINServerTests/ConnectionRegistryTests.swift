@@ -4,7 +4,7 @@ import Vocabulary
 
 @testable import RemotePINServer
 
-/// A connection that records what is done to it and closes when it is told.
+/// A connection that records the calls on its handle and closes on request.
 private final class RecordedConnection: Sendable {
     private struct State {
         var events: [String] = []
@@ -14,7 +14,7 @@ private final class RecordedConnection: Sendable {
 
     private let state = Mutex(State())
     let id: UInt64
-    /// Whether an abort closes it at once, as a real one's does.
+    /// Whether an abort closes the connection at once, as for a real one.
     private let closesWhenAborted: Bool
 
     init(_ id: UInt64, closesWhenAborted: Bool = true) {
@@ -54,12 +54,12 @@ private final class RecordedConnection: Sendable {
     }
 }
 
-@Suite("Connections that carry something of a wallet")
+@Suite("Connections that carry a wallet's data")
 struct ConnectionRegistryTests {
     let registry = ConnectionRegistry()
     let wallet = WalletID.random()
 
-    @Test("a revocation ends all of the wallet's connections but the asking one, and no other wallet's")
+    @Test("a revocation closes all of the wallet's connections except the requesting one, and no other wallet's")
     func abortAll() async {
         let mine = [RecordedConnection(1), RecordedConnection(2), RecordedConnection(3)]
         let other = RecordedConnection(4)
@@ -86,7 +86,7 @@ struct ConnectionRegistryTests {
         #expect(returned.events == ["close"])
     }
 
-    @Test("a connection that left is not touched, and nothing of it stays")
+    @Test("a connection that left is not aborted and leaves no entry")
     func leave() async {
         let connection = RecordedConnection(1)
         self.registry.join(connection.handle, wallet: self.wallet)
@@ -98,7 +98,7 @@ struct ConnectionRegistryTests {
         #expect(connection.events.isEmpty)
     }
 
-    @Test("connections are closed once their session is over, and only once")
+    @Test("connections are closed when their session expires, and only once")
     func sessionsEnd() {
         let connections = [RecordedConnection(1), RecordedConnection(2)]
         for connection in connections { self.registry.join(connection.handle, wallet: self.wallet) }

@@ -8,11 +8,11 @@ import Wire
 
 @testable import RemotePINServer
 
-@Suite("When wallets had their last sessions")
+@Suite("The times of wallets' last sessions")
 struct LastSessionsTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    @Test("the store is told once a minute, of the latest of each wallet")
+    @Test("the latest time of each wallet is written once a minute")
     func everyMinute() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
         sessions.record(wallet, at: self.start + .seconds(2))
@@ -25,8 +25,8 @@ struct LastSessionsTests {
         #expect(sessions.takeDue(at: self.start + .seconds(200)).isEmpty)
     }
 
-    @Test("it is told before where the clock was set back, and where there are many")
-    func before() {
+    @Test("times are written earlier if the clock was set back or many are pending")
+    func earlyWrites() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
         #expect(sessions.takeDue(at: self.start).isEmpty)
         sessions.record(wallet, at: self.start)
@@ -37,7 +37,7 @@ struct LastSessionsTests {
         #expect(sessions.takeDue(at: self.start).count == 50_000)
     }
 
-    @Test("what the store refused is told the next time, and what still waits at the end")
+    @Test("rejected times are written the next time, and pending ones when the server stops")
     func refused() async throws {
         let refusals = Mutex(1)
         var options = InProcessServer.Options()
@@ -77,8 +77,8 @@ struct LastSessionsTests {
         }
     }
 
-    @Test("what the store is being told is still known, until it says that it has it")
-    func told() {
+    @Test("times in flight are known until the store confirms them")
+    func inFlight() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
         sessions.record(wallet, at: self.start)
         let taken = sessions.takeDue(at: self.start)
@@ -92,7 +92,7 @@ struct LastSessionsTests {
         #expect(sessions.last(of: wallet) == nil)
     }
 
-    @Test("what the store did not take waits on, and a newer session meanwhile stays")
+    @Test("times that could not be written stay pending, and a newer session's time is kept")
     func putBack() {
         let (sessions, wallets) = (LastSessions(), [WalletID.random(), .random()])
         for wallet in wallets { sessions.record(wallet, at: self.start) }

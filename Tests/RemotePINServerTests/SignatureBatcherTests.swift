@@ -42,7 +42,8 @@ struct SignatureBatcherTests {
         #expect(batches == [3])
     }
 
-    /// Returns the size of each batch if this many claims arrive in each tick; checks that each task gets its verdict.
+    /// Returns the size of each batch if this many claims arrive in each tick; checks that each
+    /// task gets its verdict.
     private static func batches(of counts: [Int], cancellingFirst: Bool = false) async throws -> [Int] {
         let batches = Mutex<[Int]>([])
         let batcher = SignatureBatcher { claims in

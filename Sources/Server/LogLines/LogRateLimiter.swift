@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// A limit on log lines of one kind, for events whose rate a peer controls.
 ///
-/// The next line reports how many were suppressed before it, so that a flood neither fills the disk nor goes unnoticed.
+/// The next line reports how many were suppressed before it, so that a flood neither fills the disk
+/// nor goes unnoticed.
 package final class LogRateLimiter: Sendable {
     private struct State {
         var end: ContinuousClock.Instant
@@ -22,7 +23,8 @@ package final class LogRateLimiter: Sendable {
         self.state = Mutex(State(end: .now))
     }
 
-    /// Counts a line that the caller suppressed for another reason; the next allowed line reports it.
+    /// Counts a line that the caller suppressed for another reason; the next allowed line reports
+    /// it.
     package func suppress() {
         self.state.withLock { $0.suppressed += 1 }
     }
@@ -41,7 +43,8 @@ package final class LogRateLimiter: Sendable {
         return metadata
     }
 
-    /// Returns the number of lines suppressed before one that may be written, or nil if that one is suppressed.
+    /// Returns the number of lines suppressed before one that may be written, or nil if that one is
+    /// suppressed.
     package func allow(at now: ContinuousClock.Instant = .now) -> Int? {
         self.state.withLock { state in
             if now >= state.end {

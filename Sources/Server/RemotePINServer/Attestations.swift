@@ -31,7 +31,8 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The fetch time of the current list and the time from which it is stale; nil without a list or without a maximum age.
+    /// The fetch time of the current list and the time from which it is stale; nil without a list
+    /// or without a maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched
@@ -43,7 +44,8 @@ final class Attestations: Sendable {
     /// The verifier with the current list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 
-    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the list is stale.
+    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the
+    /// list is stale.
     ///
     /// - Parameter forced: Reads an unchanged file, too.
     /// - Returns: The problem that keeps the old list, if any.

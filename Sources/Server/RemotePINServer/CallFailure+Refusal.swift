@@ -12,8 +12,8 @@ extension CallFailure {
 
     /// The reason that the peer receives.
     ///
-    /// An unknown wallet and a wrong proof give the same answer. A failure of the store or the vault never looks like a
-    /// verdict.
+    /// An unknown wallet and a wrong proof give the same answer. A failure of the store or the
+    /// vault never looks like a verdict.
     var refusal: Refusal.Reason {
         switch self {
         case .malformed(.unknownInstruction), .unsupported: .unsupported

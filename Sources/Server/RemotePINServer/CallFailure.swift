@@ -6,8 +6,9 @@ internal import Wire
 
 /// The reason that a call was not carried out, as the server knows it.
 ///
-/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal translate them once, with
-/// ``init(_:)``. `CallFailure+Refusal.swift` alone decides what a peer learns of a failure.
+/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal
+/// translate them once, with ``init(_:)``. `CallFailure+Refusal.swift` alone decides what a peer
+/// learns of a failure.
 enum CallFailure: Error {
     /// The frame is not a call; the transport decides whether the connection ends.
     case violation(Violation)

@@ -4,10 +4,11 @@ internal import Synchronization
 internal import Vault
 internal import Vocabulary
 
-/// A stand-in for wallets that do not exist, with a sealed identity like any other: proofs of unknown wallets are checked
-/// against it.
+/// A stand-in for wallets that do not exist, with a sealed identity like any other: proofs of
+/// unknown wallets are checked against it.
 ///
-/// A class, because the sealed identity is replaced once the vault's key version that sealed it is removed.
+/// A class, because the sealed identity is replaced once the vault's key version that sealed it is
+/// removed.
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>

@@ -7,7 +7,8 @@ internal import Wire
 struct DeviceProofs: Sendable {
     /// The result of a check.
     enum Finding: Equatable {
-        /// Made by the hardware key. The store must still find an assertion's counter greater than the stored one.
+        /// Made by the hardware key. The store must still find an assertion's counter greater than
+        /// the stored one.
         case good(assertionCounter: UInt32?)
         case bad
     }
@@ -17,8 +18,9 @@ struct DeviceProofs: Sendable {
 
     /// Checks a proof against an identity.
     ///
-    /// The form recorded at registration decides the result. The form of the proof decides only the work, which is the
-    /// same for wallets of this platform, of the other one, and for unknown wallets.
+    /// The form recorded at registration decides the result. The form of the proof decides only the
+    /// work, which is the same for wallets of this platform, of the other one, and for unknown
+    /// wallets.
     func check(_ proof: DeviceProof, of statement: Statement, by identity: IdentityRecord) -> Finding {
         if let signature = P256Signature(proof.bytes) {
             let subject = identity.platform == .android ? identity : self.decoy

@@ -3,8 +3,8 @@ internal import Vocabulary
 
 /// The token that completes an enrollment: the id of the future wallet and the time limit.
 ///
-/// The server stores nothing of it; the vault's MAC proves that the server issued it. Its SHA-256 is the attestation's
-/// challenge, so the evidence was made for this enrollment and no other.
+/// The server stores nothing of it; the vault's MAC proves that the server issued it. Its SHA-256
+/// is the attestation's challenge, so the evidence was made for this enrollment and no other.
 struct EnrollmentToken: Hashable {
     let walletID: WalletID
     let issuedAt: Timestamp

@@ -3,9 +3,10 @@ internal import WalletStore
 
 /// The identity of a wallet: its hardware key, its app and its current PIN key.
 ///
-/// The record is sealed as one value. An attacker that can write the database can thus restore an earlier record of the
-/// same wallet, but cannot combine one wallet's hardware with another's PIN. The form of the proofs, the app and the
-/// environment are fixed at registration; no later message chooses them.
+/// The record is sealed as one value. An attacker that can write the database can thus restore an
+/// earlier record of the same wallet, but cannot combine one wallet's hardware with another's PIN.
+/// The form of the proofs, the app and the environment are fixed at registration; no later message
+/// chooses them.
 struct IdentityRecord: Hashable {
     let platform: Platform
     let hardwareKey: P256PublicKey
@@ -45,7 +46,8 @@ struct IdentityRecord: Hashable {
 
 /// A wallet's identity with the sealed value that it was opened from.
 ///
-/// The store compares the sealed value: the record is valid for judging only while the store holds that value.
+/// The store compares the sealed value: the record is valid for judging only while the store holds
+/// that value.
 ///
 /// An immutable class, so that a call carries one reference instead of one for each part.
 final class OpenedIdentity: Sendable {
@@ -58,8 +60,9 @@ final class OpenedIdentity: Sendable {
     }
 }
 
-// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment, both texts with
-// their length in front and padded with zeros. All records have one length, so a sealed value reveals nothing.
+// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖
+// environment, both texts with their length in front and padded with zeros. All records have one
+// length, so a sealed value reveals nothing.
 extension IdentityRecord {
     /// The length of every record.
     static let byteCount = 2 + 65 + 65 + 16 + 256 + 32

@@ -8,9 +8,11 @@ extension RemotePINServer {
     /// The interval between checks of the timers, in real time; no right of a wallet depends on it.
     private static let interval: Duration = .seconds(5)
 
-    /// Runs every due timer: ends sessions and removes registrations without a session, among others.
+    /// Runs every due timer: ends sessions and removes registrations without a session, among
+    /// others.
     ///
-    /// The calls themselves reject expired sessions and registrations from the same moment; the timers only clean up.
+    /// The calls themselves reject expired sessions and registrations from the same moment; the
+    /// timers only clean up.
     package func runDueTimers() async {
         let now = self.state.clock.now()
         self.state.devices.attestations.refresh(at: now, log: self.log)
@@ -39,7 +41,8 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the flags and update policies that operators set through another server on the same store.
+    /// Reads the flags and update policies that operators set through another server on the same
+    /// store.
     private func refreshControls() async {
         do throws(StoreError) {
             try await self.state.terms.controls.refresh()
@@ -48,7 +51,8 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the status list again, changed or not, with the flags and update policies; reports each problem.
+    /// Reads the status list again, changed or not, with the flags and update policies; reports
+    /// each problem.
     package func reload() async -> [ReloadedPart] {
         var parts: [ReloadedPart] = []
         if self.state.devices.attestations.hasFile {

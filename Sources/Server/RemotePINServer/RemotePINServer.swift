@@ -22,7 +22,8 @@ package final class RemotePINServer: Sendable {
         package var store: any WalletStore
         package var vault: any Vault
         package var attestations: EvidenceVerifier
-        /// The file of the verifier's status list, if it may change; nil leaves the verifier as it is.
+        /// The file of the verifier's status list, if it may change; nil leaves the verifier as it
+        /// is.
         package var statusList: StatusListFile?
         /// The record of every command and every revocation.
         package var audit: AuditLog
@@ -64,8 +65,8 @@ package final class RemotePINServer: Sendable {
     let commandLocks = KeyedAsyncLock<AdminCommand.Lane>()
     private let connections = Atomic<UInt64>(0)
 
-    /// Joins the parts, tries the vault once, so that a broken one is found before the first wallet, and reads the flags
-    /// and update policies that operators have set.
+    /// Joins the parts, tries the vault once, so that a broken one is found before the first
+    /// wallet, and reads the flags and update policies that operators have set.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
@@ -139,12 +140,14 @@ package enum ServerStartError: Error, Hashable, Sendable {
 }
 
 extension RemotePINServer {
-    /// Serves all connections of a listener until graceful shutdown or cancellation; returns when all have ended.
+    /// Serves all connections of a listener until graceful shutdown or cancellation; returns when
+    /// all have ended.
     package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
-            // Before the stop: a conversation whose connection is stopped then announces the shutdown.
+            // Before the stop: a conversation whose connection is stopped then announces the
+            // shutdown.
             self.state.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }

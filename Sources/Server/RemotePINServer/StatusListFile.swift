@@ -5,8 +5,9 @@ internal import Vocabulary
 
 /// The file of Google's status list, which an operator replaces while the server runs.
 ///
-/// An unreadable list never replaces a readable one: an attacker that corrupts the file must not rehabilitate revoked
-/// devices. The file's modification time stands for the fetch time, so touching the file renews an unchanged list.
+/// An unreadable list never replaces a readable one: an attacker that corrupts the file must not
+/// rehabilitate revoked devices. The file's modification time stands for the fetch time, so
+/// touching the file renews an unchanged list.
 package final class StatusListFile: Sendable {
     /// The result of reading the file again.
     package enum Refresh: Sendable {
@@ -18,7 +19,8 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The modification time at the last reading, whether it succeeded or not; nil if it could not be determined.
+        /// The modification time at the last reading, whether it succeeded or not; nil if it could
+        /// not be determined.
         var seen: Int64?
     }
 

@@ -5,8 +5,8 @@ package import WalletStore
 
 /// The records of epochs, each under a MAC of the vault that also covers the previous record's MAC.
 ///
-/// An attacker that can write the database but not use the vault can remove records, which the audit log's epochs reveal.
-/// It can neither forge nor change one, so no rule becomes milder.
+/// An attacker that can write the database but not use the vault can remove records, which the
+/// audit log's epochs reveal. It can neither forge nor change one, so no rule becomes milder.
 package enum EpochRecords {
     /// Whether a restore with this vault made every record as it is.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
@@ -21,8 +21,8 @@ package enum EpochRecords {
 
     /// The records that lead from `epochs` to the epoch `number`.
     ///
-    /// Interrupted restores may have used up numbers in between; the records that fill the gap charge no attempts, and
-    /// the last record has the rule.
+    /// Interrupted restores may have used up numbers in between; the records that fill the gap
+    /// charge no attempts, and the last record has the rule.
     static func next(
         _ number: Int,
         _ rule: EpochRule,

@@ -6,9 +6,9 @@ internal import WalletStore
 
 // The removal of ended wallets after a time.
 //
-// Until then, a phone that was off still learns that its wallet was revoked, and why. Two things outlive the wallet: the
-// digest of its deletion code with the time of its end, so that the code is still answered with "done", and the deny list,
-// which belongs to no wallet.
+// Until then, a phone that was off still learns that its wallet was revoked, and why. Two things
+// outlive the wallet: the digest of its deletion code with the time of its end, so that the code is
+// still answered with "done", and the deny list, which belongs to no wallet.
 extension Maintenance {
     /// The number of wallets that one step examines and may remove.
     private static let stepSize = 200

@@ -7,14 +7,14 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The rotation of the vault's keys: a new version seals at once, and values of older versions are resealed in the
-// background.
+// The rotation of the vault's keys: a new version seals at once, and values of older versions are
+// resealed in the background.
 //
 //     key file, durable ─▶ passes over all wallets until one finds no old value ─▶ recorded in the store
 //
-// An interrupted pass leaves no record, so the next start repeats it and finds the resealed values up to date. A resealed
-// value replaces the old one only if the store still holds the old one, so that no PIN key, share or code that was written
-// meanwhile is lost.
+// An interrupted pass leaves no record, so the next start repeats it and finds the resealed values
+// up to date. A resealed value replaces the old one only if the store still holds the old one, so
+// that no PIN key, share or code that was written meanwhile is lost.
 extension Maintenance {
     /// The number of wallets that one step reads and writes.
     private static let resealStep = 16
@@ -23,13 +23,14 @@ extension Maintenance {
     /// An upper bound of a call's time from sealing a value to its commit.
     private static let inFlight: Duration = .seconds(600)
 
-    /// The time for which values outside the store may need an older version: enrollment tokens and calls in flight.
+    /// The time for which values outside the store may need an older version: enrollment tokens and
+    /// calls in flight.
     private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
 
     /// Adds a key version; ``resealIfDue()`` does the rest.
     ///
-    /// Rejected while the last rotation is in progress or tokens from before it are valid: after two rotations in a row,
-    /// no key would accept the tokens from before the first one.
+    /// Rejected while the last rotation is in progress or tokens from before it are valid: after
+    /// two rotations in a row, no key would accept the tokens from before the first one.
     package func rotate() async throws {
         let now = self.parts.clock.now()
         let versions = try await self.recordedVersions(at: now)
@@ -111,7 +112,8 @@ extension Maintenance {
         }
     }
 
-    /// Examines every wallet once; returns the number of resealed wallets, and the wallets in use that do not open.
+    /// Examines every wallet once; returns the number of resealed wallets, and the wallets in use
+    /// that do not open.
     ///
     /// Only the identity of an ended wallet is left; no rotation waits for one that does not open.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
@@ -187,7 +189,8 @@ extension Maintenance {
         }
         let active = vault.activeVersion
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
-        // Includes versions that sealed a value and are missing from the key file: their values do not open.
+        // Includes versions that sealed a value and are missing from the key file: their values do
+        // not open.
         let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
         return versions.map { version in
             VaultKeyUsage(
@@ -207,13 +210,14 @@ extension Maintenance {
         return try await vault.opens(identity, as: .identity, of: wallet.walletID)
     }
 
-    /// A further sentence about the wallets that the last pass could not reseal; empty if it resealed all.
+    /// A further sentence about the wallets that the last pass could not reseal; empty if it
+    /// resealed all.
     private var damage: String { self.state.withLock { $0.damaged.map { " \($0)" } ?? "" } }
 
     /// Removes the versions that no value needs; returns the others.
     ///
-    /// If an older version still seals a value, such as one that a call in flight stored after the last pass, a new pass
-    /// reseals it first.
+    /// If an older version still seals a value, such as one that a call in flight stored after the
+    /// last pass, a new pass reseals it first.
     package func retire() async throws -> [VaultKeyUsage] {
         let versions = try await self.vaultKeys()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)

@@ -7,10 +7,12 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// Work on the store as a whole while wallets are served, in steps so small that no PIN check waits for them.
+/// Work on the store as a whole while wallets are served, in steps so small that no PIN check waits
+/// for them.
 ///
-/// One task of each kind runs at a time. A task that an operator starts continues without the operator's connection. An
-/// interrupted resealing continues after a restart; an interrupted backup does not.
+/// One task of each kind runs at a time. A task that an operator starts continues without the
+/// operator's connection. An interrupted resealing continues after a restart; an interrupted backup
+/// does not.
 package final class Maintenance: Sendable {
     /// The parts of the maintenance.
     package struct Parts: Sendable {
@@ -127,7 +129,8 @@ package final class Maintenance: Sendable {
                 }
             }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
-            // The request is on record. A full audit log must not stop PIN checks for want of this entry.
+            // The request is on record. A full audit log must not stop PIN checks for want of this
+            // entry.
             await audit.tryAppend(.backup, by: .server, .done(of: nil, result: result), detail: path)
             parts.log.notice("backup made", metadata: ["file": "\(path)", "bytes": "\(backup.byteCount)"])
             self.state.withLock { state in

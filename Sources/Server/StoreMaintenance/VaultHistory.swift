@@ -4,9 +4,10 @@ package import WalletStore
 
 /// The check that a vault has the keys that a store was used with.
 ///
-/// A key file from before a rotation opens only values sealed before it. The next rotation would then assign a number
-/// that the store knows to a different key, after which no file would be the right one. So the store records the versions
-/// that sealed in it, and a server does not start with other ones.
+/// A key file from before a rotation opens only values sealed before it. The next rotation would
+/// then assign a number that the store knows to a different key, after which no file would be the
+/// right one. So the store records the versions that sealed in it, and a server does not start with
+/// other ones.
 package enum VaultHistory {
     /// Compares the keys and records the version that seals from now on.
     package static func check(
@@ -25,7 +26,8 @@ package enum VaultHistory {
             throw .otherKey(known.version, check: check.hex)
         }
         let check = vault.check(of: active) ?? []
-        // Without a new version nothing is written, so that a full disk does not keep a server from starting.
+        // Without a new version nothing is written, so that a full disk does not keep a server from
+        // starting.
         guard !noted.contains(where: { $0.version == active && $0.check != nil }) else { return }
         do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
     }

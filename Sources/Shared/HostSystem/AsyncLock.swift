@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// A lock that a task may hold across suspensions; waiting tasks acquire it in the order of their arrival.
+/// A lock that a task may hold across suspensions; waiting tasks acquire it in the order of their
+/// arrival.
 package final class AsyncLock: Sendable {
     private let waiters = Mutex(LockWaiters())
 
@@ -63,7 +64,8 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The holder and the waiting tasks of one lock, first come, first served; its owner guards it with a mutex.
+/// The holder and the waiting tasks of one lock, first come, first served; its owner guards it with
+/// a mutex.
 private struct LockWaiters {
     private var isHeld = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -77,14 +79,16 @@ private struct LockWaiters {
         return !self.isHeld
     }
 
-    /// Acquires the lock or joins the queue; returns whether it was free, and the caller must then resume the task.
+    /// Acquires the lock or joins the queue; returns whether it was free, and the caller must then
+    /// resume the task.
     mutating func acquire(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         if self.acquireIfFree() { return true }
         self.waiting.append(continuation)
         return false
     }
 
-    /// Releases the lock; returns the task that holds it next, to be resumed outside the mutex, or nil if it is free.
+    /// Releases the lock; returns the task that holds it next, to be resumed outside the mutex, or
+    /// nil if it is free.
     mutating func release() -> CheckedContinuation<Void, Never>? {
         guard !self.waiting.isEmpty else {
             self.isHeld = false

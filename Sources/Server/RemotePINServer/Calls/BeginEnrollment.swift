@@ -18,6 +18,7 @@ extension Conversation {
 }
 
 extension Revocation {
-    /// The revocation of every wallet until an operator restores the solution; no wallet can register meanwhile.
+    /// The revocation of every wallet until an operator restores the solution; no wallet can
+    /// register meanwhile.
     static let solution = Revocation(reason: .solution, mayRegisterAnew: false)
 }

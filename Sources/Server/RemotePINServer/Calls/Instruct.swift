@@ -13,10 +13,11 @@ internal import Wire
 //
 //     verify the signatures ─▶ count and judge in one commit ─▶ synced to disk ─▶ answer
 //
-// Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk. Everything that can be
-// verified without the stored PIN key (session, counter, body, signatures) is verified before the store is called. The
-// rest is a comparison inside the commit that counts the attempt, and `store.judge` returns only when that commit is
-// synced. So a crash may cost a user an attempt and never gives an attacker one, and a forged call costs no attempt.
+// Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk.
+// Everything that can be verified without the stored PIN key (session, counter, body, signatures)
+// is verified before the store is called. The rest is a comparison inside the commit that counts
+// the attempt, and `store.judge` returns only when that commit is synced. So a crash may cost a
+// user an attempt and never gives an attacker one, and a forged call costs no attempt.
 extension Conversation {
     /// Judges an entered PIN and carries out the instruction that a right one allows.
     mutating func instruct(_ call: Instruct) async throws -> CallResult {
@@ -28,7 +29,8 @@ extension Conversation {
         return .instruct(try await self.judge(body, in: session))
     }
 
-    /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the bytes as received.
+    /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the
+    /// bytes as received.
     private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
         func statement(_ purpose: Purpose) -> Statement {
             Statement(
@@ -64,7 +66,8 @@ extension Conversation {
         }
     }
 
-    /// Counts and judges the attempt, and answers it; repeats the step if the wallet's identity changed meanwhile.
+    /// Counts and judges the attempt, and answers it; repeats the step if the wallet's identity
+    /// changed meanwhile.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
@@ -107,8 +110,8 @@ extension Conversation {
         throw CallFailure.contended
     }
 
-    /// Prepares the values that a right PIN writes, so that the commit needs no key, and the wallet's new identity if the
-    /// instruction changes it.
+    /// Prepares the values that a right PIN writes, so that the commit needs no key, and the
+    /// wallet's new identity if the instruction changes it.
     private func effect(
         of instruction: Instruction,
         on identity: OpenedIdentity,
@@ -133,7 +136,8 @@ extension Conversation {
 
     /// Reports a verdict other than `valid`; it is durable, so it may now be sent and logged.
     ///
-    /// `wrong` with a block answers the attempt that began the block; every other attempt during it gets `blocked`.
+    /// `wrong` with a block answers the attempt that began the block; every other attempt during it
+    /// gets `blocked`.
     private func result(of verdict: PINVerdict, on wallet: WalletID, at now: Timestamp) throws -> InstructResult {
         switch verdict {
         case .wrong(let state):

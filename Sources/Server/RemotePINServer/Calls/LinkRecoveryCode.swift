@@ -8,9 +8,9 @@ internal import WalletStore
 extension Conversation {
     /// Judges an attempt that links a recovery code, and ends the wallet if the code is denied.
     ///
-    /// The end is recorded only after the commit that found the PIN right: a wrong PIN, a repeated or outdated attempt
-    /// and a wallet that is linked already leave no entry. The lock keeps a denial of the same code from committing
-    /// between the verdict and the end.
+    /// The end is recorded only after the commit that found the PIN right: a wrong PIN, a repeated
+    /// or outdated attempt and a wallet that is linked already leave no entry. The lock keeps a
+    /// denial of the same code from committing between the verdict and the end.
     func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> AttemptOutcome {
         let (store, revocations) = (self.server.store, self.server.revocations)
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {

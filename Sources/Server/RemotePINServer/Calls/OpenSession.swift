@@ -45,7 +45,8 @@ extension Conversation {
         }
     }
 
-    /// Stores the proof's counter durably and opens the session; returns nil if the identity is not current any more.
+    /// Stores the proof's counter durably and opens the session; returns nil if the identity is not
+    /// current any more.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,
@@ -98,7 +99,8 @@ extension Conversation {
     }
 }
 
-/// An identity whose hardware has just signed, with the counter of an App Attest assertion that is yet to be stored.
+/// An identity whose hardware has just signed, with the counter of an App Attest assertion that is
+/// yet to be stored.
 struct ProvenIdentity {
     let identity: OpenedIdentity
     let assertionCounter: UInt32?

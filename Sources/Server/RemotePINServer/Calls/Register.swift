@@ -11,9 +11,9 @@ internal import Wire
 extension Conversation {
     /// Turns an enrollment into a wallet if the device and the app are what they claim to be.
     ///
-    /// The protocol fixes the order of the checks: the token's MAC, its time, its use; the PIN signature; the
-    /// attestation; the device proof. A used token is rejected before any other part of the call is examined, so that it
-    /// is no oracle for the wallet that it became.
+    /// The protocol fixes the order of the checks: the token's MAC, its time, its use; the PIN
+    /// signature; the attestation; the device proof. A used token is rejected before any other part
+    /// of the call is examined, so that it is no oracle for the wallet that it became.
     mutating func register(_ call: Register) async throws -> CallResult {
         try self.machine.receiveEnrollment()
         let (server, now) = (self.server, self.server.clock.now())
@@ -71,8 +71,8 @@ extension Conversation {
         return record
     }
 
-    /// Creates and seals the shares and the deletion code, and stores the registration; they replace those of an earlier
-    /// attempt with the same token.
+    /// Creates and seals the shares and the deletion code, and stores the registration; they
+    /// replace those of an earlier attempt with the same token.
     private mutating func store(
         _ identity: IdentityRecord,
         counter: UInt32?,

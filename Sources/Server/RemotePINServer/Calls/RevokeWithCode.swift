@@ -26,8 +26,8 @@ extension Conversation {
 extension Revocations {
     /// Revokes the wallet that a deletion code names, for a client's connection or for the portal.
     ///
-    /// The answer means that the server sends nothing more of the wallet (G7): the end is committed, then the wallet's
-    /// connections are closed, and only then does this method return.
+    /// The answer means that the server sends nothing more of the wallet (G7): the end is
+    /// committed, then the wallet's connections are closed, and only then does this method return.
     ///
     /// - Parameters:
     ///   - actor: The actor for the audit log.
@@ -39,9 +39,11 @@ extension Revocations {
         at now: Timestamp,
         log: Logger
     ) async throws -> CodeRevocation {
-        // Malformed text is looked up like a code, so that a mistyped code and an unknown one get the same answer.
+        // Malformed text is looked up like a code, so that a mistyped code and an unknown one get
+        // the same answer.
         let digest = DeletionCode(text).map(\.lookupDigest) ?? .of(Array(text.utf8))
-        // The audit entry names the wallet before the commit; a code belongs to one wallet for all time.
+        // The audit entry names the wallet before the commit; a code belongs to one wallet for all
+        // time.
         guard let wallet = try await self.store.wallet(ofDeletionCode: digest) else {
             if let purgedAt = try await self.store.purged(deletionCode: digest) { return .revoked(at: purgedAt) }
             return self.notRecognized(log)
@@ -74,6 +76,7 @@ extension Revocations {
 }
 
 extension DeletionCode {
-    /// The digest under which the store finds a wallet by its code; text that is not a code never has one of these.
+    /// The digest under which the store finds a wallet by its code; text that is not a code never
+    /// has one of these.
     var lookupDigest: Vocabulary.SHA256Digest { .of(Array(self.characters.utf8)) }
 }

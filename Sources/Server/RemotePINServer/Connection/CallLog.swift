@@ -2,8 +2,9 @@ internal import Logging
 
 /// The log of one connection; each line names its call.
 ///
-/// Each line carries the correlation id that the peer receives with a refusal. The id is formatted when a line is written
-/// and not for each call, so that a PIN check without log lines does not pay for it.
+/// Each line carries the correlation id that the peer receives with a refusal. The id is formatted
+/// when a line is written and not for each call, so that a PIN check without log lines does not pay
+/// for it.
 struct CallLog: Sendable {
     private var logger: Logger
     private(set) var correlationID: CorrelationID
@@ -57,9 +58,10 @@ struct CallLog: Sendable {
 
 /// An id that links an answer to its log lines; 16 hexadecimal digits.
 ///
-/// The first ten digits are random for each connection, so that ids differ between connections, servers and restarts. The
-/// last six are the end of the peer's call id, so that the peer's log finds the same call; zero stands for the connection.
-/// The id is for people and no decision depends on it: a peer that repeats a call id confuses only its own lines.
+/// The first ten digits are random for each connection, so that ids differ between connections,
+/// servers and restarts. The last six are the end of the peer's call id, so that the peer's log
+/// finds the same call; zero stands for the connection. The id is for people and no decision
+/// depends on it: a peer that repeats a call id confuses only its own lines.
 struct CorrelationID: Hashable, Sendable, CustomStringConvertible {
     private static let callBits: UInt64 = 24
     private static let callMask: UInt64 = 1 << Self.callBits - 1

@@ -12,8 +12,8 @@ struct ConnectionHandle: Sendable {
     let close: @Sendable () -> Void
     /// Returns when the connection is closed and can send nothing more.
     let closed: @Sendable () async -> Void
-    /// Whether nothing of the connection is in flight: no call is being answered, and the peer's machine has
-    /// acknowledged every answer.
+    /// Whether nothing of the connection is in flight: no call is being answered, and the peer's
+    /// machine has acknowledged every answer.
     ///
     /// Waits briefly for the acknowledgment; returns false without one.
     var isIdle: @Sendable () async -> Bool = { false }

@@ -4,10 +4,11 @@ internal import Vocabulary
 
 /// The connections that may carry data of each wallet.
 ///
-/// It establishes G7 on this server: once a revocation returns, no share leaves. A connection joins a wallet *before* the
-/// store step that may release data of it, and leaves only when it is closed. A revocation commits first, then aborts all
-/// joined connections and waits until they are closed. A connection that joins later finds the wallet revoked in the
-/// store, one that joined earlier is aborted, and no third case exists.
+/// It establishes G7 on this server: once a revocation returns, no share leaves. A connection joins
+/// a wallet *before* the store step that may release data of it, and leaves only when it is closed.
+/// A revocation commits first, then aborts all joined connections and waits until they are closed.
+/// A connection that joins later finds the wallet revoked in the store, one that joined earlier is
+/// aborted, and no third case exists.
 final class ConnectionRegistry: Sendable {
     private struct Member {
         let connection: ConnectionHandle
@@ -73,7 +74,8 @@ final class ConnectionRegistry: Sendable {
 
     /// Aborts all connections of a wallet and returns when they are closed.
     ///
-    /// The requesting connection stays open for its answer: it serves one call at a time, so it has no other in flight.
+    /// The requesting connection stays open for its answer: it serves one call at a time, so it has
+    /// no other in flight.
     ///
     /// - Important: After the revocation's commit, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
@@ -91,8 +93,8 @@ final class ConnectionRegistry: Sendable {
 
     /// Returns when no data of these wallets is in flight.
     ///
-    /// An idle connection stays open: its next call finds the revocation in the store and reports it to the client. A
-    /// connection that may have an answer in flight is aborted.
+    /// An idle connection stays open: its next call finds the revocation in the store and reports
+    /// it to the client. A connection that may have an answer in flight is aborted.
     ///
     /// - Important: After the revocation's commit, never before.
     func settle(_ wallets: some Sequence<WalletID>) async {

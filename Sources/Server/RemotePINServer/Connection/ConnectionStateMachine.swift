@@ -6,9 +6,9 @@ internal import Vocabulary
 ///           │                     │                        │
 ///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, reportWipe
 ///
-/// Every method is one event. It moves the state first and then returns the data that the call may use, or throws the
-/// reason that the call is not allowed in this state. A connection has at most one session, ever: one wallet's session can
-/// thus never be confused with another's.
+/// Every method is one event. It moves the state first and then returns the data that the call may
+/// use, or throws the reason that the call is not allowed in this state. A connection has at most
+/// one session, ever: one wallet's session can thus never be confused with another's.
 struct ConnectionStateMachine {
     /// The session of a wallet whose device proof was verified on this connection.
     struct Session {
@@ -36,7 +36,8 @@ struct ConnectionStateMachine {
         return false
     }
 
-    /// Receives the first call; `servesVersion` is the update policy's verdict on the client's version.
+    /// Receives the first call; `servesVersion` is the update policy's verdict on the client's
+    /// version.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -46,7 +47,8 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Receives the begin or end of an enrollment; allowed with and without a session.
+    /// Receives the beginning or the completion of an enrollment; allowed with and without a
+    /// session.
     func receiveEnrollment() throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -86,7 +88,8 @@ struct ConnectionStateMachine {
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 
-    /// Receives an instruction with this counter; the expected counter is consumed even if the instruction fails.
+    /// Receives an instruction with this counter; the expected counter is consumed even if the
+    /// instruction fails.
     mutating func receiveInstruct(counter: UInt64, at now: Timestamp) throws(OrderViolation) -> Session {
         var (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -101,7 +104,8 @@ struct ConnectionStateMachine {
         try self.session(at: now).session
     }
 
-    /// Replaces the identity of the session's wallet after its PIN was changed, on this connection or another one.
+    /// Replaces the identity of the session's wallet after its PIN was changed, on this connection
+    /// or another one.
     mutating func identityReplaced(by identity: OpenedIdentity) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity

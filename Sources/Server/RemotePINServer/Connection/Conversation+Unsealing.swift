@@ -4,7 +4,8 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// An opened value is used for one answer and never kept: after a revocation the process holds no copy of it.
+// An opened value is used for one answer and never kept: after a revocation the process holds no
+// copy of it.
 extension Conversation {
     /// Opens a wallet's identity.
     func identity(_ sealed: Sealed, of walletID: WalletID) async throws -> OpenedIdentity {

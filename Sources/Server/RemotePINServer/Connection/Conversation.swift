@@ -9,13 +9,14 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// One connection from its first call to its last: reads each call, carries it out and sends the answer.
+/// One connection from its first call to its last: reads each call, carries it out and sends the
+/// answer.
 ///
-/// It holds no rule. ``ConnectionStateMachine`` decides which call is allowed when, `CallFailure+Refusal.swift` maps
-/// failures to refusals, and each call has its own file.
+/// It holds no rule. ``ConnectionStateMachine`` decides which call is allowed when,
+/// `CallFailure+Refusal.swift` maps failures to refusals, and each call has its own file.
 struct Conversation {
-    /// The number of times that a call reads the identity of a wallet that changes each time, before it gives up without
-    /// a verdict.
+    /// The number of times that a call reads the identity of a wallet that changes each time,
+    /// before it gives up without a verdict.
     static let identityAttempts = 3
 
     let server: ServerState
@@ -33,8 +34,9 @@ struct Conversation {
     var machine = ConnectionStateMachine()
     /// Serializes the wallet's instructions over all its connections; nil before a session.
     ///
-    /// A phone never has two instructions in flight. An attacker that sends many for one wallet at once, to outrun a
-    /// block or to exhaust the server, thus occupies one processor at most, and each commit holds one step of that wallet.
+    /// A phone never has two instructions in flight. An attacker that sends many for one wallet at
+    /// once, to outrun a block or to exhaust the server, thus occupies one processor at most, and
+    /// each commit holds at most one step of that wallet.
     var instructionLock: AsyncLock?
     /// Nil before Hello.
     var app: ClaimedApp?
@@ -45,8 +47,9 @@ struct Conversation {
 
     /// Serves until a session is open or the connection is over; ``run()`` continues from there.
     ///
-    /// Runs in a separate task, which has ended when this method returns. A task keeps the memory that it has grown to;
-    /// the calls before a session need most of it, and a session is mostly idle.
+    /// Runs in a separate task, which has ended when this method returns. A task keeps the memory
+    /// that it has grown to; the calls before a session need most of it, and a session is mostly
+    /// idle.
     func opened() async -> Conversation {
         async let conversation = self.openingSession()
         return await conversation
@@ -111,7 +114,8 @@ struct Conversation {
         }
     }
 
-    /// Returns the refusal of a frame that is not a call; the frame costs its source as much as a call.
+    /// Returns the refusal of a frame that is not a call; the frame costs its source as much as a
+    /// call.
     private mutating func answer(_ violation: Violation) -> CallResult {
         self.calledAt = self.server.clock.now()
         let limited = violation.endsConnection ? nil : self.takeCall()

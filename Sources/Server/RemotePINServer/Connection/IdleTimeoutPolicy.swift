@@ -2,8 +2,9 @@ internal import Wire
 
 /// The rule which answers restart a connection's idle timeout.
 ///
-/// A connection is a limited resource. A client keeps its connection only by calls that have an effect: not by refused
-/// calls, not by unknown deletion codes, and not by beginning enrollments repeatedly, which needs no credential.
+/// A connection is a limited resource. A client keeps its connection only by calls that have an
+/// effect: not by refused calls, not by unknown deletion codes, and not by beginning enrollments
+/// repeatedly, which needs no credential.
 struct IdleTimeoutPolicy {
     private var hasBegunEnrollment = false
 

@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// A queue of signatures from the connections of one event loop, which are verified in one batch.
 ///
-/// The first task of an event loop tick yields, and the tasks that are ready then add their claims; the batch is verified
-/// when the first task resumes. No claim waits for data that has not arrived. The executor, `EventLoopTaskExecutor`,
-/// guarantees that a task which yields resumes after the ready ones.
+/// The first task of an event loop tick yields, and the tasks that are ready then add their claims;
+/// the batch is verified when the first task resumes. No claim waits for data that has not arrived.
+/// The executor, `EventLoopTaskExecutor`, guarantees that a task which yields resumes after the
+/// ready ones.
 final class SignatureBatcher: Sendable {
     private struct Batch {
         var claims: [SignatureClaim] = []
@@ -30,7 +31,8 @@ final class SignatureBatcher: Sendable {
         }
         if isFirst { return await self.verifyBatch() }
         return await withCheckedContinuation { continuation in
-            // If the first task runs on another thread, it may have taken the batch meanwhile: verify this claim alone.
+            // If the first task runs on another thread, it may have taken the batch meanwhile:
+            // verify this claim alone.
             let isTaken = self.batch.withLock { batch in
                 guard !batch.claims.isEmpty else { return true }
                 batch.claims.append(claim)
@@ -41,7 +43,8 @@ final class SignatureBatcher: Sendable {
         }
     }
 
-    /// Lets the ready tasks add their claims, then verifies the batch; returns the verdict on the first claim.
+    /// Lets the ready tasks add their claims, then verifies the batch; returns the verdict on the
+    /// first claim.
     private func verifyBatch() async -> Bool {
         await Task.yield()
         let batch = self.batch.withLock { batch in

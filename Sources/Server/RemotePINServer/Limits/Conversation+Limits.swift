@@ -2,17 +2,19 @@ internal import Logging
 internal import Vocabulary
 internal import Wire
 
-// The limits per source apply before any part of a call is examined: no PIN is judged, no attempt is counted, and the
-// answer reveals nothing about a wallet.
+// The limits per source apply before any part of a call is examined: no PIN is judged, no attempt
+// is counted, and the answer reveals nothing about a wallet.
 extension Conversation {
     /// Charges a call to its source.
     ///
-    /// Deletion codes have a separate allowance and need no other. An attacker that uses up a mobile operator's address
-    /// with other calls thus keeps no user behind it from ending a lost phone's wallet (G8).
+    /// Deletion codes have a separate allowance and need no other. An attacker that uses up a
+    /// mobile operator's address with other calls thus keeps no user behind it from ending a lost
+    /// phone's wallet (G8).
     mutating func requireAllowance(for call: Call) throws {
         if case .revokeWithCode = call { return }
         if let limited = self.takeCall() {
-            // A limited instruction consumes the expected counter too, or the client's next one would be out of order.
+            // A limited instruction consumes the expected counter too, or the client's next one
+            // would be out of order.
             if case .instruct(let instruct) = call {
                 _ = try self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
             }
@@ -29,8 +31,8 @@ extension Conversation {
 
     /// Takes one call from the source's allowance; returns the failure if none is left.
     ///
-    /// Sessions have a separate allowance: behind a mobile operator's single address, clients without a wallet take
-    /// nothing from clients that have proved theirs.
+    /// Sessions have a separate allowance: behind a mobile operator's single address, clients
+    /// without a wallet take nothing from clients that have proved theirs.
     func takeCall() -> CallFailure? {
         let allowance = self.server.limits.rules.calls
         let isInSession = self.machine.isInSession
@@ -43,9 +45,11 @@ extension Conversation {
         }
     }
 
-    /// Stops reading from a connection for a while after a rate-limited call; the refusal asked the client to wait.
+    /// Stops reading from a connection for a while after a rate-limited call; the refusal asked the
+    /// client to wait.
     ///
-    /// Without the pause, a flood of calls over a few connections would cost the server a decoded frame and an answer each.
+    /// Without the pause, a flood of calls over a few connections would cost the server a decoded
+    /// frame and an answer each.
     func pauseReading(after result: CallResult) async {
         guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
         let pause = min(wait, self.server.limits.rules.pause)

@@ -4,7 +4,8 @@ internal import Metrics
 package import Transport
 internal import Vocabulary
 
-/// Counts connections and calls rejected by a capacity or per-source limit, and logs them at a limited rate.
+/// Counts connections and calls rejected by a capacity or per-source limit, and logs them at a
+/// limited rate.
 ///
 /// Every counter is created once. A log line for each rejection would let a client fill the disk.
 final class LimitMetrics: Sendable {

@@ -3,7 +3,8 @@ internal import Logging
 internal import Metrics
 internal import Vocabulary
 
-/// The limits on calls of one source and on log lines that clients cause, with the state that they need.
+/// The limits on calls of one source and on log lines that clients cause, with the state that they
+/// need.
 final class RateLimits: Sendable {
     let rules: SourceLimits
     let sources: SourceTable

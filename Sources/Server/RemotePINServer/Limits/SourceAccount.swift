@@ -4,7 +4,8 @@ internal import Vocabulary
 
 /// The use that one source has made of each limited resource.
 ///
-/// Every connection holds its source's account, so a call needs no lookup: it pays for one atomic exchange.
+/// Every connection holds its source's account, so a call needs no lookup: it pays for one atomic
+/// exchange.
 final class SourceAccount: Sendable {
     let source: PeerSource
     let calls = Bucket()
@@ -32,8 +33,9 @@ final class SourceAccount: Sendable {
 
 /// One allowance of one source, stored as the time at which it is fully restored.
 ///
-/// Each use moves that time forward by the cost of one; a use is rejected if it would move the time further than a whole
-/// burst from now (the generic cell rate algorithm, ITU-T I.371). So no counter needs refilling and no lock is needed.
+/// Each use moves that time forward by the cost of one; a use is rejected if it would move the time
+/// further than a whole burst from now (the generic cell rate algorithm, ITU-T I.371). So no
+/// counter needs refilling and no lock is needed.
 struct Bucket: ~Copyable, Sendable {
     private let fullAt = Atomic<Int64>(.min)
 

@@ -32,7 +32,8 @@ package struct SourceLimits: Hashable, Sendable {
     package var calls: Allowance?
     /// BeginEnrollment and Register.
     package var enrollments: Allowance?
-    /// Deletion codes, over connections and through the portal; for load only, because a code has 90 random bits.
+    /// Deletion codes, over connections and through the portal; for load only, because a code has
+    /// 90 random bits.
     package var codes: Allowance
     /// The pause in reading from a connection after a rate-limited call.
     ///

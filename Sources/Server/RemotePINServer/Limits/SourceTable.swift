@@ -4,10 +4,11 @@ internal import Vocabulary
 
 /// The accounts of all connected sources and of a limited number of earlier ones.
 ///
-/// Threat: an attacker that has used up one source's allowance makes the table forget the source, by connecting from many
-/// others. A source with a connection is never forgotten. Of the others, the table evicts the one with the least debt
-/// among a random sample. Evicting an account with a large debt therefore requires larger debts on other accounts, which
-/// cost as many calls as the eviction would gain.
+/// Threat: an attacker that has used up one source's allowance makes the table forget the source,
+/// by connecting from many others. A source with a connection is never forgotten. Of the others,
+/// the table evicts the one with the least debt among a random sample. Evicting an account with a
+/// large debt therefore requires larger debts on other accounts, which cost as many calls as the
+/// eviction would gain.
 final class SourceTable: Sendable {
     private struct Entry {
         let account: SourceAccount
@@ -41,7 +42,8 @@ final class SourceTable: Sendable {
 
     /// The size of the random sample from which one source is evicted.
     private static let sampleSize = 16
-    /// The number of idle sources examined when a source becomes idle; those without debt are removed.
+    /// The number of idle sources examined when a source becomes idle; those without debt are
+    /// removed.
     private static let swept = 2
 
     private let limits: SourceLimits
@@ -75,7 +77,8 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// The account of a source that may have no connection to this server, such as a client of the portal.
+    /// The account of a source that may have no connection to this server, such as a client of the
+    /// portal.
     func account(of source: PeerSource, at now: Timestamp) -> SourceAccount {
         self.state.withLock { state in
             if let entry = state.entries[source] { return entry.account }

@@ -4,7 +4,8 @@ internal import Wire
 
 /// The counters of wallets' calls.
 ///
-/// Every series is created at the start and found by its index: a call costs one atomic addition, no lock and no lookup.
+/// Every series is created at the start and found by its index: a call costs one atomic addition,
+/// no lock and no lookup.
 final class CallMeters: Sendable {
     /// Indexed by kind, then by outcome.
     private let calls: [Counter]

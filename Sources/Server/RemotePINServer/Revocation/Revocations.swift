@@ -10,16 +10,17 @@ internal import WalletStore
 ///
 ///     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 ///
-/// Whatever happens in between, no committed end is missing from the audit log.
+/// So no committed end is missing from the audit log, even after a crash in between.
 ///
-/// Invariant: a wallet's end leaves two entries and no others, whatever wallets and attackers send. A wrong PIN leaves no
-/// entry, and no end is recorded twice.
+/// Invariant: a wallet's end leaves two entries and no others, regardless of the requests of
+/// wallets and attackers. A wrong PIN leaves no entry, and no end is recorded twice.
 package final class Revocations: Sendable {
     package let audit: AuditLog
     let store: any WalletStore
     let registry: ConnectionRegistry
     private let onEvent: @Sendable (WalletIncident) -> Void
-    /// Serializes links to a recovery code with its denial, which records the linked wallets before its commit.
+    /// Serializes links to a recovery code with its denial, which records the linked wallets before
+    /// its commit.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
     /// Serializes the ends of one wallet, so that concurrent requests put a single end on record.
     private let endLocks = KeyedAsyncLock<WalletID>()
@@ -62,9 +63,9 @@ package final class Revocations: Sendable {
 
     /// Commits a wallet's end; does nothing if the audit log rejects the entry.
     ///
-    /// An end that the store rejects stays begun, and the next request continues with its entry: requests against a full
-    /// store must not fill the audit log as well. A restore treats a begun end as done, which is safe because the
-    /// requester was entitled to end the wallet.
+    /// An end that the store rejects stays begun, and the next request continues with its entry:
+    /// requests against a full store must not fill the audit log, too. A restore treats a begun
+    /// end as done, which is safe because the requester was entitled to end the wallet.
     func record<Outcome>(
         _ end: End,
         log: Logger,
@@ -72,7 +73,8 @@ package final class Revocations: Sendable {
     ) async throws -> Outcome {
         await self.endLocks.acquire(end.wallet)
         defer { self.endLocks.release(end.wallet) }
-        // A wallet that has ended is ended again without an entry: a retry follows a failure to empty the store's log.
+        // A wallet that has ended is ended again without an entry: a retry follows a failure to
+        // empty the store's log.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             return try await commit()
         }

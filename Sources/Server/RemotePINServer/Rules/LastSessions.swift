@@ -3,8 +3,8 @@ internal import Vocabulary
 
 /// The times of wallets' last sessions that are not in the store yet; for operators only.
 ///
-/// Writing each session would cost every unlock a commit, and writing every few seconds would cost nearly each of them a
-/// page; the sessions of a minute share pages. A crash loses the last minute.
+/// Writing each session would cost every unlock a commit, and writing every few seconds would cost
+/// nearly each of them a page; the sessions of a minute share pages. A crash loses the last minute.
 final class LastSessions: Sendable {
     /// The number of wallets remembered; for any further one the store keeps an older time.
     private static let capacity = 100_000
@@ -41,7 +41,8 @@ final class LastSessions: Sendable {
         self.state.withLock { $0.pending[wallet] ?? $0.inFlight[wallet] }
     }
 
-    /// Takes the times to be written now, none if a write is not due; ``confirm(_:)`` or ``putBack(_:)`` must follow.
+    /// Takes the times to be written now, none if a write is not due; ``confirm(_:)`` or
+    /// ``putBack(_:)`` must follow.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
             // A clock that was set back makes it due, too.

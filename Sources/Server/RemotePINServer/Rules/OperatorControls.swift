@@ -2,10 +2,11 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-/// The flags and update policies that operators set while the server runs, in memory for every call.
+/// The flags and update policies that operators set while the server runs, in memory for every
+/// call.
 ///
-/// The store holds them durably; this copy is replaced as soon as a change is committed. The settings apply if
-/// operators have set nothing.
+/// The store holds them durably; this copy is replaced as soon as a change is committed. The
+/// settings apply if operators have set nothing.
 final class OperatorControls: Sendable {
     /// The decoded values.
     private struct Controls {
@@ -15,7 +16,8 @@ final class OperatorControls: Sendable {
 
         /// Ignores names that this version does not know, which a newer version wrote.
         ///
-        /// Rejects an unreadable value of a known name: ignoring it would serve versions that an operator blocked.
+        /// Rejects an unreadable value of a known name: ignoring it would serve versions that an
+        /// operator blocked.
         init(_ values: OperatorValues) throws(StoreError) {
             self.revision = values.revision
             for flag in FeatureFlag.allCases {
@@ -66,14 +68,16 @@ final class OperatorControls: Sendable {
         return rollout.includes(wallet, for: flag)
     }
 
-    /// The wallets for which a feature is on, and the time of that setting; nil if no operator set it.
+    /// The wallets for which a feature is on, and the time of that setting; nil if no operator set
+    /// it.
     func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rollouts[flag].map { ($0.rollout, $0.setAt) } ?? (.off, nil)
         }
     }
 
-    /// The rules for a platform and the time at which an operator set them; nil if they come from the settings.
+    /// The rules for a platform and the time at which an operator set them; nil if they come from
+    /// the settings.
     func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rules[platform].map { ($0.rules, $0.setAt) } ?? (self.settings[platform], nil)

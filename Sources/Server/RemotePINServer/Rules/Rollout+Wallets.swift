@@ -4,9 +4,10 @@ internal import Vocabulary
 extension Rollout {
     /// Whether a feature is on for a wallet.
     ///
-    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100 buckets; the feature
-    /// is on for buckets below the percentage. So an included wallet stays included as the percentage grows, on every
-    /// server and after a restart, and different features begin with different wallets.
+    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100
+    /// buckets; the feature is on for buckets below the percentage. So an included wallet stays
+    /// included as the percentage grows, on every server and after a restart, and different
+    /// features begin with different wallets.
     func includes(_ wallet: WalletID, for flag: FeatureFlag) -> Bool {
         switch self {
         case .off: false

@@ -2,7 +2,8 @@ package import Vocabulary
 
 /// The versions of the app that are served, and the update notices for their users.
 ///
-/// Each platform has ordered rules; the first rule that matches a version applies, and a version without a match is ok.
+/// Each platform has ordered rules; the first rule that matches a version applies, and a version
+/// without a match is ok.
 package struct UpdatePolicy: Hashable, Sendable {
     /// The settings for one platform's versions; nil without a requirement.
     package struct Versions: Hashable, Sendable {

@@ -7,14 +7,15 @@ internal import Vocabulary
 ///
 ///     {"remotePINBackup":1,"takenAt":…,"epoch":1,"auditNumber":…,"auditMAC":"…","byteCount":…,"sha256":"…","mac":"…"}
 ///
-/// One line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":`, and the pages through
-/// their digest. A changed attempt count, an undone revocation or a page of another backup is thus found before a restore
-/// begins.
+/// One line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":`,
+/// and the pages through their digest. A changed attempt count, an undone revocation or a page of
+/// another backup is thus found before a restore begins.
 struct BackupLabel: Hashable {
     /// The time at which the copy was complete, in milliseconds since 1970.
     var takenAt: Timestamp
     var epoch: Int
-    /// The audit log's newest entry just before the copy was complete; a restore replays the later entries.
+    /// The audit log's newest entry just before the copy was complete; a restore replays the later
+    /// entries.
     var audit: AuditMark
     /// The length of the pages.
     var pagesByteCount: Int

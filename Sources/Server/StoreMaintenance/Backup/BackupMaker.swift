@@ -9,10 +9,11 @@ package import WalletStore
 ///
 ///     pages, some at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
 ///
-/// A file with the final name is always complete. The backup does not hold the vault's key: the backup alone opens no
-/// wallet, and a backup without the key is useless.
+/// A file with the final name is always complete. The backup does not hold the vault's key: the
+/// backup alone opens no wallet, and a backup without the key is useless.
 package struct BackupMaker: Sendable {
-    /// The pages of one step and the pause after it, which together use less than a tenth of the store's time.
+    /// The pages of one step and the pause after it, which together use less than a tenth of the
+    /// store's time.
     private static let pagesAtOnce = 32
     private static let pause: Duration = .milliseconds(2)
     private static let chunk = 1 << 20
@@ -72,7 +73,8 @@ package struct BackupMaker: Sendable {
         }
     }
 
-    /// Copies all pages; returns the audit log's newest entry at a time just before the copy was complete.
+    /// Copies all pages; returns the audit log's newest entry at a time just before the copy was
+    /// complete.
     private func copy(
         to path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
@@ -80,8 +82,9 @@ package struct BackupMaker: Sendable {
         try await self.store.beginCopy(to: path)
         do {
             while true {
-                // An entry precedes its commit. So each commit that the copy lacks has an entry after this one, or a
-                // begun entry before it without an entry that states its outcome.
+                // An entry precedes its commit. So each commit that the copy lacks has an entry
+                // after this one, or a begun entry before it without an entry that states its
+                // outcome.
                 let mark = self.newestEntry()
                 let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
                 progress(step.copied, step.pages)

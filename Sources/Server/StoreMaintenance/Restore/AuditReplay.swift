@@ -4,9 +4,9 @@ internal import WalletStore
 
 /// The changes since a backup, according to an audit log, that restoring the backup must not undo.
 ///
-/// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have been the last step before
-/// a crash. A reversal (a code removed from the deny list, the solution restored) counts only with a `done` entry. In
-/// doubt a wallet stays ended.
+/// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have
+/// been the last step before a crash. A reversal (a code removed from the deny list, the solution
+/// restored) counts only with a `done` entry. In doubt a wallet stays ended.
 struct AuditReplay {
     /// One change to repeat, in the order of the log.
     enum Step: Hashable {
@@ -19,7 +19,8 @@ struct AuditReplay {
 
     /// The number of the newest entry at the time of the backup; 0 replays every entry.
     private let mark: UInt64
-    /// The changes that were begun up to the mark without a known outcome; they may have been committed after the copy.
+    /// The changes that were begun up to the mark without a known outcome; they may have been
+    /// committed after the copy.
     private var open: [UInt64: AuditRecord] = [:]
     /// The changes by the entries that begin them.
     private var steps: [UInt64: Step] = [:]
@@ -93,18 +94,19 @@ struct AuditReplay {
 package struct ReplayReport: Hashable, Sendable {
     /// The number of wallets in use in the backup that were ended again.
     package var ended = 0
-    /// Recovery codes put on the deny list, each counted as often as it was.
+    /// The number of repeated denials; a recovery code counts once for each.
     package var denied = 0
-    /// Taken off it.
+    /// The number of codes removed from the deny list.
     package var allowed = 0
-    /// Whether the solution is revoked at the end.
+    /// Whether the solution is revoked after the replay.
     package var isSolutionRevoked = false
 
     package init() {}
 }
 
 extension AuditReplay {
-    /// Repeats the changes, after those of earlier logs; the commits that end wallets also destroy their shares.
+    /// Repeats the changes, after those of earlier logs; the commits that end wallets also destroy
+    /// their shares.
     func carryOut(
         on store: SQLiteWalletStore,
         after earlier: ReplayReport

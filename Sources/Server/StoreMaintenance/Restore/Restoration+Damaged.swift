@@ -4,13 +4,14 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// Every sealed value is opened once: with a wrong key nothing is restored, and a damaged value is found here and not by
-// the wallet's user.
+// Every sealed value is opened once: with a wrong key nothing is restored, and a damaged value is
+// found here and not by the wallet's user.
 extension Restoration {
     /// The number of wallets whose values are read in one step.
     private static let stepSize = 500
 
-    /// Opens every sealed value, so that an outdated key file is found now and not wallet by wallet.
+    /// Opens every sealed value, so that an outdated key file is found now and not wallet by
+    /// wallet.
     ///
     /// - Returns: The wallets in use with a value that does not open although its key is the right one. An ended wallet
     ///   needs none of its values.
@@ -43,11 +44,12 @@ extension Restoration {
         return damaged
     }
 
-    /// Whether a key that opens no value is nevertheless the key that the store knows under its version.
+    /// Whether a key that opens no value is nevertheless the key that the store knows under its
+    /// version.
     ///
-    /// True as well if no key ever sealed under that version in this store: then the value's version number is damaged. A
-    /// store cannot tell for versions before its first one, and for the one after its last, which a rotation may have begun
-    /// without recording it.
+    /// True as well if no key ever sealed under that version in this store: then the value's
+    /// version number is damaged. A store cannot tell for versions before its first one, and for
+    /// the one after its last, which a rotation may have begun without recording it.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
         guard let first = noted.first?.version, let last = noted.last?.version, version >= first,
             UInt64(version) != UInt64(last) + 1

@@ -10,9 +10,10 @@ internal import WalletStore
 ///
 ///     label, log ─▶ pages, digest ─▶ soundness, every sealed value ─▶ epoch ─▶ revocations ─▶ on record ─▶ in place
 ///
-/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of the backup passes for
-/// one of the new epoch, however often and in whatever order backups are restored. The store is placed only after all
-/// other steps and a durable audit entry that announces it. A restore that is killed before leaves no store and starts over.
+/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of
+/// the backup passes for one of the new epoch, however often and in whatever order backups are
+/// restored. The store is placed only after all other steps and a durable audit entry that
+/// announces it. A restore that is killed before leaves no store and starts over.
 package struct Restoration: Sendable {
     /// The parts of a restore.
     package struct Parts: Sendable {
@@ -26,9 +27,11 @@ package struct Restoration: Sendable {
         package var rule: EpochRule
         /// The audit log's newest entry according to the server's log stream; nil if unknown.
         package var last: AuditMark?
-        /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent the restore.
+        /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
+        /// the restore.
         package var endsDamaged = false
-        /// Called as each stage begins; an error that it throws ends the restore there, as if the process had been killed.
+        /// Called as each stage begins; an error that it throws ends the restore there, as if the
+        /// process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
         package var onNewest: @Sendable (AuditMark) -> Void
         package var onFatal: @Sendable (String) -> Never
@@ -130,10 +133,12 @@ package struct Restoration: Sendable {
 }
 
 extension Restoration {
-    /// Restores the backup unless `confirm` throws; with a ``Plan/problem``, an operator must accept the loss.
+    /// Restores the backup unless `confirm` throws; with a ``Plan/problem``, an operator must
+    /// accept the loss.
     ///
-    /// The data folder is locked before anything is read, so that the plan stays valid: no other process can restore, or
-    /// serve and revoke, in between. A damaged log is not continued; it is kept next to the new one.
+    /// The data folder is locked before anything is read, so that the plan stays valid: no other
+    /// process can restore, or serve and revoke, in between. A damaged log is not continued; it is
+    /// kept next to the new one.
     package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         try await Self.translating {
             let staged = try StagedStore(folder: self.parts.dataFolder)
@@ -235,8 +240,8 @@ extension Restoration {
         return try await AuditLog.open(log)
     }
 
-    /// Copies the pages and compares the digest of the copied bytes with the label, so that the checked bytes are the used
-    /// ones.
+    /// Copies the pages and compares the digest of the copied bytes with the label, so that the
+    /// checked bytes are the used ones.
     private func copyPages(_ label: BackupLabel, to path: String) async throws {
         var hash = SHA256()
         let source = try AppendFile(reading: self.parts.backup)

@@ -4,20 +4,25 @@ internal import Vault
 package import Vocabulary
 package import WalletStore
 
-/// The reason that a backup was not restored; the data folder then holds no store, except after ``placed(_:)``.
+/// The reason that a backup was not restored; the data folder then holds no store, except after
+/// ``placed(_:)``.
 package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file is not a backup or is incomplete: use another.
     case notABackup(String)
-    /// The backup was not made with this vault's key or was changed since: use another, or the matching key file.
+    /// The backup was not made with this vault's key or was changed since: use another, or the
+    /// matching key file.
     case foreign(String)
-    /// The bytes differ from the label's digest: the disk is damaged or the file was changed. Use another backup.
+    /// The bytes differ from the label's digest: the disk is damaged or the file was changed. Use
+    /// another backup.
     case damaged(String)
-    /// The database is damaged or has definitions that this server does not make: use another backup.
+    /// The database is damaged or has definitions that this server does not make: use another
+    /// backup.
     case unsound(String, [String])
-    /// A sealed value does not open with this vault's key: use the key file with the versions of the backup's time.
+    /// A sealed value does not open with this vault's key: use the key file with the versions of
+    /// the backup's time.
     case sealed(wallet: String)
-    /// Values of these wallets do not open although their key is the right one: end the wallets with
-    /// ``Restoration/Parts/endsDamaged`` or use an older backup.
+    /// Values of these wallets do not open although their key is the right one: end the wallets
+    /// with ``Restoration/Parts/endsDamaged`` or use an older backup.
     case damagedWallets([WalletID])
     /// A record of an epoch, or the epoch of a wallet, that no restore made.
     case epochs(String)
@@ -80,7 +85,8 @@ package enum LogProblem: Hashable, Sendable, CustomStringConvertible {
     case missing(String)
     /// The log was changed; it is intact up to some entry.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that was the newest one at the time of the backup: it was truncated or is another log.
+    /// The log lacks the entry that was the newest one at the time of the backup: it was truncated
+    /// or is another log.
     case otherLog(String, AuditProblem)
 
     package var description: String {

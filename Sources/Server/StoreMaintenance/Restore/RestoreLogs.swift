@@ -5,18 +5,19 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier restores set aside because
-/// they were damaged.
+/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier
+/// restores set aside because they were damaged.
 ///
-/// Invariant: every end since the backup that a log records is repeated, however many restores took place in between. So a
-/// log that was set aside is read like the one that replaced it.
+/// Invariant: every end since the backup that a log records is repeated, however many restores took
+/// place in between. So a log that was set aside is read like the one that replaced it.
 struct RestoreLogs {
     /// The result of reading one log.
     private struct Found {
         let path: String
         let verification: AuditVerification
         let replay: AuditReplay
-        /// The reason that it lacks the entry that was the newest one at the time of the backup; nil if it has the entry.
+        /// The reason that it lacks the entry that was the newest one at the time of the backup;
+        /// nil if it has the entry.
         let isOther: AuditProblem?
         /// The epoch and the time of its first entry.
         let beginning: (epoch: Int, at: Timestamp)
@@ -44,8 +45,9 @@ struct RestoreLogs {
         logs.sort { $0.beginning < $1.beginning }
         let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
         if let current { logs.append(current) }
-        // The backup contains the changes of all logs before the one with its newest entry. The numbers of other logs are
-        // unrelated: if no log has the entry, every end in any of them is repeated.
+        // The backup contains the changes of all logs before the one with its newest entry. The
+        // numbers of other logs are unrelated: if no log has the entry, every end in any of them is
+        // repeated.
         let since = logs.lastIndex { $0.isOther == nil }
         let relevant = logs[(since ?? 0)...]
         var problem: LogProblem?
@@ -96,7 +98,8 @@ struct RestoreLogs {
         if !verification.hasMark {
             isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
             if case .replaced? = verification.problem { isOther = verification.problem }
-            // Again from the first entry to the last: the first reading stops if another entry has the mark's number.
+            // Again from the first entry to the last: the first reading stops if another entry has
+            // the mark's number.
             replay = AuditReplay(after: nil)
             verification = try await Self.verify(path, parts, last: nil) { replay.read($0) }
         }
