@@ -1,5 +1,5 @@
 import AttestationVerifier
-import Devices
+import SimulatedPhone
 import Foundation
 import ServerTestSupport
 import TestSupport

@@ -1,5 +1,6 @@
 import AttestationVerifier
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import RemotePINServer
 import Secrets
 import HostSystem

@@ -1,6 +1,6 @@
 import AttestationVerifier
 import AuditLog
-import Devices
+import DeviceInterface
 import Lab
 import Telemetry
 import ServerTestSupport

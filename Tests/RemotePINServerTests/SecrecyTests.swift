@@ -1,4 +1,5 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import HostSystem
 import Lab
 import Secrets

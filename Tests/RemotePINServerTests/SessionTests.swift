@@ -1,4 +1,4 @@
-import Devices
+import SimulatedPhone
 import RemotePINServer
 import Secrets
 import ServerTestSupport

@@ -1,4 +1,5 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import Secrets
 import Statements
 import ServerTestSupport

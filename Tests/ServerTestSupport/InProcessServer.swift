@@ -1,6 +1,6 @@
 package import AttestationVerifier
 package import AuditLog
-package import Devices
+package import SimulatedPhone
 internal import Evidence
 internal import Lab
 internal import Logging

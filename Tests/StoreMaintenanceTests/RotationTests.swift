@@ -1,5 +1,5 @@
 import AuditLog
-import Devices
+import SimulatedPhone
 import HostSystem
 import RemotePINServer
 import Secrets

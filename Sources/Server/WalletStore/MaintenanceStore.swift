@@ -7,7 +7,7 @@ package struct StoredEpoch: Hashable, Sendable {
     package var number: Int
     package var rule: EpochRule
     package var openedAt: Timestamp
-    /// The vault's, over the record and its predecessor's.
+    /// The vault's MAC over the record and its predecessor's MAC.
     package var mac: [UInt8]
 
     package init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
@@ -18,7 +18,7 @@ package struct StoredEpoch: Hashable, Sendable {
     }
 }
 
-/// How far a copy has come.
+/// The progress of a copy.
 package struct StoreCopyProgress: Hashable, Sendable {
     package var pages: Int
     package var copied: Int
@@ -31,84 +31,84 @@ package struct StoreCopyProgress: Hashable, Sendable {
     }
 }
 
-/// Why a store was not copied.
+/// The reason why a store was not copied.
 package enum StoreCopyError: Error, Hashable, Sendable {
-    /// Another copy is being made; wait for it.
+    /// Another copy is in progress; wait for it.
     case busy
     /// The store is closing.
     case closing
     /// The copy's disk is full.
     case diskFull
-    /// The store cannot be read: its file or its disk is damaged; SQLite's code. Keep the backups there are.
+    /// The store cannot be read: its file or disk is damaged. Carries SQLite's code. Keep the existing backups.
     case unreadable(code: Int)
-    /// The copy's file cannot be written, or another failure of SQLite's; its code.
+    /// The copy's file cannot be written, or SQLite failed otherwise; its code.
     case failed(code: Int)
 }
 
-/// What is done to a store as a whole, in small steps between those of wallets.
+/// Operations on a whole store, in small steps between those of wallets.
 ///
-/// Apart from ``WalletStore`` because no call of a wallet needs any of it.
+/// Separate from ``WalletStore`` because no call of a wallet needs them.
 package protocol MaintenanceStore: Sendable {
-    /// Every epoch but the first.
+    /// Returns every epoch except the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
-    /// Opens epochs, each behind the last one: for a restore, before anybody is served.
+    /// Appends epochs; used by a restore before the server accepts clients.
     func open(_ epochs: [StoredEpoch]) async throws(StoreError)
 
-    /// Looks at the whole file, which takes as long as reading it: not while wallets are served.
+    /// Checks the whole file, which takes as long as reading it; not while wallets are served.
     func inspect() async throws(StoreError) -> StoreInspection
 
-    /// What the vault sealed for at most `limit` wallets in the order of their registration, from the first one or from
-    /// the one behind the place `after` on; fewer only at the end.
+    /// Returns the sealed values of at most `limit` wallets in the order of registration, after place `after` or
+    /// from the first one; fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
-    /// Puts values that were sealed anew in the places of the old ones; wallets that have others by now are passed over.
+    /// Replaces sealed values by newly sealed ones; skips wallets whose values have changed in between.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
-    /// Looks at most at so many wallets of a store that an older server kept for those that have ended, from where the last
-    /// look ended; returns whether there may be more. Only those that were found, or ended since, are purgeable.
+    /// Searches at most `most` wallets of a store from an older server for ended ones, continuing after the last
+    /// search; returns whether more may follow. Only wallets found here, or ended since, are purgeable.
     func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
 
-    /// Those that ended before `limit`, of `most` wallets that have ended, from the first one or from the one behind the
-    /// place `after` on.
+    /// Looks at `most` ended wallets, after place `after` or from the first one, and returns those that ended before
+    /// `limit`.
     func purgeable(
         after: UInt64?,
         lookingAt most: Int,
         endedBefore limit: Timestamp
     ) async throws(StoreError) -> Purgeable
 
-    /// Removes those that ended before `limit`, but for what their deletion codes need; says how many.
+    /// Removes wallets that ended before `limit`, except the data of their deletion codes; returns their number.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
-    /// The versions of the vault's keys that have sealed, ascending.
+    /// Returns the vault key versions that have sealed, in ascending order.
     func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
 
-    /// Notes that a version of the vault's keys seals, and what its key is recognized by, if that is new; all that are
-    /// known, ascending.
+    /// Records that a vault key version seals, with the check value of its key, if it is new; returns all known
+    /// versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
         -> [StoredVaultVersion]
 
-    /// Notes that no value is sealed by an older version any more; nil takes that back.
+    /// Records that no value is sealed by an older version any more; nil removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
 
     func walletCount() async throws(StoreError) -> Int
 
-    /// Begins to copy the store into a file that exists and is empty.
+    /// Begins to copy the store into an existing empty file.
     ///
     /// One copy at a time; ``endCopy()`` must follow.
     func beginCopy(to path: String) async throws(StoreCopyError)
 
-    /// Copies at most so many pages. The copy is, at its end, what the store then is.
+    /// Copies at most `pages` pages. At its end, the copy equals the store at that time.
     func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress
 
-    /// Lets go of the copy's file; throws where it is not whole.
+    /// Closes the copy's file; throws if the copy is incomplete.
     func endCopy() async throws(StoreCopyError)
 }
 
 /// Wallets that may be removed.
 package struct Purgeable: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place behind which to go on; nil at the end.
+    /// The place to continue after; nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {
@@ -117,14 +117,14 @@ package struct Purgeable: Hashable, Sendable {
     }
 }
 
-/// What a store knows of a version of the vault's keys.
+/// The store's record of a vault key version.
 package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
-    /// When it was first seen to seal.
+    /// The time when it first sealed.
     package var activeSince: Timestamp
-    /// When a look at every wallet found nothing that an older one sealed; nil until then.
+    /// The time when a pass over every wallet found no value sealed by an older version; nil until then.
     package var sealedAnewAt: Timestamp?
-    /// What its key is recognized by; nil where an earlier version of the server noted it.
+    /// The check value that identifies its key; nil if an earlier server version made the record.
     package var check: [UInt8]?
 
     package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
@@ -135,14 +135,14 @@ package struct StoredVaultVersion: Hashable, Sendable {
     }
 }
 
-/// What a look at a whole store found.
+/// The result of checking a whole store.
 package struct StoreInspection: Hashable, Sendable {
-    /// SQLite's own words for what is damaged; empty for an intact file.
+    /// SQLite's descriptions of damage; empty for an intact file.
     package var damage: [String]
-    /// Tables, indexes and the like that are not as this version makes them: triggers, views, changed definitions.
+    /// Schema objects that this version does not create: triggers, views, changed definitions.
     package var foreign: [String]
     package var wallets: Int
-    /// The latest epoch that a wallet's row names.
+    /// The latest epoch in any wallet's row.
     package var latestEpoch: Int
 
     package init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
@@ -153,10 +153,10 @@ package struct StoreInspection: Hashable, Sendable {
     }
 }
 
-/// What became of wallets that were to end.
+/// The outcome of ending wallets.
 package struct WalletsEnding: Hashable, Sendable {
     package var ended: Int
-    /// Had ended before.
+    /// The number that had ended before.
     package var before: Int
     package var unknown: Int
 
@@ -167,16 +167,16 @@ package struct WalletsEnding: Hashable, Sendable {
     }
 }
 
-/// All that the vault sealed for one wallet.
+/// All values that the vault sealed for one wallet.
 package struct SealedValues: Hashable, Sendable {
     package var identity: Sealed
-    /// Nil where the wallet has ended: its shares are destroyed, and its deletion code.
+    /// Nil if the wallet has ended: its shares and deletion code are destroyed.
     package var shares: Shares?
 
     package struct Shares: Hashable, Sendable {
         package var unlock: Sealed
         package var presence: Sealed
-        /// Nil where it has none.
+        /// Nil if the wallet has none.
         package var deletionCode: Sealed?
 
         package init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?) {
@@ -192,9 +192,9 @@ package struct SealedValues: Hashable, Sendable {
     }
 }
 
-/// A wallet and what is sealed of it.
+/// A wallet and its sealed values.
 package struct SealedWallet: Hashable, Sendable {
-    /// Where it stands in the order of registration.
+    /// Its place in the order of registration.
     package var place: UInt64
     package var walletID: WalletID
     package var values: SealedValues
@@ -206,7 +206,7 @@ package struct SealedWallet: Hashable, Sendable {
     }
 }
 
-/// Sealed values that are to take the place of others; each new one is as long as the old one.
+/// Sealed values that replace others of the same length.
 package struct SealedReplacement: Hashable, Sendable {
     package var walletID: WalletID
     package var old: SealedValues

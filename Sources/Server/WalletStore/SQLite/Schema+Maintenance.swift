@@ -9,13 +9,13 @@ extension Schema {
         ) STRICT;
         """
 
-    /// Version 4: what stays of wallets that were purged.
+    /// Version 4: the remaining data of purged wallets.
     static let purgeTable = """
         -- SHA-256 of deletion codes, so that each goes on saying done.
         CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// Version 5: since when the vault's key versions seal, and since when nothing older does.
+    /// Version 5: since when each vault key version seals, and since when no value of an older one exists.
     static let vaultTable = """
         CREATE TABLE vault_versions (
             version INTEGER PRIMARY KEY,
@@ -24,21 +24,21 @@ extension Schema {
         ) STRICT;
         """
 
-    /// Version 6: what each version's key is recognized by, four bytes that are derived from it.
+    /// Version 6: the check value of each version's key, four bytes derived from it.
     static let vaultChecks = "ALTER TABLE vault_versions ADD COLUMN key_check BLOB"
 
-    /// Version 7: each wallet's identity is sealed by a key of its own; the tables are the same.
+    /// Version 7: each wallet's identity is sealed by a separate key; the tables are unchanged.
     ///
     /// An older server does not have these keys and must not serve the store.
     static let identityKeys = "SELECT 7"
 
-    /// Version 8: the wallets that have ended, so that a purge need not look at all the others.
+    /// Version 8: an index of the wallets that have ended, so that a purge does not read all the others.
     ///
-    /// Those that ended before are found by the first purge, some at a time, and not here: a start does not wait until
-    /// every wallet was read.
+    /// The first purge finds those that ended before, some at a time. The migration does not, because a start must
+    /// not wait until every wallet has been read.
     static let endedTable = """
         CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
-        -- Behind which wallet the search for those that an older server ended goes on; no row where there are none to find.
+        -- The wallet after which the search for earlier ends continues; no row once it is complete.
         CREATE TABLE ended_search (id INTEGER PRIMARY KEY CHECK (id = 1), place INTEGER NOT NULL) STRICT;
         INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """

@@ -2,7 +2,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// What is done to many wallets at a time by whoever looks after the store.
+/// Maintenance steps over many wallets.
 extension StoreConnection {
     func inspect() throws -> StoreInspection {
         let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
@@ -26,7 +26,7 @@ extension StoreConnection {
         )
     }
 
-    /// Everything that a file defines, as SQLite keeps it.
+    /// Returns all schema objects of a file, as SQLite stores them.
     private static func definitions(in db: Database) throws -> Set<String> {
         let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
         return Set(
@@ -49,11 +49,12 @@ extension StoreConnection {
         return ending
     }
 
-    /// Which of some wallets are linked to a recovery code, also those that have ended, and where the next ones begin.
+    /// Returns which of the next wallets are linked to a recovery code, including ended ones, and where to continue.
     ///
-    /// The column has no index: one would be written by a right PIN only. Every wallet is looked at instead, some at a time.
+    /// The column has no index, because only a right PIN would write it. Instead every wallet is read, some at a
+    /// time.
     ///
-    /// - Returns: nil behind the last wallet.
+    /// - Returns: Nil after the last wallet.
     func linked(
         to mac: RecoveryCodeMAC,
         after key: Int64,
@@ -90,7 +91,7 @@ extension StoreConnection {
         }
     }
 
-    /// Each old value is compared with what is on file, so that nothing that came meanwhile is lost.
+    /// Compares each old value with the stored one, so that no change in between is lost.
     func replace(_ values: [SealedReplacement]) throws {
         for replacement in values {
             guard var row = try self.wallet(replacement.walletID), row.sealedValues == replacement.old,
@@ -102,7 +103,7 @@ extension StoreConnection {
 }
 
 extension WalletRow {
-    /// What of it the vault can open.
+    /// The values that the vault can open.
     var sealedValues: SealedValues {
         SealedValues(
             identity: self.identity,
@@ -116,7 +117,7 @@ extension WalletRow {
         )
     }
 
-    /// Puts other values in place, none of which may have another width; false where one has.
+    /// Replaces the values, which must keep their widths; returns false if one does not.
     mutating func take(_ values: SealedValues) -> Bool {
         guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
         else { return false }
