@@ -1,15 +1,15 @@
 internal import Wire
 
-/// Which answers keep a connection from being idle.
+/// The rule which answers restart a connection's idle timeout.
 ///
-/// A client holds one of a limited number of connections. Whatever it sends, it keeps it only by calls that did
-/// something: none that was refused, no deletion code that nobody has, and no enrollment begun again and again, for which
-/// nothing is needed.
-struct UsefulCalls {
+/// A connection is a limited resource. A client keeps its connection only by calls that have an
+/// effect: not by refused calls, not by unknown deletion codes, and not by beginning enrollments
+/// repeatedly, which needs no credential.
+struct IdleTimeoutPolicy {
     private var hasBegunEnrollment = false
 
-    /// Whether the answer to this call begins the idle time anew.
-    mutating func counts(_ call: Call, _ result: CallResult) -> Bool {
+    /// Whether the answer to this call restarts the idle timeout.
+    mutating func isReset(by call: Call, _ result: CallResult) -> Bool {
         switch result {
         case .refused, .revokeWithCode(.notRecognised):
             return false

@@ -5,13 +5,13 @@ import Testing
 import Vocabulary
 import Wire
 
-@Suite("Register, open a session, have a PIN checked")
-struct SpineTests {
+@Suite("Registration, session and PIN check")
+struct UnlockTests {
     @Test(
-        "each platform's wallet registers and gets its unlock share for the right PIN alone",
+        "each platform's wallet registers and gets its unlock share only for the right PIN",
         arguments: Platform.allCases
     )
-    func spine(platform: Platform) async throws {
+    func unlock(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(platform, pin: "135790")
             #expect(wallet.deletionCode != nil)
@@ -22,7 +22,7 @@ struct SpineTests {
         }
     }
 
-    @Test("four rounds with their blocks lead to the permanent block, and nothing opens after it")
+    @Test("four rounds with their blocks lead to the permanent block, which no PIN ends")
     func rounds() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

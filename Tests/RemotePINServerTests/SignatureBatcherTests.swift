@@ -8,51 +8,52 @@ import Vocabulary
 
 @testable import RemotePINServer
 
-@Suite("Where signatures are verified together")
-struct SignatureLineTests {
-    @Test("what the tasks of one turn bring is verified at once, and each gets the verdict on its own")
+@Suite("Signature batcher")
+struct SignatureBatcherTests {
+    @Test("the claims of one event loop tick form one batch, and each task gets the verdict on its own claim")
     func together() async throws {
-        let turns = try await Self.batches(of: [5, 1, 40])
-        #expect(turns == [5, 1, 40])
+        let batches = try await Self.batches(of: [5, 1, 40])
+        #expect(batches == [5, 1, 40])
     }
 
-    @Test("each task gets the verdict on its own claim on several threads, too")
+    @Test("on several threads, each task still gets the verdict on its own claim")
     func threads() async throws {
-        let line = SignatureLine()
+        let batcher = SignatureBatcher()
         let claims = try Self.claims(48)
         await withTaskGroup { group in
             for (number, claim) in claims.enumerated() {
-                group.addTask { await line.isTrue(claim) == !Self.isFalse(number) }
+                group.addTask { await batcher.isTrue(claim) == !Self.isFalse(number) }
             }
             for await isRight in group { #expect(isRight) }
         }
     }
 
-    @Test("a claim that comes alone is answered, and the next one after it")
+    @Test("a single claim is answered, and so is the next one after it")
     func alone() async throws {
-        let line = SignatureLine()
+        let batcher = SignatureBatcher()
         for (number, claim) in try Self.claims(8).enumerated() {
-            #expect(await line.isTrue(claim) == !Self.isFalse(number))
+            #expect(await batcher.isTrue(claim) == !Self.isFalse(number))
         }
     }
 
-    @Test("a task that was cancelled still answers those that came with it")
+    @Test("a cancelled first task still answers the other tasks of its batch")
     func cancelled() async throws {
-        let turns = try await Self.batches(of: [3], cancellingFirst: true)
-        #expect(turns == [3])
+        let batches = try await Self.batches(of: [3], cancellingFirst: true)
+        #expect(batches == [3])
     }
 
-    /// How many claims each verification had, where so many come in each turn; each gets the verdict on its own.
+    /// Returns the size of each batch if this many claims arrive in each tick; checks that each
+    /// task gets its verdict.
     private static func batches(of counts: [Int], cancellingFirst: Bool = false) async throws -> [Int] {
         let batches = Mutex<[Int]>([])
-        let line = SignatureLine { claims in
+        let batcher = SignatureBatcher { claims in
             batches.withLock { $0.append(claims.count) }
             return SignatureClaim.areTrue(claims)
         }
-        let executor = TurnByTurn()
+        let executor = ManualExecutor()
         for count in counts {
             let tasks = try Self.claims(count).map { claim in
-                Task(executorPreference: executor) { await line.isTrue(claim) }
+                Task(executorPreference: executor) { await batcher.isTrue(claim) }
             }
             if cancellingFirst { tasks[0].cancel() }
             executor.runAll()
@@ -61,17 +62,17 @@ struct SignatureLineTests {
         return batches.withLock(\.self)
     }
 
-    @Test("each event loop has one line, and only one")
-    func lines() {
-        let (lines, loops) = (SignatureLines(), [SignatureLine(), SignatureLine()])
-        let first = lines.line(of: ObjectIdentifier(loops[0]))
-        #expect(lines.line(of: ObjectIdentifier(loops[0])) === first)
-        #expect(lines.line(of: ObjectIdentifier(loops[1])) !== first)
+    @Test("each event loop has exactly one batcher")
+    func eventLoops() {
+        let (batchers, loops) = (SignatureBatchers(), [SignatureBatcher(), SignatureBatcher()])
+        let first = batchers[ObjectIdentifier(loops[0])]
+        #expect(batchers[ObjectIdentifier(loops[0])] === first)
+        #expect(batchers[ObjectIdentifier(loops[1])] !== first)
     }
 
     private static func isFalse(_ number: Int) -> Bool { number % 5 == 2 }
 
-    /// Of which some are over another statement than they say.
+    /// Claims of which some name another statement than the signed one.
     private static func claims(_ count: Int) throws -> [SignatureClaim] {
         guard let pin = PIN(copying: Array("024791".utf8)) else { throw UnexpectedAnswer() }
         let key = PINKey(pin: pin, salt: SecretBytes(copying: [UInt8](repeating: 5, count: 32)))
@@ -91,8 +92,8 @@ struct SignatureLineTests {
     }
 }
 
-/// Runs tasks' jobs when it is told to, in the order in which they came, as an event loop does.
-private final class TurnByTurn: TaskExecutor {
+/// An executor that runs its jobs on request, in the order of their arrival, as an event loop does.
+private final class ManualExecutor: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -100,7 +101,7 @@ private final class TurnByTurn: TaskExecutor {
         self.jobs.withLock { $0.append(job) }
     }
 
-    /// Returns when none waits.
+    /// Runs jobs until none is queued.
     func runAll() {
         while let job = self.jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             unsafe job.runSynchronously(on: self.asUnownedTaskExecutor())

@@ -5,14 +5,15 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// The only place where a failure becomes what a peer learns of it.
+// The only mapping from a failure to what the peer learns of it.
 extension CallFailure {
-    /// How long a client waits before it asks again what could not be answered.
+    /// The delay before a client repeats a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)
 
-    /// What the peer is told.
+    /// The reason that the peer receives.
     ///
-    /// An unknown wallet and a wrong proof are told alike; a failure of the store or the vault is never told as a verdict.
+    /// An unknown wallet and a wrong proof give the same answer. A failure of the store or the
+    /// vault never looks like a verdict.
     var refusal: Refusal.Reason {
         switch self {
         case .malformed(.unknownInstruction), .unsupported: .unsupported
@@ -28,24 +29,24 @@ extension CallFailure {
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
-        case .store(.corrupt), .vault(.notOurs): .internal
+        case .store(.corrupt), .vault(.notOurs), .unexpected: .internal
         }
     }
 
     /// Whether the connection ends with the answer.
     ///
-    /// After a bad proof it does, so that every further try costs a handshake.
+    /// It ends after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
         case .authentication: true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
-            .pinKeyChanged, .rateLimited, .store, .vault, .contended:
+            .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
             false
         }
     }
 
-    /// What the log says, without anything that the peer sent.
+    /// The text for the log, which holds nothing that the peer sent.
     var logged: String {
         switch self {
         case .violation(.message(let error)): "malformed: \(error)"
@@ -64,23 +65,24 @@ extension CallFailure {
         case .pinKeyChanged: "another PIN key is current"
         case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
         case .store(.unavailable): "the store is unavailable"
-        case .store(.notErased): "done, but the store's log still holds what was destroyed; is its disk full?"
-        case .store(.corrupt): "the store holds what it did not write"
+        case .store(.notErased): "done, but the store's log still holds the destroyed data; is its disk full?"
+        case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
-        case .vault(.notOurs): "a sealed value was altered or is another wallet's"
-        case .contended: "the wallet changed while it was looked at"
+        case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
+        case .contended: "the wallet's identity changed repeatedly"
+        case .unexpected(let type): "unexpected error \(type)"
         }
     }
 
-    /// How loud: what an operator must look at is an error, the rest is a peer's doing.
+    /// The log level: an error needs an operator's attention, the rest is caused by the peer.
     var logLevel: Logger.Level {
         switch self {
-        case .store(.corrupt), .store(.notErased), .vault(.notOurs): .error
+        case .store(.corrupt), .store(.notErased), .vault(.notOurs), .unexpected: .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
-        // As many as somebody likes to send; counted, and told together.
+        // A client decides their number; they are counted and logged in sum.
         case .rateLimited: .debug
         }
     }

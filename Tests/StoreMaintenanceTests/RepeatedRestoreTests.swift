@@ -10,14 +10,17 @@ import Vocabulary
 import WalletStore
 import Wire
 
-@Suite("Restoring a backup once more")
-struct RestoreAgainTests {
+@Suite("Repeated restores")
+struct RepeatedRestoreTests {
     private static func revoke(_ wallet: TestWallet, on server: InProcessServer) async throws {
         let result = await server.commands.carryOut(.revokeWallets([wallet.walletID]), by: InProcessServer.peer)
         if case .failed(let failure) = result { throw failure }
     }
 
-    @Test("what a damaged log ends ends at every restore: the log that was set aside is read again", arguments: [2, 4])
+    @Test(
+        "every restore repeats the ends of a damaged log, which is read again after it was set aside",
+        arguments: [2, 4]
+    )
     func setAside(restores: Int) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -40,13 +43,13 @@ struct RestoreAgainTests {
                 #expect(path == (round == 0 ? server.auditPath : kept))
                 #expect(DurableFile.exists(kept) && !DurableFile.exists("\(server.auditPath).before-epoch-3"))
             }
-            // What the log stream told of stands in the log that was set aside.
+            // The log that was set aside has the entry that the log stream named.
             let plan = try await server.restoration(backup, into: "x", last: last).plan()
             guard case .damaged? = plan.problem else { throw UnexpectedAnswer() }
         }
     }
 
-    @Test("a restore that was killed while it set a damaged log aside is made again by the same command")
+    @Test("a restore that was killed while it set a damaged log aside succeeds when repeated")
     func killedAside() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -66,7 +69,7 @@ struct RestoreAgainTests {
         }
     }
 
-    @Test("a backup of after the damage needs nothing of the log that was set aside before")
+    @Test("a backup from after the damage does not need the log that was set aside before")
     func laterBackup() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -93,7 +96,7 @@ struct RestoreAgainTests {
         }
     }
 
-    @Test("from the plan on nobody else has the folder, so that what was planned is what is done")
+    @Test("from its plan on, a restore holds the lock of the data folder")
     func lock() async throws {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
@@ -115,7 +118,7 @@ struct RestoreAgainTests {
         }
     }
 
-    @Test("a registration that the backup has without its first session is given its full time again")
+    @Test("a registration without a session in the backup gets its full time again")
     func unopened() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
