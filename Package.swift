@@ -512,6 +512,7 @@ let client: [Target] = [
         dependencies: [
             "Evidence",
             "FastSigning",
+            "HistoryChecker",
             "HostSystem",
             "Lab",
             "Secrets",
@@ -900,6 +901,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
+            "HistoryChecker",
             "HostSystem",
             "LoadFleet",
             "pin-load",
