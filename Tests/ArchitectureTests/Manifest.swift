@@ -1,38 +1,33 @@
 import Foundation
 
-/// The targets that Package.swift declares, read from its text.
+/// The targets of Package.swift with their dependencies, read from the text of the manifest.
+///
+/// `swift package dump-package` waits for the lock that `swift test` holds on the build folder.
 struct Manifest {
-    struct Target {
-        /// The names of its dependencies within the package.
-        var dependencies: [String] = []
-        /// Empty if the target has no path of its own.
-        var path = ""
-    }
+    /// The folder of each target; empty if the target declares none.
+    private(set) var paths: [String: String] = [:]
+    /// The direct dependencies of each target: targets by name, products by the name of their constant in the manifest.
+    private var dependencies: [String: Set<String>] = [:]
 
-    private(set) var targets: [String: Target] = [:]
-
-    /// - Precondition: swift format has written the file, so that each target's `name`, `path` and each of its
-    ///   dependencies have a line of their own.
     init(of tree: SourceTree) throws {
         let text = try String(contentsOf: tree.root.appendingPathComponent("Package.swift"), encoding: .utf8)
-        var (name, isInDependencies) = ("", false)
-        for line in text.split(separator: "\n") {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            let quoted = line.split(separator: "\"", omittingEmptySubsequences: false)
-            if line.hasPrefix("name: \"") {
-                (name, isInDependencies) = (String(quoted[1]), false)
-                self.targets[name] = Target()
-            } else if line.hasPrefix(".target(name: \"") {
-                self.targets[String(quoted[1])] = Target()
-            } else if line.hasPrefix("path: \"") {
-                self.targets[name]?.path = String(quoted[1])
-            } else if line.hasPrefix("dependencies: [") {
-                isInDependencies = true
-            } else if line.hasPrefix("]") {
-                isInDependencies = false
-            } else if isInDependencies, line.hasPrefix("\"") {
-                self.targets[name]?.dependencies.append(String(quoted[1]))
-            }
+        let declaration =
+            /arget\(\s*name: "([^"]+)"(?:,\s*dependencies: \[([^\]]*)\])?(?:,\s*path: "([^"]+)")?/
+        for match in text.matches(of: declaration) {
+            let name = String(match.output.1)
+            let names = (match.output.2 ?? "").split(whereSeparator: { " ,\"\n".contains($0) })
+            self.dependencies[name] = Set(names.map(String.init))
+            self.paths[name] = match.output.3.map { String($0) } ?? ""
         }
+    }
+
+    /// The direct and transitive dependencies of `target`.
+    func closure(of target: String) -> Set<String> {
+        var found: Set<String> = []
+        var pending = Array(self.dependencies[target] ?? [])
+        while let next = pending.popLast() {
+            if found.insert(next).inserted { pending += self.dependencies[next] ?? [] }
+        }
+        return found
     }
 }

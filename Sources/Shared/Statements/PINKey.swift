@@ -3,16 +3,17 @@ internal import FoundationEssentials
 package import Secrets
 package import Vocabulary
 
-/// The P-256 key derived from a salt and a PIN; exists only while a signature is made.
+/// The P-256 key derived from a salt and a PIN, which exists only while it makes a signature.
 ///
-/// Neither this key nor its public half may be stored on the device: together with the salt, either would let an
-/// attacker search the six digits. The server keeps the public half and lacks the salt.
+/// Neither this key nor its public half may be stored on the device: together with the salt, either
+/// would allow a search of the six digits. The server stores the public half and does not have the
+/// salt.
 package struct PINKey: ~Copyable, Sendable {
     private let key: P256.Signing.PrivateKey
-    /// The half that the server keeps.
+    /// The public half, which is all that the server knows of the PIN.
     package let publicKey: P256PublicKey
 
-    /// Length of a salt in bytes; a salt never leaves the device and is new for each PIN.
+    /// The length of a salt in bytes; a salt is new for each PIN and never leaves the device.
     package static let saltByteCount = 32
     private static let info = Array("remote-pin/1 pin key".utf8)
 
