@@ -528,6 +528,7 @@ let client: [Target] = [
         dependencies: [
             "Evidence",
             "FastSigning",
+            "HistoryChecker",
             "HostSystem",
             "Lab",
             "Secrets",
@@ -953,6 +954,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
+            "HistoryChecker",
             "HostSystem",
             "LoadFleet",
             "pin-load",
