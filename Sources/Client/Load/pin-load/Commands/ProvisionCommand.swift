@@ -79,7 +79,7 @@ struct ProvisionCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             let target = try self.target.target()
-            var options = Provisioning.Options()
+            var options = FleetProvisioner.Options()
             options.connections = self.connections
             options.share = self.ios
             options.timeout = self.timeout
@@ -88,7 +88,7 @@ struct ProvisionCommand: AsyncParsableCommand {
                 // Checked before the file is created, because no wallet can be registered without the authority.
                 try target.requireAuthority()
                 let fleet = try self.fleet(for: target)
-                let provisioning = try Provisioning(fleet, goal: self.wallets, at: target, options: options)
+                let provisioning = try FleetProvisioner(fleet, goal: self.wallets, at: target, options: options)
                 try await self.run(provisioning, fleet, target)
             } catch let problem as Target.Problem {
                 throw PinLoadFailure(.usage, problem.description)
@@ -112,7 +112,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         return fleet
     }
 
-    private func run(_ provisioning: Provisioning, _ fleet: Fleet, _ target: Target) async throws {
+    private func run(_ provisioning: FleetProvisioner, _ fleet: Fleet, _ target: Target) async throws {
         let start = provisioning.progress
         if start.left > 0 {
             let present = start.before == 0 ? "" : "; \(NumberText.count(start.before)) exist already"

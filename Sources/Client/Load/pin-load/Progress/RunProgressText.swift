@@ -4,7 +4,7 @@ internal import LoadReport
 
 extension ProgressText {
     /// The state of a run.
-    init(_ moment: RunMoment, of plan: LoadPlan) {
+    init(_ moment: RunSnapshot, of plan: LoadPlan) {
         let (interval, totals, gauges) = (moment.interval, moment.totals, moment.interval.gauges)
         let now = interval.totals
         let left = max(.zero, moment.duration - interval.end).clockText

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// The steps of a scenario: what a person, a phone, an operator or the world does, and what is expected then.
@@ -139,7 +139,7 @@ enum StepTable {
     static let action = Shape.name(what: "action", ActionID.allCases.map(\.rawValue).sorted())
     static let pin = Shape.text(form: "a PIN in quotes")
     static let presentation = Shape.name(what: "presentation", Presentation.allCases.map(\.rawValue))
-    static let step = Shape.name(what: "step", KnownSteps.all)
+    static let step = Shape.name(what: "step", StepID.all.map(\.description))
 
     private static let link = Shape.either([
         .text(form: "an address"),
