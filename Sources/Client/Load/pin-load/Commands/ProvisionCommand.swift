@@ -14,8 +14,8 @@ struct ProvisionCommand: AsyncParsableCommand {
         abstract: "Register wallets for load tests.",
         discussion: """
             Each wallet gets a hardware key, evidence signed by the lab's authority, a PIN and a registration. The \
-            server verifies them like those of a phone. After Ctrl-C, a crash or a restart of the server, the same command \
-            continues. A larger number adds the missing wallets.
+            server verifies them like those of a phone. After Ctrl-C, a crash or a restart of the server, the same \
+            command continues. A larger number adds the missing wallets.
 
             EXAMPLES
 
