@@ -224,7 +224,6 @@ let server: [Target] = [
             "ConfigText",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Server/ServerSettings"
     ),
@@ -322,6 +321,7 @@ let server: [Target] = [
     .target(
         name: "DeletionPortal",
         dependencies: [
+            "ConfigText",
             "LogLines",
             "ServerSettings",
             "Transport",
@@ -342,6 +342,7 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-portal",
         dependencies: [
+            "ConfigText",
             "DeletionPortal",
             "HostSystem",
             "Lab",
@@ -376,7 +377,6 @@ let client: [Target] = [
             "Secrets",
             "Vocabulary",
             subprocess,
-            yams,
         ],
         path: "Sources/Client/Wallet/Devices"
     ),
@@ -408,7 +408,6 @@ let client: [Target] = [
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
-            yams,
         ],
         path: "Sources/Client/Wallet/Phone"
     ),
@@ -471,7 +470,6 @@ let client: [Target] = [
         name: "LoadPlan",
         dependencies: [
             "ConfigText",
-            yams,
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
@@ -791,6 +789,7 @@ let tests: [Target] = [
         name: "DevicesTests",
         dependencies: [
             "AttestationVerifier",
+            "ConfigText",
             "Devices",
             "Evidence",
             "HostSystem",
@@ -833,6 +832,7 @@ let tests: [Target] = [
     .testTarget(
         name: "ScenariosTests",
         dependencies: [
+            "ConfigText",
             "HostSystem",
             "Lab",
             "remote-pin-server",
