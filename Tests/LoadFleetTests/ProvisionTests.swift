@@ -115,7 +115,7 @@ struct ProvisionTests {
             return
         }
         #expect(refusal.reason == .challengeInvalid)
-        let provisioning = try Provisioning(fleet, goal: 1, at: target, options: Provisioning.Options())
+        let provisioning = try FleetProvisioner(fleet, goal: 1, at: target, options: FleetProvisioner.Options())
         try await provisioning.run()
         #expect(provisioning.progress.registered == 1)
         await server.terminate()
@@ -193,9 +193,9 @@ struct ProvisioningPlanTests {
     func entries() {
         let right: UInt64 = 987_654
         var seen: Set<UInt64> = [right]
-        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINEntry.wrong(variant).number(right: right)) }
+        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINChoice.wrong(variant).number(right: right)) }
         #expect(seen.count == Int(FleetKeys.pins))
-        #expect(PINEntry.right.number(right: right) == right)
+        #expect(PINChoice.right.number(right: right) == right)
     }
 
     @Test(

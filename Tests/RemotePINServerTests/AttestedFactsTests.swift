@@ -1,6 +1,7 @@
 import AttestationVerifier
-import Devices
+import SimulatedPhone
 import Foundation
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary

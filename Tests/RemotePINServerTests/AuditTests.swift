@@ -2,6 +2,7 @@ import AuditLog
 import Foundation
 import RemotePINServer
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

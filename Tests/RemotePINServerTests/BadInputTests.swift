@@ -1,6 +1,7 @@
 import Foundation
 import RemotePINServer
 import HostSystem
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,4 +1,5 @@
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,9 +1,11 @@
 import AttestationVerifier
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import RemotePINServer
 import Secrets
 import HostSystem
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

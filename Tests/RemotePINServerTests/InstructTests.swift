@@ -1,5 +1,6 @@
 import Secrets
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,8 +1,9 @@
 import AttestationVerifier
 import AuditLog
-import Devices
+import DeviceInterface
 import Lab
 import Telemetry
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

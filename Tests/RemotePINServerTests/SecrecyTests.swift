@@ -1,9 +1,11 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import HostSystem
 import Lab
 import Secrets
 import Telemetry
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,4 +1,5 @@
 import RemotePINServer
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

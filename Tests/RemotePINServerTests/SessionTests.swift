@@ -1,6 +1,7 @@
-import Devices
+import SimulatedPhone
 import RemotePINServer
 import Secrets
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -85,7 +85,7 @@ struct SignatureLineTests {
             let signature = key.sign(statement(number))
             let y = try #require(P256NonceY(of: signature, by: key.publicKey, for: statement(number)))
             let claimed = statement(Self.isFalse(number) ? number + 1 : number)
-            claims.append(SignatureClaim(signature, nonceY: y, by: key.publicKey, for: claimed))
+            claims.append(SignatureClaim(signature, nonceY: y, by: key.publicKey, for: claimed.digest))
         }
         return claims
     }

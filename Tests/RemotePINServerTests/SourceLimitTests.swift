@@ -1,6 +1,8 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import Secrets
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

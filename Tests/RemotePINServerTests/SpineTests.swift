@@ -1,4 +1,5 @@
 import Secrets
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary

@@ -2,6 +2,7 @@ import AttestationVerifier
 import Foundation
 import Logging
 import HostSystem
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary

@@ -130,14 +130,6 @@ struct FormatTests {
         #expect(scenario.server == ["pin.blocks": "[1m, 2h]", "features.deletion-code": "false", "pin.rounds": "3"])
     }
 
-    @Test("the known steps are those of docs/steps.txt")
-    func knownSteps() throws {
-        let text = try Repository.text("docs/steps.txt")
-        let ids = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
-        #expect(KnownSteps.documented.sorted() == ids.sorted())
-        #expect(Set(KnownSteps.all).count == KnownSteps.all.count)
-    }
-
     @Test("every scenario of the repository is valid, has its case's name, and checks trace, text and server")
     func repository() throws {
         let folder = Repository.path("Tests/Scenarios")

@@ -9,17 +9,17 @@ struct SetUpRemotePINTests {
     func wholeSetup() {
         var app = AppUnderTest()
         app.launchToChoosing()
-        #expect(app.state == "PF2.9/1.1")
-        #expect(app.enter("024791") == "PF2.9/1.3")
-        #expect(app.enter("024791") == "ask enroll")
-        app.facts.deletionCode = DeletionCode("0123456789ABCDEFGH")
-        #expect(app.enrolled() == "UC2.1/1.5")
+        #expect(app.state == .shows("PF2.9/1.1"))
+        #expect(app.enter("024791") == .shows("PF2.9/1.3"))
+        #expect(app.enter("024791") == .asks(.enroll(app.entry(1))))
+        app.snapshot.deletionCode = DeletionCode("0123456789ABCDEFGH")
+        #expect(app.enrolled() == .shows("UC2.1/1.5"))
         #expect(app.screen?.message == "Your NL Wallet is secured")
-        #expect(app.tap(.next) == "ask keep secured")
-        #expect(app.answer(.progressKept) == "UC2.1/1.6")
+        #expect(app.tap(.next) == .asks(.keepProgress(.secured)))
+        #expect(app.answer(.progressKept) == .shows("UC2.1/1.6"))
         #expect(app.screen?.values["deletionCode"] == .text("0123-4567-89AB-CDEF-GH"))
-        #expect(app.tap(.writtenDown) == "ask keep done")
-        #expect(app.answer(.progressKept) == "UC3.1/1.1")
+        #expect(app.tap(.writtenDown) == .asks(.keepProgress(.done)))
+        #expect(app.answer(.progressKept) == .shows("UC3.1/1.1"))
         #expect(
             app.trace.suffix(13)
                 == [
@@ -37,8 +37,8 @@ struct SetUpRemotePINTests {
         app.enter("024791")
         app.enrolled()
         app.tap(.next)
-        #expect(app.answer(.progressKept) == "ask keep done")
-        #expect(app.answer(.progressKept) == "UC3.1/1.1")
+        #expect(app.answer(.progressKept) == .asks(.keepProgress(.done)))
+        #expect(app.answer(.progressKept) == .shows("UC3.1/1.1"))
         #expect(!app.trace.contains("UC2.1/1.6"))
     }
 
@@ -48,10 +48,10 @@ struct SetUpRemotePINTests {
     )
     func afterCrash(_ expected: (SetupProgress, String)) {
         var app = AppUnderTest(setup: expected.0)
-        app.facts.deletionCode = DeletionCode("0123456789ABCDEFGH")
+        app.snapshot.deletionCode = DeletionCode("0123456789ABCDEFGH")
         app.launchToPIN()
         app.unlock()
-        #expect(app.state == expected.1)
+        #expect(app.state == .shows(StepID(expected.1)))
     }
 
     @Test(
@@ -64,16 +64,16 @@ struct SetUpRemotePINTests {
     func tooSimple(_ expected: (String, PINRule)) {
         var app = AppUnderTest()
         app.launchToChoosing()
-        #expect(app.enter(expected.0) == "PF2.9/2.1")
+        #expect(app.enter(expected.0) == .shows("PF2.9/2.1"))
         #expect(app.screen?.values["rule"] == .text(expected.1.rawValue))
-        #expect(app.tap(.ok) == "PF2.9/1.1")
+        #expect(app.tap(.ok) == .shows("PF2.9/1.1"))
     }
 
     @Test("PINs that only look simple are taken", arguments: ["024791", "010101", "000001", "121212"])
     func allowed(pin: String) {
         var app = AppUnderTest()
         app.launchToChoosing()
-        #expect(app.enter(pin) == "PF2.9/1.3")
+        #expect(app.enter(pin) == .shows("PF2.9/1.3"))
     }
 
     @Test("a different repetition may be tried once more, then it starts over")
@@ -81,12 +81,12 @@ struct SetUpRemotePINTests {
         var app = AppUnderTest()
         app.launchToChoosing()
         app.enter("024791")
-        #expect(app.enter("024792") == "PF2.9/3.1")
-        #expect(app.tap(.tryAgain) == "PF2.9/1.3")
-        #expect(app.enter("024792") == "PF2.9/4.1")
-        #expect(app.tap(.startOver) == "PF2.9/1.1")
+        #expect(app.enter("024792") == .shows("PF2.9/3.1"))
+        #expect(app.tap(.tryAgain) == .shows("PF2.9/1.3"))
+        #expect(app.enter("024792") == .shows("PF2.9/4.1"))
+        #expect(app.tap(.startOver) == .shows("PF2.9/1.1"))
         app.enter("024791")
-        #expect(app.enter("024792") == "PF2.9/3.1")
+        #expect(app.enter("024792") == .shows("PF2.9/3.1"))
     }
 
     @Test("Retry after an error enrolls with the same entry of the PIN")
@@ -96,8 +96,8 @@ struct SetUpRemotePINTests {
         app.enter("024791")
         app.enter("024791")
         guard case .some(.ask(.enroll(let first))) = app.last else { return }
-        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == "PF2.9/1.5d")
-        #expect(app.tap(.retry) == "ask enroll")
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == .shows("PF2.9/1.5d"))
+        #expect(app.tap(.retry) == .asks(.enroll(app.entry(1))))
         guard case .some(.ask(.enroll(let second))) = app.last else { return }
         #expect(first === second)
     }
@@ -108,9 +108,9 @@ struct SetUpRemotePINTests {
         app.launchToChoosing()
         app.enter("024791")
         app.enter("024791")
-        #expect(app.answer(.failed(.deviceInsecure)) == "PF2.9/1.5b")
+        #expect(app.answer(.failed(.deviceInsecure)) == .shows("PF2.9/1.5b"))
         #expect(app.screen?.actions.map(\.id) == [.close])
-        #expect(app.tap(.close) == "UC1.1/1.4")
+        #expect(app.tap(.close) == .shows("UC1.1/1.4"))
     }
 
     @Test("Back leads from choosing to the privacy considerations, and from repeating to choosing")
@@ -118,7 +118,7 @@ struct SetUpRemotePINTests {
         var app = AppUnderTest()
         app.launchToChoosing()
         app.enter("024791")
-        #expect(app.tap(.back) == "PF2.9/1.1")
-        #expect(app.tap(.back) == "UC1.1/1.4")
+        #expect(app.tap(.back) == .shows("PF2.9/1.1"))
+        #expect(app.tap(.back) == .shows("UC1.1/1.4"))
     }
 }

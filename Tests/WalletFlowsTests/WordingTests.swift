@@ -13,7 +13,7 @@ struct WordingTests {
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .solution, mayRegisterAnew: false))))
         let scene = try #require(app.app.scene)
-        let screen = Wording(language: language, product: "Testwallet").screen(scene, at: app.facts.now)
+        let screen = Wording(language: language, product: "Testwallet").screen(scene, at: app.snapshot.now)
         #expect(screen.title.hasPrefix("Testwallet "))
         #expect(screen.message.contains("Testwallet"))
         #expect(!(screen.title + screen.message).contains("NL Wallet"))

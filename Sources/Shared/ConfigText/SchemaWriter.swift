@@ -65,7 +65,8 @@ package struct SchemaWriter {
     }
 
     private func schema(_ word: Word) -> JSONTree {
-        let scalar = JSONTree.list([.text("string"), .text("number"), .text("boolean")])
+        let more = (word.acceptsEmpty ? ["null"] : []) + (word.takesArgument ? ["object"] : [])
+        let scalar = JSONTree.list((["string", "number", "boolean"] + more).map(JSONTree.text))
         switch word.schema {
         case .text: return .object([("type", scalar)])
         case .pattern(let pattern):

@@ -31,29 +31,29 @@ struct Idleness: Sendable {
     /// How long it may still be out of sight before it has to lock itself; nil while it is in sight.
     ///
     /// None where the clock was set back meanwhile: nobody knows how long it was.
-    func timeLeftHidden(_ facts: Facts) -> Duration? {
+    func timeLeftHidden(_ snapshot: Snapshot) -> Duration? {
         guard let hiddenSince = self.hiddenSince else { return nil }
-        let time = facts.now - hiddenSince
-        return time < .zero ? .zero : max(.zero, facts.lockTimes.background - time)
+        let time = snapshot.now - hiddenSince
+        return time < .zero ? .zero : max(.zero, snapshot.lockTimes.background - time)
     }
 
     /// Whether it was out of sight for too long.
-    func wasHiddenTooLong(_ facts: Facts) -> Bool {
-        self.timeLeftHidden(facts) == .zero
+    func wasHiddenTooLong(_ snapshot: Snapshot) -> Bool {
+        self.timeLeftHidden(snapshot) == .zero
     }
 
     /// Whether it was not used for too long.
-    func isUnused(_ facts: Facts) -> Bool {
-        facts.now - self.usedAt >= facts.lockTimes.inactivity
+    func isUnused(_ snapshot: Snapshot) -> Bool {
+        snapshot.now - self.usedAt >= snapshot.lockTimes.inactivity
     }
 
     /// Whether it was not used for so long that somebody should say whether they are still there.
-    func wantsWarning(_ facts: Facts) -> Bool {
-        facts.now - self.usedAt >= facts.lockTimes.warning
+    func wantsWarning(_ snapshot: Snapshot) -> Bool {
+        snapshot.now - self.usedAt >= snapshot.lockTimes.warning
     }
 
     /// When it will lock itself if it is not used.
-    func locksAt(_ facts: Facts) -> Timestamp {
-        self.usedAt + facts.lockTimes.inactivity
+    func locksAt(_ snapshot: Snapshot) -> Timestamp {
+        self.usedAt + snapshot.lockTimes.inactivity
     }
 }

@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import PINPolicy
+internal import StoreMaintenance
 internal import Synchronization
 internal import HostSystem
 internal import Vocabulary
@@ -35,7 +36,10 @@ extension AdminCommands {
             try await services.store.isSolutionRevoked()
         }
         if case .logLevel(let level, _) = operations.logLevel(nil) { report.logLevel = level }
-        if let upkeep = operations.upkeep?.report() { (report.epoch, report.reseal) = (upkeep.epoch, upkeep.reseal) }
+        if let maintenance = operations.maintenance?.report() {
+            let shown = UpkeepReport(maintenance)
+            (report.epoch, report.reseal) = (shown.epoch, shown.reseal)
+        }
         return report
     }
 

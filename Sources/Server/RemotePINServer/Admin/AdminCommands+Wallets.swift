@@ -1,6 +1,7 @@
 internal import Logging
 internal import PINPolicy
 internal import Secrets
+internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

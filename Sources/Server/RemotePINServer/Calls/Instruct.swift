@@ -57,7 +57,12 @@ extension Conversation {
         let isValid =
             if let nonceY = call.pinNonceY {
                 await self.signatures.isTrue(
-                    SignatureClaim(call.pinSignature, nonceY: nonceY, by: body.candidate, for: statement(.instructPIN))
+                    SignatureClaim(
+                        call.pinSignature,
+                        nonceY: nonceY,
+                        by: body.candidate,
+                        for: statement(.instructPIN).digest
+                    )
                 )
             } else {
                 VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true

@@ -42,7 +42,7 @@ package final class CrashingServer: Sendable {
     }
 
     /// A crash that no return followed.
-    enum LastCrash: Sendable {
+    enum UnfinishedCrash: Sendable {
         /// The server did not come back.
         case notBack
         /// The run was ended while it was coming back.
@@ -52,7 +52,7 @@ package final class CrashingServer: Sendable {
     private struct State {
         var program: ServerProgram
         var crashes: [Crash] = []
-        var last: LastCrash?
+        var last: UnfinishedCrash?
     }
 
     /// How long a start, and each return after a crash, may take.

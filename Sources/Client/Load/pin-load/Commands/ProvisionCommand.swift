@@ -90,14 +90,14 @@ struct ProvisionCommand: AsyncParsableCommand {
                 throw CommandFailure(.usage, error.description)
             }
             let fleet = try self.fleet(for: target)
-            var options = Provisioning.Options()
+            var options = FleetProvisioner.Options()
             options.connections = self.connections
             options.share = self.ios
             options.timeout = self.timeout
             options.patience = self.patience
-            let provisioning: Provisioning
+            let provisioning: FleetProvisioner
             do throws(Target.Problem) {
-                provisioning = try Provisioning(fleet, goal: self.wallets, at: target, options: options)
+                provisioning = try FleetProvisioner(fleet, goal: self.wallets, at: target, options: options)
             } catch {
                 throw CommandFailure(.usage, error.description)
             }
@@ -125,7 +125,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    private func run(_ provisioning: Provisioning, _ fleet: Fleet, _ target: Target) async throws {
+    private func run(_ provisioning: FleetProvisioner, _ fleet: Fleet, _ target: Target) async throws {
         let display = ProvisionDisplay(provisioning, address: target.address)
         display.begin()
         let wasInterrupted: Bool
@@ -143,7 +143,7 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     /// Runs it until it is done or a signal asks to stop; a second signal ends the process where it is.
     private static func stoppable(
-        _ provisioning: Provisioning,
+        _ provisioning: FleetProvisioner,
         _ display: ProvisionDisplay
     ) async throws(FleetFailure) -> Bool {
         let watching = await Interruption.watch {

@@ -11,7 +11,7 @@ final class ProvisionDisplay: Sendable {
         var lastLine: Duration = .seconds(1) - ProvisionDisplay.pause
     }
 
-    private let provisioning: Provisioning
+    private let provisioning: FleetProvisioner
     private let address: String
     private let isTerminal = Terminal.isTerminal(2)
     private let state = Mutex(State())
@@ -19,7 +19,7 @@ final class ProvisionDisplay: Sendable {
     /// Between two lines, where each stays.
     private static let pause: Duration = .seconds(5)
 
-    init(_ provisioning: Provisioning, address: String) {
+    init(_ provisioning: FleetProvisioner, address: String) {
         self.provisioning = provisioning
         self.address = address
     }

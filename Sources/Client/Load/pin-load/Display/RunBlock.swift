@@ -33,7 +33,7 @@ struct RunBlock {
     }
 
     /// What to write so that the terminal shows the moment.
-    mutating func draw(_ moment: RunMoment, columns: Int, isStopping: Bool) -> String {
+    mutating func draw(_ moment: RunSnapshot, columns: Int, isStopping: Bool) -> String {
         let lines = self.lines(moment, columns: columns, isStopping: isStopping)
         let text = self.home + lines.map { self.text($0, columns: columns) + "\n" }.joined() + "\u{1B}[J"
         self.drawn = lines.count
@@ -43,7 +43,7 @@ struct RunBlock {
     /// To the block's first row; what a narrower terminal has broken into several rows is not counted, and stays.
     private var home: String { self.drawn > 0 ? "\u{1B}[\(self.drawn)A\r" : "\r" }
 
-    private func lines(_ moment: RunMoment, columns: Int, isStopping: Bool) -> [Line] {
+    private func lines(_ moment: RunSnapshot, columns: Int, isStopping: Bool) -> [Line] {
         let words = RunWords(plan: self.plan, moment: moment)
         let totals = moment.totals
         let errors = totals.figures().failures
@@ -66,13 +66,13 @@ struct RunBlock {
         return lines
     }
 
-    private func head(_ words: RunWords, _ moment: RunMoment, isStopping: Bool) -> String {
+    private func head(_ words: RunWords, _ moment: RunSnapshot, isStopping: Bool) -> String {
         if isStopping { return "stopping: what is under way is waited for (Ctrl-C again: ends at once)" }
         let load = self.plan.isOpen ? "\(CountText.write(moment.load.rounded()))/s wanted" : "closed loop"
         return [words.stage, load, words.time].filter { !$0.isEmpty }.joined(separator: self.hasUnicode ? " · " : " - ")
     }
 
-    private func bar(_ moment: RunMoment, columns: Int) -> String {
+    private func bar(_ moment: RunSnapshot, columns: Int) -> String {
         let width = max(10, min(columns, 80) - 1)
         let share = min(1, max(0, moment.interval.end / moment.duration))
         let full = Int((share * Double(width)).rounded())

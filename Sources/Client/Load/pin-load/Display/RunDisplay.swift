@@ -9,7 +9,7 @@ internal import Synchronization
 final class RunDisplay: Sendable {
     private struct State {
         var block: RunBlock
-        var last: RunMoment?
+        var last: RunSnapshot?
         var opened = 0
         var isStopping = false
         var isDone = false
@@ -35,7 +35,7 @@ final class RunDisplay: Sendable {
         StandardStreams.writeError("\(self.address): \(loop) \(self.plan.stages.text), seed \(self.plan.seed)\n")
     }
 
-    func hear(_ progress: RunProgress) {
+    func hear(_ progress: LoadProgress) {
         self.state.withLock { state in
             guard !state.isDone else { return }
             switch progress {
@@ -72,7 +72,7 @@ final class RunDisplay: Sendable {
         StandardStreams.writeError("\(count) of \(whole) sessions are open\n")
     }
 
-    private func show(_ moment: RunMoment, _ state: inout State) {
+    private func show(_ moment: RunSnapshot, _ state: inout State) {
         state.last = moment
         guard self.isBlock else {
             StandardStreams.writeError(RunWords(plan: self.plan, moment: moment).line + "\n")

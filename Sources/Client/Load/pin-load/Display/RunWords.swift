@@ -6,7 +6,7 @@ internal import ConfigText
 /// A run's moment in words: the parts that the line and the block on a terminal are made of.
 struct RunWords {
     let plan: LoadPlan
-    let moment: RunMoment
+    let moment: RunSnapshot
 
     private var interval: Interval { self.moment.interval }
     /// Of the last interval.

@@ -1,5 +1,5 @@
 internal import ConfigText
-internal import Devices
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// The keys of a scenario file.

@@ -1,5 +1,5 @@
 internal import ConfigText
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// The steps of a scenario: actions of the user, the phone, the operator and the network, and expectations.
@@ -12,7 +12,7 @@ enum StepTable {
     static let action = Shape.named("action") { .name("action", ActionID.allCases.map(\.rawValue).sorted()) }
     static let pin = Shape.text("a PIN in quotes")
     static let presentation = Shape.name("presentation", Presentation.allCases.map(\.rawValue))
-    static let step = Shape.named("flowStep") { .name("step", KnownSteps.all) }
+    static let step = Shape.named("flowStep") { .name("step", StepID.all.map(\.description)) }
 
     private static let app: [Field] = [
         Field("launch", Self.optionalLink, "Starts a process of the app, with a link if one is given."),

@@ -1,5 +1,5 @@
 internal import ConfigText
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 extension Step.Action {

@@ -1,5 +1,5 @@
 internal import ConfigText
-internal import Devices
+internal import SimulatedPhone
 
 /// The properties of a phone that a scenario states; the others do not change.
 struct DeviceChange: Sendable {

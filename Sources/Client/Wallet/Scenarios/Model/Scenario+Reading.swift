@@ -1,6 +1,6 @@
 package import ConfigText
 internal import HostSystem
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 extension Scenario {

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// A checked scenario file, which describes one logical test case.

@@ -1,3 +1,5 @@
+internal import WalletFlows
+
 /// The page docs/scenarios.md: each case with its file and the steps of the flows that it takes in a run.
 package enum ScenarioPage {
     /// The page's text; equal runs give equal texts.
@@ -37,7 +39,7 @@ package enum ScenarioPage {
 
     /// Steps grouped by flow, in the flows' order: `PF2.8 1.1a 2.1 2.1a`.
     private static func steps(_ reached: [String]) -> String {
-        let known = KnownSteps.documented.filter(Set(reached).contains)
+        let known = StepID.documented.map(\.description).filter(Set(reached).contains)
         var groups: [(flow: String, numbers: [String])] = []
         for step in known {
             let parts = step.split(separator: "/").map(String.init)

@@ -1,5 +1,5 @@
 internal import Phone
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// Shortcuts for the beginning of many scenarios; their steps are not in the trace, but count as reached.

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// The English texts, in the founding documents' wording.
@@ -203,8 +203,8 @@ struct English {
     private func question(_ purpose: Prompt.Purpose) -> String {
         switch purpose {
         case .unlock: "Open \(self.product)"
-        case .enable: "Turn on biometric unlock"
-        case .disable: "Turn off biometric unlock"
+        case .enable: "Transition on biometric unlock"
+        case .disable: "Transition off biometric unlock"
         case .changePIN: "Change PIN"
         case .migrate: "Finish securing your app"
         }

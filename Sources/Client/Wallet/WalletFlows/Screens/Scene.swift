@@ -1,8 +1,8 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// A screen before it is put into a language: what the flows show.
-public struct Scene: Sendable {
+public struct Scene: Hashable, Sendable {
     /// The step that shows it, which is how a screen is known; titles repeat.
     public var step: StepID
     public var kind: Screen.Kind
@@ -54,55 +54,6 @@ public struct Scene: Sendable {
             case after(Duration)
             case at(Timestamp)
         }
-    }
-
-    init(_ step: StepID, _ kind: Screen.Kind = .screen, _ title: Text, _ message: Text? = nil) {
-        self.step = step
-        self.kind = kind
-        self.title = title
-        self.message = message
-    }
-
-    func offering(_ choices: (ActionID, StepID)...) -> Scene {
-        var scene = self
-        scene.choices += choices.map { Choice(id: $0.0, step: $0.1) }
-        return scene
-    }
-
-    func askingPIN(_ step: StepID) -> Scene {
-        var scene = self
-        scene.input = Input(step: step)
-        return scene
-    }
-
-    /// A prompt of the operating system, in the words that the app gives it.
-    static func prompting(_ prompt: Prompt, at step: StepID, _ facts: Facts) -> Scene {
-        var scene = Scene(
-            step,
-            .osPrompt,
-            .prompt(prompt.purpose),
-            .promptAccepts(prompt.accepts, facts.biometrics)
-        )
-        scene.prompt = prompt
-        return scene
-    }
-
-    func with(_ values: Value...) -> Scene {
-        var scene = self
-        scene.values += values
-        return scene
-    }
-
-    func ending(_ end: Timer.End, _ step: StepID) -> Scene {
-        var scene = self
-        scene.timer = Timer(step: step, end: end)
-        return scene
-    }
-
-    func because(_ obstacle: Obstacle) -> Scene {
-        var scene = self
-        scene.obstacle = obstacle
-        return scene
     }
 }
 

@@ -1,4 +1,4 @@
-public import Presence
+public import DeviceInterface
 public import Vocabulary
 
 /// Every title and message of the app, by what it says; each language puts all of them into words.

@@ -1,7 +1,7 @@
 internal import ConfigText
-internal import Devices
+internal import DeviceInterface
+internal import SimulatedPhone
 internal import Phone
-internal import Presence
 internal import WalletCore
 internal import WalletFlows
 
@@ -35,7 +35,7 @@ struct Driver {
     }
 
     private func answer(_ command: DriveRequest) async {
-        let status = ExitStatus(await self.phone.obstacle)
+        let status = WalletExitStatus(await self.phone.obstacle)
         let step = await self.phone.screen.step
         self.printer.write(
             .done(command: command.name.rawValue, id: command.id, status, step: step.isEmpty ? nil : step)

@@ -1,0 +1,158 @@
+internal import ConfigText
+internal import DeviceInterface
+internal import Vocabulary
+
+/// Every key of a device profile; files, changes, the scenario format and the documentation use this table.
+enum ProfileTable {
+    static let all = Self.software + Self.attestation + Self.owner + Self.network
+
+    private static let software = [
+        ProfileField("platform", \.platform, .choice, "Operating system; it never changes on an existing phone."),
+        ProfileField("os_version", \.osVersion, .label, "Version of the operating system."),
+        ProfileField("brand", \.brand, .label, "Manufacturer."),
+        ProfileField("model", \.model, .label, "Model."),
+        ProfileField("app_id", \.appID, .label, "Android: package of the app. iOS: team and bundle identifier."),
+        ProfileField("app_version", \.appVersion, .label, "Version of the app."),
+        ProfileField(
+            "app_version_code",
+            \.appVersionCode,
+            .number(1...2_100_000_000),
+            "Android: version code, by which versions of the app are compared."
+        ),
+        ProfileField("rooted", \.isRooted, .flag, "The app finds signs of a rooted or jailbroken system."),
+    ]
+
+    private static let attestation = [
+        ProfileField(
+            "os_patch_level",
+            \.osPatchLevel,
+            .number(200_001...209_912),
+            "Android: year and month of the system's security patch, as in 202610."
+        ),
+        ProfileField(
+            "vendor_patch_level",
+            \.vendorPatchLevel,
+            .optional(.day),
+            "Android: year, month and day of the vendor image's security patch, as in 20261005."
+        ),
+        ProfileField(
+            "boot_patch_level",
+            \.bootPatchLevel,
+            .optional(.day),
+            "Android: year, month and day of the boot image's security patch."
+        ),
+        ProfileField("strongbox", \.hasStrongBox, .flag, "Android: keys are stored in a separate security chip."),
+        ProfileField(
+            "remote_provisioning",
+            \.isRemotelyProvisioned,
+            .flag,
+            "Android: the attestation key is from the vendor's server instead of the factory."
+        ),
+        ProfileField(
+            "development_service",
+            \.usesDevelopmentService,
+            .flag,
+            "iOS: the app uses Apple's development service."
+        ),
+        ProfileField("fault", \.fault, .optional(.fault), "Error in the phone's attestation."),
+    ]
+
+    private static let owner = [
+        ProfileField("biometrics", \.biometrics, .choice, "Biometrics that the phone supports and the owner enrolled."),
+        ProfileField("sensor", \.sensor, .sensor, "The owner's behavior at biometric prompts."),
+        ProfileField("passcode", \.hasPasscode, .flag, "The phone has a passcode."),
+        ProfileField("screen_locked", \.isScreenLocked, .flag, "The phone's screen is locked."),
+        ProfileField("issuer", \.issuer, .choice, "Result of a request to the issuer of identities."),
+        ProfileField(
+            "recovery_code",
+            \.recoveryCode,
+            .optional(.text("text", "1 to 128 bytes of text") { (1...128).contains($0.utf8.count) }),
+            "The owner's recovery code; with none the phone's owner is a person with a unique code."
+        ),
+    ]
+
+    private static let network = [
+        ProfileField("network", \.network, .network, "Availability of the network and of the server in it."),
+        ProfileField(
+            "conditions",
+            \.conditionsOrNone,
+            .list(of: .optional(.condition), atMost: nil),
+            "Network faults of the next calls, one for each call."
+        ),
+    ]
+}
+
+extension DeviceProfile {
+    /// The conditions for a kind that also accepts `none`.
+    fileprivate var conditionsOrNone: [NetworkCondition?] {
+        get { self.conditions }
+        set { self.conditions = newValue.compactMap(\.self) }
+    }
+}
+
+extension Kind where Value == String {
+    fileprivate static var label: Kind { .text("text", "1 to 100 characters") { (1...100).contains($0.count) } }
+}
+
+extension Kind where Value == Int {
+    fileprivate static var day: Kind {
+        .word(
+            "day",
+            "yyyymmdd",
+            read: { text in Int(text).flatMap { (20_000_101...20_991_231).contains($0) ? $0 : nil } },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value == Fault {
+    fileprivate static var fault: Kind {
+        .word(
+            "fault",
+            "a fault's name",
+            names: Fault.allCases.map(\.rawValue),
+            read: { Fault(rawValue: $0) },
+            write: { $0.rawValue }
+        )
+    }
+}
+
+extension Kind where Value == Sensor {
+    fileprivate static var sensor: Kind {
+        .word(
+            "sensor",
+            Sensor.forms.joined(separator: ", "),
+            names: Sensor.forms,
+            takesArgument: true,
+            read: { Sensor($0) },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value == DeviceProfile.Network {
+    /// A choice; some YAML writers turn `on` and `off` into `true` and `false`.
+    fileprivate static var network: Kind {
+        let names = Value.allCases.map(\.rawValue)
+        return .word(
+            "word",
+            "on, off or unreachable",
+            names: names,
+            read: { Value(rawValue: ["true": "on", "false": "off"][$0] ?? $0) },
+            write: { $0.rawValue }
+        )
+    }
+}
+
+extension Kind where Value == NetworkCondition {
+    fileprivate static var condition: Kind {
+        .word(
+            "condition",
+            NetworkCondition.forms.joined(separator: ", "),
+            names: NetworkCondition.forms + NetworkCondition.CallName.allCases.map { "lose-next-reply:\($0.rawValue)" },
+            takesArgument: true,
+            read: { NetworkCondition($0) },
+            write: { $0.description }
+        )
+    }
+}

@@ -1,0 +1,70 @@
+internal import AuditLog
+internal import Logging
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+// Wallets that have ended are removed once nobody needs them any more.
+//
+// Until then a phone that was off is told that its wallet was revoked, and why. What stays of one that is gone: the digest of
+// its deletion code with the time of its end, so that the code goes on saying done, and the deny list, which is no wallet's.
+extension Maintenance {
+    /// Wallets that one step looks at, and removes at most.
+    private static let lookedAtAtOnce = 200
+    private static let pause: Duration = .milliseconds(5)
+    /// How often all wallets that have ended are looked at, on the server's clock.
+    private static let interval: Duration = .seconds(3600)
+
+    /// Removes what is due, unless that was done within the last hour.
+    package func runDuePurge() async {
+        guard let after = self.parts.purgeAfter else { return }
+        let now = self.parts.clock.now()
+        let isDue = self.state.withLock { state in
+            // Also where the clock was set back.
+            if let last = state.lastPurge, last <= now, now < last + Self.interval { return false }
+            state.lastPurge = now
+            return true
+        }
+        guard isDue else { return }
+        do {
+            let purged = try await self.purge(endedBefore: now + (.zero - after))
+            if purged > 0 { self.parts.log.notice("wallets purged", metadata: ["count": "\(purged)"]) }
+        } catch {
+            self.parts.log.warning("the purge was not finished", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func purge(endedBefore limit: Timestamp) async throws -> Int {
+        while try await self.parts.store.findEarlierEnds(lookingAt: Self.lookedAtAtOnce) {
+            try await Task.sleep(for: Self.pause)
+        }
+        var purged = 0
+        var after: UInt64?
+        while true {
+            let due = try await self.parts.store.purgeable(
+                after: after,
+                lookingAt: Self.lookedAtAtOnce,
+                endedBefore: limit
+            )
+            if !due.wallets.isEmpty { purged += try await self.purge(due.wallets, endedBefore: limit) }
+            guard let next = due.next else { return purged }
+            after = next
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// On record with their ids before they go, as every end of a wallet.
+    private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
+        let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
+        let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number
+        let purged: Int
+        do throws(StoreError) {
+            purged = try await self.parts.store.purge(wallets, endedBefore: limit)
+        } catch {
+            await audit.tryAppend(.purge, by: .server, on: subject, .unclear(of: begun, reason: "\(error)"))
+            throw error
+        }
+        await audit.mustAppend(.purge, by: .server, on: subject, .done(of: begun, result: "\(purged) purged"))
+        return purged
+    }
+}
