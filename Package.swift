@@ -501,25 +501,12 @@ let client: [Target] = [
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
-    .systemLibrary(
-        name: "CZlib",
-        path: "Sources/Client/Load/CZlib",
-        pkgConfig: "zlib",
-        providers: [.apt(["zlib1g-dev"])]
-    ),
-    .target(
-        name: "Zlib",
-        dependencies: [
-            "CZlib"
-        ],
-        path: "Sources/Client/Load/Zlib"
-    ),
     .target(
         name: "LoadReport",
         dependencies: [
             "ConfigText",
-            "Zlib",
             histogram,
+            mustache,
         ],
         path: "Sources/Client/Load/LoadReport"
     ),
@@ -539,6 +526,7 @@ let client: [Target] = [
         dependencies: [
             "Evidence",
             "FastSigning",
+            "HistoryChecker",
             "HostSystem",
             "Lab",
             "Secrets",
@@ -953,19 +941,11 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "ZlibTests",
-        dependencies: [
-            "TestSupport",
-            "Zlib",
-        ]
-    ),
-    .testTarget(
         name: "LoadReportTests",
         dependencies: [
             "LoadReport",
             "pin-load",
             "TestSupport",
-            "Zlib",
             argumentParser,
             histogram,
         ],
@@ -974,6 +954,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadFleetTests",
         dependencies: [
+            "HistoryChecker",
             "HostSystem",
             "LoadFleet",
             "pin-load",
