@@ -820,7 +820,6 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "DeviceInterface",
-            "HostSystem",
             "Lab",
             "Secrets",
             "SimulatedPhone",

@@ -53,7 +53,7 @@ final class HeldPhone {
             settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),
-            between: Phone.Between(disk: { MortalDisk($0, fate) }, device: { MortalDevice($0, fate) }),
+            wrappers: Phone.Wrappers(disk: { MortalDisk($0, fate) }, device: { MortalDevice($0, fate) }),
             observer: { ear.hear($0) }
         )
     }

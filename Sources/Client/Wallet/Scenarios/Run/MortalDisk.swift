@@ -1,4 +1,3 @@
-internal import HostSystem
 internal import Synchronization
 internal import WalletCore
 
@@ -54,18 +53,17 @@ final class MortalDisk: LocalDisk {
         self.fate = fate
     }
 
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]? { try self.disk.read(file) }
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
 
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
-        guard self.fate.outlivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
+        guard self.fate.outlivesWrite() else { throw Self.inputOutputError }
         try self.disk.write(bytes, to: file)
     }
 
-    func remove(_ file: LocalFile) throws(FileError) {
-        guard self.fate.outlivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
+        guard self.fate.outlivesWrite() else { throw Self.inputOutputError }
         try self.disk.remove(file)
     }
 
-    /// EIO; nobody lives to read it.
-    private static let inputOutputError: Int32 = 5
+    private static let inputOutputError = LocalDiskError("the process has ended")
 }
