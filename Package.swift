@@ -889,7 +889,6 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "DeviceInterface",
-            "HostSystem",
             "Lab",
             "Secrets",
             "SimulatedPhone",

@@ -53,7 +53,7 @@ final class ScenarioPhone {
             settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),
-            between: Phone.Between(disk: { CrashingDisk($0, process) }, device: { CrashingDevice($0, process) }),
+            wrappers: Phone.Wrappers(disk: { CrashingDisk($0, process) }, device: { CrashingDevice($0, process) }),
             observer: { recorder.record($0) }
         )
     }
