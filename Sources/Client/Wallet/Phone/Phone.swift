@@ -182,7 +182,7 @@ package actor Phone {
 
     /// Goes to what a one-shot command is named for.
     @discardableResult
-    package func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
+    package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet throws(WalletError) in try await wallet.open(destination) }
     }
 

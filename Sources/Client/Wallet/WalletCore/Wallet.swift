@@ -125,7 +125,7 @@ public actor Wallet {
     }
 
     /// Goes to what a one-shot command is named for.
-    public func open(_ destination: AppStateMachine.Destination) async throws(WalletError) -> Screen {
+    public func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.custody.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }

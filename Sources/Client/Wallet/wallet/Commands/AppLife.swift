@@ -55,7 +55,7 @@ struct AppLife {
     }
 
     /// Goes to what the command is named for.
-    func open(_ destination: AppStateMachine.Destination) async throws(CommandFailure) -> Screen {
+    func open(_ destination: AppDestination) async throws(CommandFailure) -> Screen {
         do throws(PhoneError) {
             return try await self.phone.goTo(destination)
         } catch {

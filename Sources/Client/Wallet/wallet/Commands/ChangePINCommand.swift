@@ -60,7 +60,7 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
 enum Protected {
     /// Unlocks, opens `destination` and confirms it with the same PIN; nil where unlocking did not succeed.
     static func open(
-        _ destination: AppStateMachine.Destination,
+        _ destination: AppDestination,
         _ life: AppLife,
         _ pins: PINSource
     ) async throws(CommandFailure) -> Screen? {
