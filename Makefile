@@ -93,10 +93,18 @@ mutants: packages-test ## break the code on purpose, one rule at a time; a test 
 mutants-check: ## check that every mutant still matches the sources; takes a second
 	Tests/Mutants/run.py --check
 
+AIMS :=
+
 .PHONY: bench
-bench: packages-run ## PIN checks, unlocks, verifications of signatures and of evidence per second, from one run
-	$(SWIFT_BUILD) -c release
-	"$$(swift build -c release --show-bin-path)/remote-pin-bench"
+bench: packages-run ## measure server and load tool against their aims; AIMS="checks unlocks" measures only these
+	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product pin-load
+	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
+
+.PHONY: bench-attestation
+bench-attestation: packages-run ## verifications of evidence per second, beside their bare signature checks
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product attestation-bench
+	"$$(swift build -c release --show-bin-path)/attestation-bench"
 
 SECONDS := 60
 

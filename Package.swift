@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every Swift target is held to the same rules; a target may not opt out.
+/// The compiler settings of every Swift target; no target may opt out.
 let houseRules: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -11,12 +11,14 @@ let houseRules: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// What `--version` says of the commit: from the environment, so that a commit alone makes nobody build anything again.
+/// The commit that `--version` reports.
+///
+/// It comes from the environment, so that a new commit alone rebuilds nothing.
 let buildID = (Context.environment["REMOTE_PIN_BUILD_ID"] ?? "").filter {
     $0.isLetter || $0.isNumber || ".-+".contains($0)
 }
 
-// Libraries from outside, each named once.
+// External libraries.
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -41,7 +43,7 @@ let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "s
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
-// What both sides of the boundary share; depends on neither of them.
+// Shared by client and server; depends on neither.
 let shared: [Target] = [
     .systemLibrary(
         name: "COpenSSL",
@@ -92,23 +94,14 @@ let shared: [Target] = [
         name: "Secrets",
         dependencies: [
             "COpenSSL",
+            "Vocabulary",
             crypto,
         ],
         path: "Sources/Shared/Secrets"
     ),
     .target(
-        name: "BatchVerification",
-        dependencies: [
-            "COpenSSL",
-            "Secrets",
-            "Vocabulary",
-        ],
-        path: "Sources/Shared/BatchVerification"
-    ),
-    .target(
         name: "Statements",
         dependencies: [
-            "BatchVerification",
             "Secrets",
             "Vocabulary",
             crypto,
@@ -244,6 +237,30 @@ let server: [Target] = [
         path: "Sources/Server/EventHooks"
     ),
     .target(
+        name: "StoreMaintenance",
+        dependencies: [
+            "AuditLog",
+            "HostSystem",
+            "PINPolicy",
+            "Secrets",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            crypto,
+            lifecycle,
+            logging,
+        ],
+        path: "Sources/Server/StoreMaintenance"
+    ),
+    .target(
+        name: "BatchVerification",
+        dependencies: [
+            "COpenSSL",
+            "Vocabulary",
+        ],
+        path: "Sources/Server/BatchVerification"
+    ),
+    .target(
         name: "RemotePINServer",
         dependencies: [
             "AttestationVerifier",
@@ -255,6 +272,7 @@ let server: [Target] = [
             "PINPolicy",
             "Secrets",
             "Statements",
+            "StoreMaintenance",
             "Transport",
             "Vault",
             "Vocabulary",
@@ -282,6 +300,7 @@ let server: [Target] = [
             "RemotePINServer",
             "Secrets",
             "ServerSettings",
+            "StoreMaintenance",
             "Telemetry",
             "Transport",
             "Vault",
@@ -355,37 +374,28 @@ let server: [Target] = [
 ]
 
 let client: [Target] = [
-    .target(name: "Presence", path: "Sources/Client/Wallet/Presence"),
+    .target(
+        name: "DeviceInterface",
+        dependencies: [
+            "Secrets",
+            "Vocabulary",
+        ],
+        path: "Sources/Client/Wallet/DeviceInterface"
+    ),
     .target(
         name: "WalletFlows",
         dependencies: [
-            "Presence",
+            "DeviceInterface",
             "Secrets",
             "Vocabulary",
         ],
         path: "Sources/Client/Wallet/WalletFlows"
     ),
     .target(
-        name: "Devices",
-        dependencies: [
-            "ConfigText",
-            "Evidence",
-            "HostSystem",
-            "Lab",
-            "Presence",
-            "Secrets",
-            "Vocabulary",
-            subprocess,
-            yams,
-        ],
-        path: "Sources/Client/Wallet/Devices"
-    ),
-    .target(
         name: "WalletCore",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
-            "Presence",
             "Secrets",
             "Statements",
             "Transport",
@@ -393,18 +403,36 @@ let client: [Target] = [
             "WalletFlows",
             "Wire",
             crypto,
-            nioCore,
-            nioPosix,
         ],
         path: "Sources/Client/Wallet/WalletCore"
+    ),
+    .target(
+        name: "SimulatedPhone",
+        dependencies: [
+            "ConfigText",
+            "DeviceInterface",
+            "Evidence",
+            "HostSystem",
+            "Lab",
+            "Secrets",
+            "Vocabulary",
+            "WalletCore",
+            "Wire",
+            nioCore,
+            nioPosix,
+            subprocess,
+            yams,
+        ],
+        path: "Sources/Client/Wallet/SimulatedPhone"
     ),
     .target(
         name: "Phone",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
+            "SimulatedPhone",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
@@ -415,9 +443,9 @@ let client: [Target] = [
     .target(
         name: "TerminalApp",
         dependencies: [
+            "DeviceInterface",
             "HostSystem",
             "Phone",
-            "Presence",
             "WalletCore",
             "WalletFlows",
         ],
@@ -427,12 +455,12 @@ let client: [Target] = [
         name: "Scenarios",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
             "Phone",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "Transport",
             "Vocabulary",
             "WalletCore",
@@ -446,11 +474,11 @@ let client: [Target] = [
         name: "wallet",
         dependencies: [
             "ConfigText",
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Phone",
-            "Presence",
             "Scenarios",
+            "SimulatedPhone",
             "TerminalApp",
             "Vocabulary",
             "WalletCore",
@@ -475,33 +503,31 @@ let client: [Target] = [
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
-    .systemLibrary(
-        name: "CZlib",
-        path: "Sources/Client/Load/CZlib",
-        pkgConfig: "zlib",
-        providers: [.apt(["zlib1g-dev"])]
-    ),
-    .target(
-        name: "Zlib",
-        dependencies: [
-            "CZlib"
-        ],
-        path: "Sources/Client/Load/Zlib"
-    ),
     .target(
         name: "LoadReport",
         dependencies: [
             "ConfigText",
-            "Zlib",
             histogram,
+            mustache,
         ],
         path: "Sources/Client/Load/LoadReport"
+    ),
+    // Variable-time signing, which leaks the key; ArchitectureTests keeps it out of every wallet.
+    .target(
+        name: "FastSigning",
+        dependencies: [
+            "COpenSSL",
+            "Secrets",
+            "Statements",
+            "Vocabulary",
+        ],
+        path: "Sources/Client/Load/FastSigning"
     ),
     .target(
         name: "LoadFleet",
         dependencies: [
-            "BatchVerification",
             "Evidence",
+            "FastSigning",
             "HostSystem",
             "Lab",
             "Secrets",
@@ -559,15 +585,16 @@ let client: [Target] = [
     ),
 ]
 
-// One test target for each target that it tests, and those that look at the whole.
+// One test target for each target under test, and those that test the whole.
 let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "Transport",
             "Vocabulary",
@@ -605,6 +632,17 @@ let tests: [Target] = [
             "BatchVerification",
             "COpenSSL",
             "Secrets",
+            "Vocabulary",
+            crypto,
+        ]
+    ),
+    .testTarget(
+        name: "FastSigningTests",
+        dependencies: [
+            "BatchVerification",
+            "FastSigning",
+            "Secrets",
+            "Statements",
             "Vocabulary",
             crypto,
         ]
@@ -753,19 +791,62 @@ let tests: [Target] = [
             nioCore,
         ]
     ),
+    // A server in the test's process, for the tests of the server's targets.
+    .target(
+        name: "ServerTestSupport",
+        dependencies: [
+            "AttestationVerifier",
+            "AuditLog",
+            "SimulatedPhone",
+            "HostSystem",
+            "Lab",
+            "PINPolicy",
+            "RemotePINServer",
+            "StoreMaintenance",
+            "Telemetry",
+            "TestSupport",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+            logging,
+        ],
+        path: "Tests/ServerTestSupport"
+    ),
+    .testTarget(
+        name: "StoreMaintenanceTests",
+        dependencies: [
+            "AuditLog",
+            "SimulatedPhone",
+            "HostSystem",
+            "PINPolicy",
+            "RemotePINServer",
+            "Secrets",
+            "ServerTestSupport",
+            "StoreMaintenance",
+            "TestSupport",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+        ]
+    ),
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
             "AttestationVerifier",
             "AuditLog",
             "BatchVerification",
-            "Devices",
+            "DeviceInterface",
             "Evidence",
             "HostSystem",
             "Lab",
-            "PINPolicy",
             "RemotePINServer",
             "Secrets",
+            "ServerTestSupport",
+            "SimulatedPhone",
             "Statements",
             "Telemetry",
             "TestSupport",
@@ -780,38 +861,40 @@ let tests: [Target] = [
     .testTarget(
         name: "WalletFlowsTests",
         dependencies: [
-            "Presence",
+            "DeviceInterface",
             "TestSupport",
             "Vocabulary",
             "WalletFlows",
         ]
     ),
     .testTarget(
-        name: "DevicesTests",
+        name: "SimulatedPhoneTests",
         dependencies: [
             "AttestationVerifier",
-            "Devices",
+            "DeviceInterface",
             "Evidence",
             "HostSystem",
             "Lab",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "TestSupport",
+            "Transport",
             "Vocabulary",
+            "WalletCore",
+            "Wire",
             crypto,
         ]
     ),
     .testTarget(
         name: "WalletCoreTests",
         dependencies: [
-            "Devices",
+            "DeviceInterface",
             "HostSystem",
             "Lab",
-            "Presence",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "TestSupport",
-            "Transport",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
@@ -821,8 +904,8 @@ let tests: [Target] = [
     .testTarget(
         name: "TerminalAppTests",
         dependencies: [
+            "DeviceInterface",
             "HostSystem",
-            "Presence",
             "TerminalApp",
             "TestSupport",
             "Vocabulary",
@@ -857,19 +940,11 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "ZlibTests",
-        dependencies: [
-            "TestSupport",
-            "Zlib",
-        ]
-    ),
-    .testTarget(
         name: "LoadReportTests",
         dependencies: [
             "LoadReport",
             "pin-load",
             "TestSupport",
-            "Zlib",
             argumentParser,
             histogram,
         ],
@@ -905,6 +980,7 @@ let tests: [Target] = [
     .testTarget(
         name: "LoadEngineTests",
         dependencies: [
+            "FastSigning",
             "HostSystem",
             "Lab",
             "LoadEngine",
@@ -922,13 +998,13 @@ let tests: [Target] = [
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
-            "Devices",
             "Evidence",
             "HostSystem",
             "Lab",
             "remote-pin-portal",
             "remote-pin-server",
             "Secrets",
+            "SimulatedPhone",
             "Statements",
             "TestSupport",
             "Transport",
@@ -942,26 +1018,23 @@ let tests: [Target] = [
     .testTarget(name: "ArchitectureTests"),
 ]
 
-/// What `make bench` runs.
-let benchmarks: [Target] = [
-    .executableTarget(
-        name: "remote-pin-bench",
-        dependencies: [
-            "AttestationVerifier",
-            "Evidence",
-            "Lab",
-            "Secrets",
-            "Statements",
-            "TestSupport",
-            "Transport",
-            "Vocabulary",
-            "Wire",
-            argumentParser,
-            crypto,
-        ],
-        path: "Benchmarks"
-    )
-]
+/// Measurements inside a process, left out of a default build: only `make bench-attestation` asks for them.
+let benchmarks: [Target] =
+    Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "attestation-bench",
+            dependencies: [
+                "AttestationVerifier",
+                "Evidence",
+                "Lab",
+                "Vocabulary",
+                crypto,
+            ],
+            path: "Benchmarks/Attestation"
+        )
+    ]
 
 let package = Package(
     name: "remote-pin",

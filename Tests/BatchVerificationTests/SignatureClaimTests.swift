@@ -2,6 +2,7 @@ import COpenSSL
 import Crypto
 import Foundation
 import BatchVerification
+import Secrets
 import Testing
 import Vocabulary
 

@@ -1,4 +1,4 @@
-import Devices
+import SimulatedPhone
 import HostSystem
 import Lab
 import TestSupport

@@ -114,7 +114,7 @@ struct ServerProgramTests {
         try DurableFile.remove(store)
         let missing = try await server("serve", lab.path)
         #expect(missing.exitCode == 74)
-        #expect(missing.output.contains("no store at"), "\(missing.output)")
+        #expect(missing.output.contains("no store exists at"), "\(missing.output)")
         #expect(!DurableFile.exists(store))
         try DurableFile.write(bytes, to: store)
         let running = try await ServerProcess.start(["serve", lab.path])

@@ -22,10 +22,10 @@ struct Journey {
 
     private struct OnItsWay {
         let id: Int
-        let message: Message
+        let message: WalletOperation
         let entry: Int
         var taken: ModelServer.Taken?
-        var answer: HistoryChecker.Answer?
+        var answer: WalletResponse?
         /// Nobody waits for the answer.
         var isLost = false
         var lostAt: Int64 = 0
@@ -36,6 +36,7 @@ struct Journey {
     private var random: SeededGenerator
     private let kind: Kind
     private var server: ModelServer
+    private let rules: CheckerRules
     private(set) var history: WalletHistory
     private var onItsWay: [OnItsWay] = []
     private var now: Int64 = 1_700_000_000_000
@@ -46,14 +47,14 @@ struct Journey {
         didSet { if oldValue != self.generation { self.lastGeneration = oldValue } }
     }
     private var lastGeneration = 0
-    private var lastLost: (id: Int, message: Message)?
-    private(set) var violations: [Violation] = []
+    private var lastLost: (id: Int, message: WalletOperation)?
+    private(set) var violations: [HistoryViolation] = []
     var timesWrong: Int { self.server.timesWrong }
 
     init(seed: UInt64, kind: Kind, policy: AttemptPolicy? = nil, fault: Fault? = nil) {
         var random = SeededGenerator(seed: seed)
         let policy = policy ?? Self.policy(&random)
-        let rules = OracleRules(
+        let rules = CheckerRules(
             policy: policy,
             clockTolerance: .milliseconds(1),
             lateEffect: .milliseconds(Self.lateEffect)
@@ -61,6 +62,7 @@ struct Journey {
         self.random = random
         self.kind = kind
         self.server = ModelServer(policy, fault: fault)
+        self.rules = rules
         self.history = WalletHistory(rules)
     }
 
@@ -110,16 +112,15 @@ struct Journey {
             _ = self.server.judge(taken)
         }
         self.onItsWay = []
-        let kept = self.history.kept(at: Timestamp(milliseconds: self.now), generation: self.generation)
-        guard let read = KeptHistory(bytes: kept.bytes) else { return }
-        self.history = WalletHistory(self.history.rules, kept: read, generation: self.generation)
+        let kept = self.history.summary(at: Timestamp(milliseconds: self.now), generation: self.generation)
+        self.history = WalletHistory(self.rules, from: kept, generation: self.generation)
         self.lastLost = nil
     }
 
     private mutating func send() {
         let id = self.nextID
         self.nextID += 1
-        var message: Message
+        var message: WalletOperation
         var entry = id
         if self.kind.retries, let lost = self.lastLost, self.chance(600, &self.random) {
             // The same entry again, now and then with another PIN.
@@ -130,11 +131,11 @@ struct Journey {
         } else {
             message = self.newMessage()
         }
-        self.history.sent(id, message, repeating: entry == id ? nil : entry, at: Timestamp(milliseconds: self.now))
+        self.history.invoke(id, message, repeating: entry == id ? nil : entry, at: Timestamp(milliseconds: self.now))
         self.onItsWay.append(OnItsWay(id: id, message: message, entry: entry))
     }
 
-    private mutating func newMessage() -> Message {
+    private mutating func newMessage() -> WalletOperation {
         if self.chance(80, &self.random) { return .opening }
         let isRight = self.chance(self.kind.rightOnes, &self.random)
         if self.generation > 0, self.chance(40, &self.random) {
@@ -163,7 +164,7 @@ struct Journey {
         }
     }
 
-    private mutating func receive(_ answer: HistoryChecker.Answer, to message: OnItsWay) {
+    private mutating func receive(_ answer: WalletResponse, to message: OnItsWay) {
         switch answer {
         case .opened(_, let generation): self.generation = max(self.generation, generation)
         case .pinKeyChanged(let current?): self.generation = max(self.generation, current)
@@ -172,7 +173,7 @@ struct Journey {
         case .verdict(.wrong) where self.chance(100, &self.random): self.lastLost = (message.entry, message.message)
         default: break
         }
-        if let violation = self.history.answered(message.id, answer, at: Timestamp(milliseconds: self.now)) {
+        if let violation = self.history.complete(message.id, answer, at: Timestamp(milliseconds: self.now)) {
             self.violations.append(violation)
         }
     }
@@ -182,7 +183,7 @@ struct Journey {
         self.onItsWay[index].lostAt = self.now
         let message = self.onItsWay[index]
         if message.message != .opening { self.lastLost = (message.entry, message.message) }
-        self.history.lost(message.id, at: Timestamp(milliseconds: self.now))
+        self.history.lose(message.id, at: Timestamp(milliseconds: self.now))
     }
 
     private mutating func crash() {

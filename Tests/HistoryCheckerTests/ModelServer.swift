@@ -55,7 +55,7 @@ struct ModelServer {
 
     /// A message as it lies in the server.
     struct Taken {
-        let message: Message
+        let message: WalletOperation
         let entry: Int
         let now: Int64
         let wrongOnesThen: Int
@@ -66,11 +66,11 @@ struct ModelServer {
         self.fault = fault
     }
 
-    func take(_ message: Message, entry: Int, now: Int64) -> Taken {
+    func take(_ message: WalletOperation, entry: Int, now: Int64) -> Taken {
         Taken(message: message, entry: entry, now: now, wrongOnesThen: self.state.wrongOnes)
     }
 
-    mutating func judge(_ taken: Taken) -> Answer {
+    mutating func judge(_ taken: Taken) -> WalletResponse {
         self.durable = self.state
         switch taken.message {
         case .opening: return self.opening(taken)
@@ -99,7 +99,7 @@ struct ModelServer {
         self.state = other
     }
 
-    private mutating func opening(_ taken: Taken) -> Answer {
+    private mutating func opening(_ taken: Taken) -> WalletResponse {
         var shown = self.shown(taken.now)
         if self.fault == .openingShowsFullRound, case .open(let left, let isFinal) = shown,
             left != self.policy.attemptsPerRound
@@ -110,7 +110,7 @@ struct ModelServer {
         return .opened(shown, generation: self.state.generation)
     }
 
-    private mutating func enter(_ isRight: Bool, _ generation: Int, _ next: Int?, _ taken: Taken) -> Answer {
+    private mutating func enter(_ isRight: Bool, _ generation: Int, _ next: Int?, _ taken: Taken) -> WalletResponse {
         if generation != self.state.generation {
             guard self.fault == .oldPINStillWorks, isRight, !self.state.isOver, self.wait(taken.now) == nil else {
                 return .pinKeyChanged(current: self.state.generation)
@@ -142,7 +142,7 @@ struct ModelServer {
         return isRight ? self.right(next, taken) : self.wrong(taken)
     }
 
-    private mutating func right(_ next: Int?, _ taken: Taken) -> Answer {
+    private mutating func right(_ next: Int?, _ taken: Taken) -> WalletResponse {
         if taken.entry.isMultiple(of: 5) {
             if self.fault == .rightCalledWrong {
                 self.timesWrong += 1
@@ -168,7 +168,7 @@ struct ModelServer {
         return .verdict(.valid)
     }
 
-    private mutating func wrong(_ taken: Taken) -> Answer {
+    private mutating func wrong(_ taken: Taken) -> WalletResponse {
         if self.fault == .wrongCalledValid, taken.entry.isMultiple(of: 5) {
             self.timesWrong += 1
             return .verdict(.valid)

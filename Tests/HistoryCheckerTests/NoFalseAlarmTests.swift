@@ -27,7 +27,7 @@ struct NoFalseAlarmTests {
             var journey = Journey(seed: seed, kind: kind)
             await journey.live()
             #expect(journey.violations.isEmpty, "\(name), seed \(seed)")
-            forgotten += journey.history.timesForgotten
+            forgotten += journey.history.overflowCount
         }
         // Of a hundred messages at most twenty met a wallet of which everything had to be taken for possible.
         #expect(forgotten * 100 <= 20 * seeds.count * kind.messages, "\(name): too much was forgotten")

@@ -14,27 +14,27 @@ struct PartsTests {
         "no wallet is handed out twice at once, and each that is free can be had",
         arguments: ["uniform", "zipf:1.5"]
     )
-    func desk(pick: String) throws {
-        let desk = try WalletDesk(try Pick(parsing: pick), among: 100)
+    func pool(pick: String) throws {
+        let pool = try WalletPool(try Pick(parsing: pick), among: 100)
         var generator = PlanGenerator(seed: 5)
-        let taken = (0..<100).compactMap { _ in desk.take(using: &generator) }
+        let taken = (0..<100).compactMap { _ in pool.take(using: &generator) }
         #expect(Set(taken).count == 100)
-        #expect(desk.take(using: &generator) == nil)
-        desk.giveBack(37)
-        desk.giveBack(37)
-        #expect(desk.take(using: &generator) == 37)
-        #expect(desk.take(using: &generator) == nil)
-        for index in [3, 70] { desk.giveBack(index) }
-        #expect(desk.take(70, using: &generator) == 70)
-        #expect(desk.take(70, using: &generator) == 3)
-        #expect(desk.usedCount == 100)
+        #expect(pool.take(using: &generator) == nil)
+        pool.giveBack(37)
+        pool.giveBack(37)
+        #expect(pool.take(using: &generator) == 37)
+        #expect(pool.take(using: &generator) == nil)
+        for index in [3, 70] { pool.giveBack(index) }
+        #expect(pool.take(70, using: &generator) == 70)
+        #expect(pool.take(70, using: &generator) == 3)
+        #expect(pool.usedCount == 100)
     }
 
     @Test("a single wallet under attack is handed out to everybody")
     func sharedDesk() throws {
-        let desk = try WalletDesk(.single(index: 3), among: 5)
+        let pool = try WalletPool(.single(index: 3), among: 5)
         var generator = PlanGenerator(seed: 5)
-        #expect((0..<10).allSatisfy { _ in desk.take(using: &generator) == 3 })
+        #expect((0..<10).allSatisfy { _ in pool.take(using: &generator) == 3 })
     }
 
     @Test(
@@ -175,11 +175,11 @@ struct PartsTests {
 
     @Test("more connections than one address has room for come from several, on this machine only")
     func addresses() {
-        #expect(Reach.sourceAddresses(for: 2000, host: "127.0.0.1").isEmpty)
-        #expect(Reach.sourceAddresses(for: 2001, host: "127.0.0.1") == ["127.0.1.1", "127.0.1.2"])
-        let many = Reach.sourceAddresses(for: 1_000_000, host: "127.0.0.1")
+        #expect(ConnectionLimits.sourceAddresses(for: 2000, host: "127.0.0.1").isEmpty)
+        #expect(ConnectionLimits.sourceAddresses(for: 2001, host: "127.0.0.1") == ["127.0.1.1", "127.0.1.2"])
+        let many = ConnectionLimits.sourceAddresses(for: 1_000_000, host: "127.0.0.1")
         #expect(many.count == 500 && Set(many).count == 500 && many.last == "127.0.2.250")
-        #expect(Reach.sourceAddresses(for: 10_000, host: "10.0.0.1").isEmpty)
+        #expect(ConnectionLimits.sourceAddresses(for: 10_000, host: "10.0.0.1").isEmpty)
     }
 
     @Test("the socket of a port is found in the system's table, and no other")

@@ -157,7 +157,7 @@ struct FleetFileTests {
         var bytes = FleetHeader(count: 1, seed: Array(repeating: 1, count: 32), authority: FleetOfTests.fingerprint)
             .encoded
         bytes[8] = 9
-        bytes.replaceSubrange(124..<128, with: Checksum.of(bytes[..<124]).littleEndianBytes)
+        bytes.replaceSubrange(124..<128, with: CRC32.of(bytes[..<124]).littleEndianBytes)
         try FleetOfTests.replace(bytes, in: self.folder)
         #expect(throws: FleetError.version(path: path, found: 9)) { try FleetOfTests.open(in: self.folder) }
     }
@@ -175,6 +175,6 @@ struct FleetFileTests {
 
     @Test("the checksum is the one that everybody calls CRC-32")
     func checksum() {
-        #expect(Checksum.of(Array("123456789".utf8)) == 0xCBF4_3926)
+        #expect(CRC32.of(Array("123456789".utf8)) == 0xCBF4_3926)
     }
 }

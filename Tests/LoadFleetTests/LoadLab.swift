@@ -28,11 +28,11 @@ final class LoadLab: Sendable {
         let target = try Target(lab: self.path)
         do {
             let empty = try Fleet.create(at: self.wallets, wallets: count, fingerprint: target.fingerprint)
-            var options = Provisioning.Options()
+            var options = FleetProvisioner.Options()
             options.connections = 8
             options.timeout = Self.patience
             options.share = try #require(PlatformShare(share))
-            let provisioning = try Provisioning(empty, goal: count, at: target, options: options)
+            let provisioning = try FleetProvisioner(empty, goal: count, at: target, options: options)
             try await provisioning.run()
             try #require(provisioning.progress.registered == count)
         }

@@ -53,10 +53,10 @@ struct ProvisionTests {
         #expect(after.count == FleetHeader.end + 1000 * FleetRecord.byteCount)
 
         let second = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
-        #expect(second.output.contains("are there already"), "\(second.output)")
+        #expect(second.output.contains("exist already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
-        #expect(second.output.contains("Interrupted; the same command goes on from here."))
+        #expect(second.output.contains("Interrupted; run the same command to continue."))
 
         await slow.terminate()
         let server = try await self.lab.start()
@@ -115,7 +115,7 @@ struct ProvisionTests {
             return
         }
         #expect(refusal.reason == .challengeInvalid)
-        let provisioning = try Provisioning(fleet, goal: 1, at: target, options: Provisioning.Options())
+        let provisioning = try FleetProvisioner(fleet, goal: 1, at: target, options: FleetProvisioner.Options())
         try await provisioning.run()
         #expect(provisioning.progress.registered == 1)
         await server.terminate()
@@ -193,9 +193,9 @@ struct ProvisioningPlanTests {
     func entries() {
         let right: UInt64 = 987_654
         var seen: Set<UInt64> = [right]
-        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINEntry.wrong(variant).number(right: right)) }
+        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINChoice.wrong(variant).number(right: right)) }
         #expect(seen.count == Int(FleetKeys.pins))
-        #expect(PINEntry.right.number(right: right) == right)
+        #expect(PINChoice.right.number(right: right) == right)
     }
 
     @Test(

@@ -1,6 +1,6 @@
 @testable import TerminalApp
 import HostSystem
-import Presence
+import DeviceInterface
 import Testing
 import WalletFlows
 

@@ -1,4 +1,5 @@
-package import Devices
+package import DeviceInterface
+package import SimulatedPhone
 import Crypto
 import Foundation
 import Lab

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 import WalletFlows
@@ -13,7 +13,7 @@ struct BiometricCutsTests {
         /// The wallet as it is before.
         let prepare: @Sendable (TestPhone) async throws -> Void
         /// From a locked wallet; cut somewhere in between.
-        let run: @Sendable (TestLife) async -> TestLife.Outcome
+        let run: @Sendable (EngineUnderTest) async -> EngineUnderTest.Outcome
         /// The modes in which a cut may leave the wallet, the later one last.
         let modes: [BiometricMode]
 
@@ -23,7 +23,7 @@ struct BiometricCutsTests {
     static let operations: [Operation] = [
         Operation(
             name: "turning on, fallback mode",
-            prepare: { _ = try await TestLife.setUp($0, .off) },
+            prepare: { _ = try await EngineUnderTest.setUp($0, .off) },
             run: { life in
                 let checked = await life.check(TestPhone.oldPIN)
                 return checked == .done ? await life.enable() : checked
@@ -33,7 +33,7 @@ struct BiometricCutsTests {
         Operation(
             name: "turning on, safe mode",
             prepare: { phone in
-                _ = try await TestLife.setUp(phone, .off)
+                _ = try await EngineUnderTest.setUp(phone, .off)
                 phone.server.withState { $0.wantsSafeMode = true }
             },
             run: { life in
@@ -44,7 +44,7 @@ struct BiometricCutsTests {
         ),
         Operation(
             name: "turning off, fallback mode",
-            prepare: { _ = try await TestLife.setUp($0, .fallback) },
+            prepare: { _ = try await EngineUnderTest.setUp($0, .fallback) },
             run: { life in
                 let checked = await life.check(TestPhone.oldPIN)
                 return checked == .done ? await life.disable() : checked
@@ -53,7 +53,7 @@ struct BiometricCutsTests {
         ),
         Operation(
             name: "turning off, safe mode",
-            prepare: { _ = try await TestLife.setUp($0, .safe) },
+            prepare: { _ = try await EngineUnderTest.setUp($0, .safe) },
             run: { life in
                 let unlocked = await life.unlock()
                 return unlocked == .done ? await life.disable() : unlocked
@@ -63,7 +63,7 @@ struct BiometricCutsTests {
         Operation(
             name: "SB6: the migration",
             prepare: { phone in
-                _ = try await TestLife.setUp(phone, .fallback)
+                _ = try await EngineUnderTest.setUp(phone, .fallback)
                 phone.server.withState { $0.wantsSafeMode = true }
             },
             run: { await $0.migrate() },
@@ -72,7 +72,7 @@ struct BiometricCutsTests {
         Operation(
             name: "SB8: the way back",
             prepare: { phone in
-                _ = try await TestLife.setUp(phone, .safe)
+                _ = try await EngineUnderTest.setUp(phone, .safe)
                 phone.server.withState { $0.wantsSafeMode = false }
             },
             run: { await $0.unlock() },
@@ -84,17 +84,17 @@ struct BiometricCutsTests {
     func cutEverywhere(operation: Operation) async throws {
         let uncut = TestPhone()
         try await operation.prepare(uncut)
-        uncut.power.arm(nil)
+        uncut.crashPoint.arm(nil)
         #expect(await operation.run(try uncut.life()) == .done)
         #expect(try uncut.life().mode == operation.modes.last)
-        #expect(uncut.power.log.contains("write state.json"))
+        #expect(uncut.crashPoint.log.contains("write state.json"))
         var seen: Set<BiometricMode> = []
-        for cut in (0..<uncut.power.places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
             try await operation.prepare(phone)
-            phone.power.arm(cut)
+            phone.crashPoint.arm(cut)
             _ = await operation.run(try phone.life())
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             let mode = try phone.life().mode
             #expect(operation.modes.contains(mode), "\(cut): \(mode)")
             seen.insert(mode)
@@ -120,24 +120,24 @@ struct BiometricCutsTests {
     )
     func changeCutEverywhere(mode: BiometricMode) async throws {
         let uncut = TestPhone()
-        _ = try await TestLife.setUp(uncut, mode)
-        uncut.power.arm(nil)
+        _ = try await EngineUnderTest.setUp(uncut, mode)
+        uncut.crashPoint.arm(nil)
         let life = try uncut.life()
         #expect(await life.unlock() == .done)
         #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
         #expect(try await uncut.opens(with: TestPhone.newPIN))
         var survivors: Set<String> = []
-        for cut in (0..<uncut.power.places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             for arrivesLate in [false, true] {
                 let phone = TestPhone()
-                _ = try await TestLife.setUp(phone, mode)
+                _ = try await EngineUnderTest.setUp(phone, mode)
                 phone.server.withState { $0.keepsLate = arrivesLate }
-                phone.power.arm(cut)
+                phone.crashPoint.arm(cut)
                 let life = try phone.life()
                 if await life.unlock() == .done {
                     _ = await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN)
                 }
-                phone.power.arm(nil)
+                phone.crashPoint.arm(nil)
                 if arrivesLate { phone.server.deliverLate() }
                 #expect(try phone.life().mode == mode)
                 let old = try await phone.opens(with: TestPhone.oldPIN)
@@ -152,17 +152,17 @@ struct BiometricCutsTests {
     @Test("a wipe cut anywhere leaves a wallet that opens, or no item once the next life has begun")
     func wipeCutEverywhere() async throws {
         let uncut = TestPhone()
-        _ = try await TestLife.setUp(uncut, .safe)
-        uncut.power.arm(nil)
+        _ = try await EngineUnderTest.setUp(uncut, .safe)
+        uncut.crashPoint.arm(nil)
         #expect(await (try uncut.life()).perform(.wipe) == .done)
         #expect(uncut.items.isEmpty)
-        #expect(uncut.power.log.contains("remove item"))
-        for cut in (0..<uncut.power.places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        #expect(uncut.crashPoint.log.contains("remove item"))
+        for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
-            _ = try await TestLife.setUp(phone, .safe)
-            phone.power.arm(cut)
+            _ = try await EngineUnderTest.setUp(phone, .safe)
+            phone.crashPoint.arm(cut)
             _ = await (try phone.life()).perform(.wipe)
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             if try phone.life().registration == nil {
                 #expect(phone.items.isEmpty, "\(cut)")
                 #expect(phone.disk.contents[.accessData] == nil, "\(cut)")
@@ -176,7 +176,7 @@ struct BiometricCutsTests {
     func hostsItems() async throws {
         let phone = TestPhone()
         phone.keychain.withState { $0.items["host.token"] = TestKeychain.Item(secret: [1], access: .passcode) }
-        let life = try await TestLife.setUp(phone, .safe)
+        let life = try await EngineUnderTest.setUp(phone, .safe)
         _ = await life.perform(.lock)
         phone.keychain.withState { state in
             state.items["wallet-unlock.orphan"] = TestKeychain.Item(secret: [2], access: .passcode)
@@ -192,18 +192,18 @@ struct BiometricCutsTests {
     func uncertainWrite() async throws {
         for modeWanted in [BiometricMode.fallback, .safe] {
             let phone = TestPhone()
-            let life = try await TestLife.setUp(phone, .off)
+            let life = try await EngineUnderTest.setUp(phone, .off)
             phone.server.withState { $0.wantsSafeMode = modeWanted == .safe }
             _ = await life.perform(.lock)
             #expect(await life.check(TestPhone.oldPIN) == .done)
             // The item, then the state: both are there, and the process lives on without knowing.
-            phone.power.arm(.after(1))
+            phone.crashPoint.arm(.after(1))
             #expect(await life.enable() == .failed)
             #expect(life.mode == .off)
             #expect(try LocalStore(phone.disk).state.registration?.biometricMode == modeWanted)
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             // Tidying up at the next PIN check of the same life: disk and keychain must agree at each step.
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             #expect(await life.check(TestPhone.oldPIN) == .done)
             #expect(try await phone.opens(with: TestPhone.oldPIN))
         }
@@ -212,17 +212,17 @@ struct BiometricCutsTests {
     @Test("tidying up is cut anywhere too, after a write that was reported as failed")
     func uncertainWriteCut() async throws {
         for place in 0..<8 {
-            for cut in [Power.Cut.before(place), .after(place)] {
+            for cut in [CrashPoint.Cut.before(place), .after(place)] {
                 let phone = TestPhone()
-                let life = try await TestLife.setUp(phone, .off)
+                let life = try await EngineUnderTest.setUp(phone, .off)
                 phone.server.withState { $0.wantsSafeMode = true }
                 _ = await life.perform(.lock)
                 #expect(await life.check(TestPhone.oldPIN) == .done)
-                phone.power.arm(.after(1))
+                phone.crashPoint.arm(.after(1))
                 #expect(await life.enable() == .failed)
-                phone.power.arm(cut)
+                phone.crashPoint.arm(cut)
                 _ = await life.check(TestPhone.oldPIN)
-                phone.power.arm(nil)
+                phone.crashPoint.arm(nil)
                 #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
             }
         }

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Secrets
 import Synchronization
 import Testing
@@ -61,7 +61,7 @@ struct BiometricLiesTests {
     func nothingChanges(lie: Lie) async throws {
         for mode in [BiometricMode.fallback, .safe] {
             let phone = TestPhone()
-            _ = try await TestLife.setUp(phone, mode)
+            _ = try await EngineUnderTest.setUp(phone, mode)
             let files = phone.disk.contents
             let items = phone.items
             Self.tell(lie, on: phone)
@@ -80,12 +80,12 @@ struct BiometricLiesTests {
     @Test("a flag that a liar turns costs at most a migration, which asks for the PIN and for the owner")
     func forgedFlag() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .fallback)
+        _ = try await EngineUnderTest.setUp(phone, .fallback)
         Self.tell(.session("flag on") { $0.features.safeBiometricUnlock = true }, on: phone)
         let state = phone.disk.contents[.state]
         let life = try phone.life()
         #expect(await life.unlock() == .done)
-        #expect(life.custody.facts().wantsSafeMode)
+        #expect(life.engine.facts().wantsSafeMode)
         #expect(phone.disk.contents[.state] == state)
         // The next life goes to the PIN and the prompt, and the one after it finds its way back.
         #expect(await (try phone.life()).migrate() == .done)
@@ -99,11 +99,11 @@ struct BiometricLiesTests {
     @Test("a biometric slot is never made under a presence share that nobody has proven")
     func unprovenShare() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .off)
+        _ = try await EngineUnderTest.setUp(phone, .off)
         let life = try phone.life()
         #expect(await life.check(TestPhone.oldPIN) == .done)
         // The connection of the PIN check ends; whoever answers the next one makes up a share.
-        await life.custody.hangUp()
+        await life.engine.disconnect()
         Self.tell(.session("another presence share") { $0.presenceShare = .random() }, on: phone)
         _ = await life.perform(.askStatus)
         #expect(await life.enable() == .done)
@@ -132,8 +132,8 @@ struct BiometricLiesTests {
                 }
             }
         }
-        let life = try TestLife(phone)
-        #expect(await life.perform(.enroll(TestLife.entry(TestPhone.oldPIN))) == .done)
+        let life = try EngineUnderTest(phone)
+        #expect(await life.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN))) == .done)
         #expect(await life.enable() == (isLiar ? .failed : .done))
         phone.server.withState { $0.forge = nil }
         #expect(try await phone.opens(with: TestPhone.oldPIN))
@@ -142,7 +142,7 @@ struct BiometricLiesTests {
     @Test("after a revocation neither slot opens", arguments: [BiometricMode.fallback, .safe])
     func revoked(mode: BiometricMode) async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, mode)
+        _ = try await EngineUnderTest.setUp(phone, mode)
         // The app was started, and had its session, before the revocation.
         let life = try phone.life()
         _ = await life.perform(.askUpdatePolicy)
@@ -159,7 +159,7 @@ struct BiometricLiesTests {
     @Test("a wallet that is blocked for good gets no presence share, and says so")
     func blockedForGood() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .safe)
+        _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { state in
             for id in state.records.keys { state.records[id]?.isBlockedForGood = true }
         }
@@ -173,15 +173,15 @@ struct BiometricLiesTests {
     @Test("the server has to be reached for a biometric too")
     func unreachable() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .safe)
+        _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { $0.reachable = false }
         let life = try phone.life()
-        guard case .failed(.serverUnreachable) = await life.custody.perform(.unlockWithBiometrics(.match)) else {
+        guard case .failed(.serverUnreachable) = await life.engine.perform(.unlockWithBiometrics(.match)) else {
             Issue.record("it is not said that the server cannot be reached")
             return
         }
         phone.device.setNetwork(false)
-        guard case .failed(.noInternet) = await life.custody.perform(.unlockWithBiometrics(.match)) else {
+        guard case .failed(.noInternet) = await life.engine.perform(.unlockWithBiometrics(.match)) else {
             Issue.record("it is not said that there is no network")
             return
         }

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Secrets
 import Testing
 import Vocabulary
@@ -12,8 +12,8 @@ struct BiometricModesTests {
     let phone = TestPhone()
 
     /// A wallet in the fallback mode that the flag has reached.
-    private func beforeMigration() async throws -> TestLife {
-        _ = try await TestLife.setUp(self.phone, .fallback)
+    private func beforeMigration() async throws -> EngineUnderTest {
+        _ = try await EngineUnderTest.setUp(self.phone, .fallback)
         self.phone.server.withState { $0.wantsSafeMode = true }
         return try self.phone.life()
     }
@@ -85,7 +85,7 @@ struct BiometricModesTests {
 
     @Test("SB8: the way back keeps slot and item, and the PIN opens alone again")
     func wayBack() async throws {
-        _ = try await TestLife.setUp(self.phone, .safe)
+        _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let items = self.phone.items
         self.phone.server.withState { $0.wantsSafeMode = false }
         let life = try self.phone.life()
@@ -95,12 +95,12 @@ struct BiometricModesTests {
         #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
         #expect(try await self.phone.life().check(TestPhone.oldPIN) == .done)
         // The item does not stay open for what asks for a prompt of its own.
-        #expect(life.custody.unlocked?.item == nil)
+        #expect(life.engine.unlocked?.item == nil)
     }
 
     @Test("SB8: back and forth, the wallet opens in every mode")
     func backAndForth() async throws {
-        _ = try await TestLife.setUp(self.phone, .safe)
+        _ = try await EngineUnderTest.setUp(self.phone, .safe)
         for wantsSafe in [false, true, false, true] {
             self.phone.server.withState { $0.wantsSafeMode = wantsSafe }
             let life = try self.phone.life()
@@ -112,7 +112,7 @@ struct BiometricModesTests {
 
     @Test("SB11: the new PIN's slot is sealed under the item, and the next prompt opens with it")
     func changePIN() async throws {
-        _ = try await TestLife.setUp(self.phone, .safe)
+        _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let life = try self.phone.life()
         #expect(await life.unlock() == .done)
         #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
@@ -130,7 +130,7 @@ struct BiometricModesTests {
 
     @Test("a PIN that was changed before biometrics were turned off is the PIN afterwards")
     func changeThenDisable() async throws {
-        _ = try await TestLife.setUp(self.phone, .safe)
+        _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let life = try self.phone.life()
         #expect(await life.unlock() == .done)
         #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
@@ -144,7 +144,7 @@ struct BiometricModesTests {
         arguments: [BiometricMode.fallback, .safe]
     )
     func checkValue(mode: BiometricMode) async throws {
-        _ = try await TestLife.setUp(self.phone, mode)
+        _ = try await EngineUnderTest.setUp(self.phone, mode)
         let life = try self.phone.life()
         #expect(await life.unlock() == .done)
         #expect(await life.check(TestPhone.newPIN) == .wrong)
@@ -160,7 +160,7 @@ struct BiometricModesTests {
 
     @Test("a state file of the form before biometrics opens, and a newer one is left alone")
     func forms() async throws {
-        _ = try await TestLife.setUp(self.phone, .off)
+        _ = try await EngineUnderTest.setUp(self.phone, .off)
         let plain = try #require(self.phone.disk.contents[.state])
         let text = String(decoding: plain, as: UTF8.self)
         #expect(text.contains("\"version\" : 1"))
@@ -170,7 +170,7 @@ struct BiometricModesTests {
         #expect(await life.enable() == .done)
         let sealed = String(decoding: try #require(self.phone.disk.contents[.state]), as: UTF8.self)
         #expect(sealed.contains("\"version\" : 2"))
-        let newer = TestDisk(power: Power(), files: [.state: Array(#"{"version" : 3}"#.utf8)])
+        let newer = TestDisk(crashPoint: CrashPoint(), files: [.state: Array(#"{"version" : 3}"#.utf8)])
         #expect(throws: StorageError.newerVersion(.state, version: 3)) { try LocalStore(newer) }
     }
 }

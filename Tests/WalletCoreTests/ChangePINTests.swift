@@ -22,19 +22,19 @@ struct ChangePINTests {
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
-        uncut.power.arm(nil)
+        uncut.crashPoint.arm(nil)
         _ = try await TestPhone.change(to: TestPhone.newPIN, in: wallet)
-        let places = uncut.power.places
-        #expect(uncut.power.log.contains("write state.json"))
+        let places = uncut.crashPoint.places
+        #expect(uncut.crashPoint.log.contains("write state.json"))
         var survivors: Set<String> = []
-        for cut in (0..<places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        for cut in (0..<places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             for arrivesLate in [false, true] {
                 let phone = TestPhone()
                 let wallet = try await phone.setUp()
                 phone.server.withState { $0.keepsLate = arrivesLate }
-                phone.power.arm(cut)
+                phone.crashPoint.arm(cut)
                 _ = try? await TestPhone.change(to: TestPhone.newPIN, in: wallet)
-                phone.power.arm(nil)
+                phone.crashPoint.arm(nil)
                 if arrivesLate { phone.server.deliverLate() }
                 let old = try await phone.unlocks(with: TestPhone.oldPIN)
                 let new = try await phone.unlocks(with: TestPhone.newPIN)
@@ -52,7 +52,7 @@ struct ChangePINTests {
     func networkGone() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         let device = phone.device
         phone.server.withState { state in
@@ -71,11 +71,11 @@ struct ChangePINTests {
         let wallet = try await phone.setUp()
         phone.server.withState { $0.keepsLate = true }
         // The first change is sent and held back on its way.
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
-        phone.power.arm(.before(1))
+        phone.crashPoint.arm(.before(1))
         _ = try? await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         #expect(phone.server.withState(\.late).count == 1)
         // Another life unlocks with the old PIN and prepares another change, which is lost as well.
         let next = try phone.wallet()
@@ -96,10 +96,10 @@ struct ChangePINTests {
         let next = try phone.wallet()
         _ = await next.launch()
         // The instruction, its answer, then the write.
-        phone.power.arm(.before(2))
+        phone.crashPoint.arm(.before(2))
         _ = try await next.enter(PINInput(typed: TestPhone.newPIN.utf8))
         #expect(await !next.isLocked)
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
         #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 1)
@@ -109,7 +109,7 @@ struct ChangePINTests {
     func retry() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         phone.server.withState { state in
             state.forge = { result in

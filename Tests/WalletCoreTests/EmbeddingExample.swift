@@ -22,7 +22,7 @@ struct HostApplication {
     }
 
     /// What a person does at a screen.
-    enum Turn {
+    enum UserInput {
         case select(ActionID)
         case type([UInt8])
         case present(Presentation)
@@ -30,7 +30,7 @@ struct HostApplication {
     }
 
     /// Shows one screen after the other, until the person leaves the app.
-    func run(showing show: (Screen) async -> Turn) async throws {
+    func run(showing show: (Screen) async -> UserInput) async throws {
         var screen = await self.wallet.launch()
         while true {
             switch await show(screen) {

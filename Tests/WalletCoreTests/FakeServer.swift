@@ -59,10 +59,10 @@ final class FakeServer: ServerDialer {
     }
 
     private let state = Mutex(State())
-    let power: Power
+    let crashPoint: CrashPoint
 
-    init(power: Power) {
-        self.power = power
+    init(crashPoint: CrashPoint) {
+        self.crashPoint = crashPoint
     }
 
     /// Looks at the server's state, or changes it.
@@ -72,9 +72,9 @@ final class FakeServer: ServerDialer {
 
     var address: String { "pin.example:7443" }
 
-    func dial() async throws(DialError) -> any ServerLine {
-        guard !self.power.isOff, self.state.withLock(\.reachable) else { throw .unreachable }
-        return FakeLine(server: self)
+    func dial() async throws(DialError) -> any CallChannel {
+        guard !self.crashPoint.isOff, self.state.withLock(\.reachable) else { throw .unreachable }
+        return FakeChannel(server: self)
     }
 
     /// The only wallet that is registered and not revoked.
@@ -107,7 +107,7 @@ final class FakeServer: ServerDialer {
 }
 
 /// One connection to a ``FakeServer``.
-final class FakeLine: ServerLine {
+final class FakeChannel: CallChannel {
     let channelBinding: ChannelBinding
     private let server: FakeServer
     private let session = Mutex<Session?>(nil)
@@ -132,10 +132,10 @@ final class FakeLine: ServerLine {
 
     func close() async {}
 
-    func call(_ call: Call) async throws(LineError) -> CallResult {
+    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         guard self.server.withState(\.lineEnds) == self.earlierEnds else { throw .lost }
         // Two places: the request's way there, and the answer's way back.
-        guard self.server.withState(\.reachable), let sent = self.server.power.pass("send \(call.name)") else {
+        guard self.server.withState(\.reachable), let sent = self.server.crashPoint.pass("send \(call.name)") else {
             self.holdBack(call)
             throw .lost
         }
@@ -144,7 +144,7 @@ final class FakeLine: ServerLine {
             throw .lost
         }
         let result = self.answer(call)
-        guard let answered = self.server.power.pass("answer \(call.name)"), !answered.isLast else { throw .lost }
+        guard let answered = self.server.crashPoint.pass("answer \(call.name)"), !answered.isLast else { throw .lost }
         let isLost = self.server.withState { state in
             guard state.losesNext.remove(call.name) != nil else { return false }
             state.onLoss?(state.records)

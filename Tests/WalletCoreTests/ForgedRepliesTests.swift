@@ -60,11 +60,14 @@ struct ForgedRepliesTests {
     @Test("a lie that names a PIN which never arrived, and calls it valid, removes no pair")
     func forgedSuccessor() async throws {
         let phone = TestPhone()
-        let life = try await TestLife.setUp(phone)
+        let life = try await EngineUnderTest.setUp(phone)
         #expect(await life.check(TestPhone.oldPIN) == .done)
         phone.server.withState { $0.reachable = false }
         #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .failed)
-        let change = Effect.changePIN(old: TestLife.entry(TestPhone.oldPIN), new: TestLife.entry(TestPhone.newPIN))
+        let change = Effect.changePIN(
+            old: EngineUnderTest.entry(TestPhone.oldPIN),
+            new: EngineUnderTest.entry(TestPhone.newPIN)
+        )
         #expect(await life.perform(change) == .failed)
         let successor = try #require(life.registration?.pairs.last)
         #expect(life.registration?.pairs.count == 2)
@@ -117,7 +120,7 @@ struct ForgedRepliesTests {
         let wallet = try phone.wallet()
         _ = await wallet.launch()
         // The request of the instruction is the first place, its answer the second.
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         phone.server.withState { state in
             state.forge = { result in
                 guard case .instruct = result else { return result }

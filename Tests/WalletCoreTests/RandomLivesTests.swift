@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import TestSupport
 import Testing
 import Vocabulary
@@ -21,7 +21,7 @@ struct RandomLivesTests {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<25 {
             let phone = TestPhone()
-            _ = try await TestLife.setUp(phone, .off)
+            _ = try await EngineUnderTest.setUp(phone, .off)
             var pin = TestPhone.oldPIN
             var story: [String] = []
             for _ in 0..<12 {
@@ -29,11 +29,11 @@ struct RandomLivesTests {
                 phone.server.withState { $0.wantsSafeMode = wantsSafe }
                 let wish = Wish.allCases.randomElement(using: &generator) ?? .nothing
                 let place = Int.random(in: 0..<30, using: &generator)
-                let cut = Bool.random(using: &generator) ? Power.Cut.before(place) : .after(place)
-                phone.power.arm(cut)
+                let cut = Bool.random(using: &generator) ? CrashPoint.Cut.before(place) : .after(place)
+                phone.crashPoint.arm(cut)
                 let other = pin == TestPhone.oldPIN ? TestPhone.newPIN : TestPhone.oldPIN
                 try await Self.live(phone, wish, pin: pin, other: other)
-                phone.power.arm(nil)
+                phone.crashPoint.arm(nil)
                 story.append("\(wish) \(cut) safe \(wantsSafe)")
                 if wish == .changePIN, try await phone.opens(with: other) { pin = other }
                 try #require(try await phone.opens(with: pin), "seed \(seed): \(story)")
@@ -52,7 +52,7 @@ struct RandomLivesTests {
             _ = await life.enable()
         case .disable: _ = await life.disable()
         case .changePIN: _ = await life.change(from: pin, to: other)
-        case .migrate where life.mode == .fallback && life.custody.facts().wantsSafeMode:
+        case .migrate where life.mode == .fallback && life.engine.facts().wantsSafeMode:
             _ = await life.perform(.migrateBiometrics(.match))
         case .migrate, .nothing: break
         }

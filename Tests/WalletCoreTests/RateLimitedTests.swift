@@ -1,5 +1,4 @@
-import Devices
-import Presence
+import DeviceInterface
 import Secrets
 import Testing
 import Vocabulary
@@ -19,7 +18,7 @@ struct RateLimitedTests {
     func unlock(call: String) async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         let before = try LocalStore(phone.disk).state.registration
         let wallet = try phone.wallet()
         phone.server.withState { state in
@@ -46,7 +45,7 @@ struct RateLimitedTests {
     func lostBefore() async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         let wallet = try phone.wallet()
         _ = await wallet.launch()
         let claim = "No attempt was counted"

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import Testing
 import Vocabulary
 import WalletFlows
@@ -10,7 +10,7 @@ struct RestoredPhoneTests {
     /// A wallet whose files came along, and nothing that never leaves a phone.
     private static func restored(_ mode: BiometricMode) async throws -> TestPhone {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, mode)
+        _ = try await EngineUnderTest.setUp(phone, mode)
         phone.keychain.withState { $0.items = [:] }
         try await phone.device.deleteKey()
         return phone
@@ -54,20 +54,20 @@ struct RestoredPhoneTests {
     @Test("a wipe that was owed when the phone was restored does not stand in a new wallet's way")
     func owedWipe() async throws {
         let phone = TestPhone()
-        let life = try await TestLife.setUp(phone, .off)
+        let life = try await EngineUnderTest.setUp(phone, .off)
         phone.server.withState { $0.reachable = false }
         #expect(await life.perform(.wipe) == .done)
         #expect(try LocalStore(phone.disk).state.unreportedWipe != nil)
         try await phone.device.deleteKey()
         phone.server.withState { $0.reachable = true }
-        #expect(await (try phone.life()).perform(.enroll(TestLife.entry(TestPhone.newPIN))) == .done)
+        #expect(await (try phone.life()).perform(.enroll(EngineUnderTest.entry(TestPhone.newPIN))) == .done)
         #expect(try await phone.opens(with: TestPhone.newPIN))
     }
 
     @Test("a revocation that was known goes on to be shown")
     func revoked() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .safe)
+        _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.revokeAll(.wallet)
         #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
         try await phone.device.deleteKey()
@@ -80,7 +80,7 @@ struct RestoredPhoneTests {
     )
     func notKnown(mode: BiometricMode) async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, mode)
+        _ = try await EngineUnderTest.setUp(phone, mode)
         let before = phone.disk.contents
         phone.server.withState { $0.records = [:] }
         let wallet = try phone.wallet()
@@ -106,7 +106,7 @@ struct RestoredPhoneTests {
     @Test("a revocation that was known is shown also when the server has purged the wallet")
     func purged() async throws {
         let phone = TestPhone()
-        _ = try await TestLife.setUp(phone, .safe)
+        _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.revokeAll(.wallet)
         #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
         phone.server.withState { $0.records = [:] }

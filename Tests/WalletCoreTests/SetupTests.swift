@@ -52,13 +52,13 @@ struct SetupTests {
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         _ = try await uncut.setUp()
-        let places = uncut.power.places
+        let places = uncut.crashPoint.places
         #expect(places >= 10)
-        for cut in (0..<places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        for cut in (0..<places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
-            phone.power.arm(cut)
+            phone.crashPoint.arm(cut)
             _ = try? await phone.setUp()
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             try await Self.finish(phone, "cut \(cut)")
         }
     }
@@ -124,9 +124,9 @@ struct SetupTests {
     func refusedToken() async throws {
         let phone = TestPhone()
         let wallet = try phone.wallet()
-        phone.power.arm(.before(7))
+        phone.crashPoint.arm(.before(7))
         _ = try? await phone.choose(TestPhone.oldPIN, in: wallet)
-        phone.power.arm(nil)
+        phone.crashPoint.arm(nil)
         phone.server.withState { $0.tokens = [:] }
         let next = try phone.wallet()
         #expect(try await phone.choose(TestPhone.oldPIN, in: next).step == "UC2.1/1.5")

@@ -1,6 +1,6 @@
-import Devices
+import DeviceInterface
+import SimulatedPhone
 import Lab
-import Presence
 import TestSupport
 import Testing
 import Vocabulary
@@ -8,13 +8,13 @@ import WalletFlows
 
 @testable import WalletCore
 
-@Suite("Custody on a simulated phone")
+@Suite("WalletEngine on a simulated phone")
 struct SimulatedKeychainTests {
     private let folder = TemporaryFolder()
     private let phone = TestPhone()
 
     /// A life of the app on the phone in the folder, with this test's disk and server.
-    private func life() throws -> TestLife {
+    private func life() throws -> EngineUnderTest {
         var profile = DeviceProfile(.android)
         profile.biometrics = .face
         profile.hasPasscode = true
@@ -25,13 +25,13 @@ struct SimulatedKeychainTests {
             clock: self.phone.clock,
             new: profile
         )
-        return try TestLife(self.phone, on: device)
+        return try EngineUnderTest(self.phone, on: device)
     }
 
     @Test("on, migrated, another PIN, back, off: with the rules and the durability of its keychain")
     func everything() async throws {
         _ = try LabAuthority.create(in: self.folder.file("authority"))
-        _ = await (try self.life()).custody.perform(.enroll(TestLife.entry(TestPhone.oldPIN)))
+        _ = await (try self.life()).engine.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN)))
         var life = try self.life()
         #expect(await life.check(TestPhone.oldPIN) == .done)
         #expect(await life.enable() == .done)
@@ -50,7 +50,7 @@ struct SimulatedKeychainTests {
         #expect(await life.unlock() == .done)
         #expect(life.mode == .fallback)
         #expect(await life.disable() == .done)
-        #expect(try life.custody.device.keychain.names().isEmpty)
+        #expect(try life.engine.device.keychain.names().isEmpty)
         life = try self.life()
         #expect(await life.check(TestPhone.newPIN) == .done)
     }

@@ -1,9 +1,8 @@
-import Devices
-import Presence
+import DeviceInterface
 import Secrets
 import Synchronization
 
-/// A keychain in memory that gives nothing out without its prompt, and dies with the process's power.
+/// A keychain in memory that gives nothing out without its prompt, and dies with the process's crashPoint.
 ///
 /// Adding, prompting and removing are places at which the process may end.
 final class TestKeychain: Keychain {
@@ -27,10 +26,10 @@ final class TestKeychain: Keychain {
     }
 
     private let state = Mutex(State())
-    private let power: Power
+    private let crashPoint: CrashPoint
 
-    init(power: Power) {
-        self.power = power
+    init(crashPoint: CrashPoint) {
+        self.crashPoint = crashPoint
     }
 
     func withState<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
@@ -64,7 +63,7 @@ final class TestKeychain: Keychain {
 
     func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
         guard access == .passcode || self.withState(\.biometrics).isEnrolled else { throw .accessImpossible }
-        guard let passed = self.power.pass("add item") else { throw Self.dead }
+        guard let passed = self.crashPoint.pass("add item") else { throw Self.dead }
         let item = Item(secret: secret.exposedBytes(), access: access)
         let fails = self.withState { state in
             state.items[name] = item
@@ -75,7 +74,7 @@ final class TestKeychain: Keychain {
 
     func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
     {
-        guard let passed = self.power.pass("prompt"), !passed.isLast else { throw Self.dead }
+        guard let passed = self.crashPoint.pass("prompt"), !passed.isLast else { throw Self.dead }
         guard let item = self.withState({ $0.items[name] }) else { throw .notFound }
         self.withState { $0.prompts.append(prompt.purpose) }
         let result = self.answer(presentation, for: item.access)
@@ -85,7 +84,7 @@ final class TestKeychain: Keychain {
 
     func remove(_ name: String) throws(KeychainError) {
         guard self.withState({ $0.items[name] != nil }) else { return }
-        guard let passed = self.power.pass("remove item") else { throw Self.dead }
+        guard let passed = self.crashPoint.pass("remove item") else { throw Self.dead }
         self.withState { $0.items[name] = nil }
         if passed.isLast { throw Self.dead }
     }

@@ -1,5 +1,4 @@
-import Devices
-import Presence
+import DeviceInterface
 import Secrets
 import Synchronization
 import Vocabulary
@@ -14,8 +13,8 @@ final class TestDevice: Device {
     private let network = Mutex(true)
     let testKeychain: TestKeychain
 
-    init(power: Power) {
-        self.testKeychain = TestKeychain(power: power)
+    init(crashPoint: CrashPoint) {
+        self.testKeychain = TestKeychain(crashPoint: crashPoint)
     }
 
     var platform: Platform { .android }
@@ -55,16 +54,16 @@ final class TestDevice: Device {
 
 /// A phone with its storage, a server, and the life of the app's process in between.
 struct TestPhone {
-    let power = Power()
+    let crashPoint = CrashPoint()
     let disk: TestDisk
     let server: FakeServer
     let device: TestDevice
     let clock = ManualClock()
 
     init() {
-        self.device = TestDevice(power: self.power)
-        self.disk = TestDisk(power: self.power)
-        self.server = FakeServer(power: self.power)
+        self.device = TestDevice(crashPoint: self.crashPoint)
+        self.disk = TestDisk(crashPoint: self.crashPoint)
+        self.server = FakeServer(crashPoint: self.crashPoint)
     }
 
     /// A new process of the app.

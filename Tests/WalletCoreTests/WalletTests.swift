@@ -1,5 +1,4 @@
-import Devices
-import Presence
+import DeviceInterface
 import Synchronization
 import Testing
 import Vocabulary

@@ -62,7 +62,7 @@ struct WipeTests {
         phone.server.withState { $0.reachable = false }
         _ = try await wallet.open(.wipe)
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
-        #expect(try LocalStore(phone.disk).state == WalletState(unreportedWipe: StoredID(walletID)))
+        #expect(try LocalStore(phone.disk).state == LocalState(unreportedWipe: StoredID(walletID)))
         #expect(phone.disk.contents[.accessData] == nil)
         #expect(phone.device.hasKey)
         phone.server.withState { $0.reachable = true }
@@ -76,16 +76,16 @@ struct WipeTests {
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
-        uncut.power.arm(nil)
+        uncut.crashPoint.arm(nil)
         _ = try await wallet.open(.wipe)
         _ = try await wallet.perform(.yesDelete)
-        for cut in (0..<uncut.power.places).flatMap({ [Power.Cut.before($0), .after($0)] }) {
+        for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
             let wallet = try await phone.setUp()
-            phone.power.arm(cut)
+            phone.crashPoint.arm(cut)
             _ = try await wallet.open(.wipe)
             _ = try? await wallet.perform(.yesDelete)
-            phone.power.arm(nil)
+            phone.crashPoint.arm(nil)
             let state = try LocalStore(phone.disk).state
             if state.registration == nil {
                 #expect(phone.disk.contents[.accessData] == nil, "cut \(cut)")

@@ -1,4 +1,4 @@
-import Presence
+import DeviceInterface
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary

@@ -1,4 +1,4 @@
-import Devices
+import SimulatedPhone
 import Foundation
 import Lab
 import HostSystem

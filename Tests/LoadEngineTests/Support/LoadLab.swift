@@ -77,7 +77,7 @@ final class LoadLab: Sendable {
         events: RunEvents = RunEvents(),
         thresholds: [String] = [],
         companions: [@Sendable (RunEvents) async -> Void] = [],
-        hear: @escaping @Sendable (RunMoment) -> Void = { _ in },
+        hear: @escaping @Sendable (RunSnapshot) -> Void = { _ in },
         areOpen: @escaping @Sendable () -> Void = {}
     ) async throws -> RunResult {
         let target = try target ?? Target(lab: self.path)

@@ -1,8 +1,8 @@
+import FastSigning
 import HostSystem
 import Lab
 import LoadFleet
 import Secrets
-import Statements
 import Synchronization
 import TestSupport
 import Transport

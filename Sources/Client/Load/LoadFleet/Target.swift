@@ -99,7 +99,9 @@ package struct Target: Sendable {
     }
 
     /// As it is written in an address.
-    package var address: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
+    package var address: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
 
     /// What tells servers apart: the SHA-256 of the authority that vouches for this one.
     package var fingerprint: SHA256Digest { .of(self.trusted) }

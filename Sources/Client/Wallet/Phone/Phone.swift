@@ -1,5 +1,6 @@
 internal import HostSystem
-package import Devices
+package import DeviceInterface
+package import SimulatedPhone
 package import WalletCore
 
 /// A phone in a hand: its home, its device, and the app that runs on it or not.
@@ -25,7 +26,7 @@ package actor Phone {
     private let hooks: DeviceHooks
     private let between: Between
     private let observer: @Sendable (WalletEvent) -> Void
-    private let left = LeftApp()
+    private let exitFlag = AppExitFlag()
 
     /// The process of the app; nil where none runs.
     private var wallet: Wallet?
@@ -99,9 +100,9 @@ package actor Phone {
         } catch {
             throw .device(error)
         }
-        let left = self.left
+        let exitFlag = self.exitFlag
         self.observer = { event in
-            left.hear(event)
+            exitFlag.note(event)
             observer(event)
         }
     }
@@ -315,7 +316,7 @@ extension Phone {
     private var walletDevice: any Device {
         let device: any Device = self.hooks.isEmpty ? self.device : HookedDevice(self.device, self.hooks)
         guard self.behavior.asksPerson else { return device }
-        return HeldDevice(device, of: self.device, isHooked: self.hooks.biometric != nil)
+        return ManualPromptDevice(device, of: self.device, isHooked: self.hooks.biometric != nil)
     }
 
     private func drop() async {
@@ -326,7 +327,7 @@ extension Phone {
 
     /// An app that was left by itself, as with Back or Close, is out of sight from then on.
     private func noteLeaving(_ wallet: Wallet) async {
-        guard self.left.take(), !self.isInBackground else { return }
+        guard self.exitFlag.take(), !self.isInBackground else { return }
         await wallet.background()
         self.isInBackground = true
     }

@@ -1,4 +1,4 @@
-package import Devices
+package import DeviceInterface
 package import WalletCore
 
 /// Why a ``Phone`` did not do what it was asked; nothing has changed.
@@ -31,7 +31,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// How a command that cannot go on because of this ends.
-    package var exitStatus: ExitStatus {
+    package var exitStatus: WalletExitStatus {
         switch self {
         case .usage, .device, .notRunning, .inBackground: .usage
         case .homeInUse: .homeInUse

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// Which key does what on a screen: the keys that are shown beside each action are the ones that work.

@@ -1,3 +1,4 @@
+internal import DeviceInterface
 package import HostSystem
 package import Phone
 package import WalletCore
@@ -9,7 +10,7 @@ package import WalletCore
 package actor TerminalApp {
     private let phone: Phone
     private let terminal: FullScreen
-    private let ear: Ear
+    private let events: WalletEventQueue
     private var painter: Painter
     private var picture = Picture(.none)
     /// The digits of a PIN until there are six; wiped when they are handed on and when the screen goes.
@@ -20,10 +21,10 @@ package actor TerminalApp {
     private let wake: AsyncStream<Void>.Continuation
     private let wakeups: AsyncStream<Void>
 
-    /// - Parameter ear: The observer that the phone was made with.
-    package init(_ phone: Phone, heardBy ear: Ear, on terminal: FullScreen, _ palette: Palette) {
+    /// - Parameter events: The observer that the phone was made with.
+    package init(_ phone: Phone, receiving events: WalletEventQueue, on terminal: FullScreen, _ palette: Palette) {
         self.phone = phone
-        self.ear = ear
+        self.events = events
         self.terminal = terminal
         self.painter = Painter(palette)
         (self.wakeups, self.wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -34,7 +35,7 @@ package actor TerminalApp {
     /// The terminal is given back before this returns or throws; it throws where the app cannot be launched.
     package func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
         let wake = self.wake
-        self.ear.onEvent { wake.yield() }
+        self.events.onEvent { wake.yield() }
         let keys = Task { [terminal] in
             for await _ in terminal.wakeups { wake.yield() }
         }
@@ -55,8 +56,8 @@ package actor TerminalApp {
 
     /// Takes up what was heard and pressed, and draws.
     private func update() async {
-        for event in self.ear.take() { self.take(event) }
-        if let report = self.ear.takeReport() { self.picture.note = report }
+        for event in self.events.take() { self.take(event) }
+        if let report = self.events.takeReport() { self.picture.note = report }
         while !self.isDone, let event = self.terminal.next() {
             switch event {
             case .key(let key): self.press(key)
@@ -92,7 +93,7 @@ package actor TerminalApp {
 
     /// What the phone says of itself.
     private func look() async {
-        let device = self.phone.device
+        let device: any Device = self.phone.device
         let system = device.platform == .iOS ? "iOS" : "Android"
         self.picture.phone = "\(system) \(device.osVersion)"
         var states: [String] = []

@@ -1,4 +1,4 @@
-public import Devices
+public import DeviceInterface
 public import WalletFlows
 
 extension Wallet {

@@ -1,6 +1,5 @@
-public import Devices
+public import DeviceInterface
 public import HostSystem
-public import Presence
 public import Vocabulary
 public import WalletFlows
 
@@ -10,7 +9,7 @@ public import WalletFlows
 /// runs at a time: what a person does meanwhile is refused with ``WalletError/busy``, what the phone does is noted.
 public actor Wallet {
     private var app = AppStateMachine()
-    private let custody: Custody
+    private let engine: WalletEngine
     private let settings: Settings
     private let observer: @Sendable (WalletEvent) -> Void
     private var isBusy = false
@@ -58,8 +57,8 @@ public actor Wallet {
         } catch {
             throw .storage(error)
         }
-        self.custody = try Custody(store: store, device: device, dialer: dialer, clock: clock, settings: settings)
-        self.configuration = Broadcast(WalletConfiguration(store.words))
+        self.engine = try WalletEngine(store: store, device: device, dialer: dialer, clock: clock, settings: settings)
+        self.configuration = Broadcast(WalletConfiguration(store.serverState))
         self.settings = settings
         self.observer = observer
     }
@@ -73,7 +72,7 @@ public actor Wallet {
     /// - Parameter link: What the phone started it with, if anything; resolved once the app is unlocked (PF2.7).
     public func launch(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else { return self.screen }
-        self.custody.lock()
+        self.engine.lock()
         self.noteChanges()
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
@@ -93,7 +92,7 @@ public actor Wallet {
     ///
     /// When that time is over the keys are forgotten, whether or not the app ever comes back.
     public func background() {
-        self.app.background(self.custody.facts())
+        self.app.background(self.engine.facts())
         self.watchOutOfSight()
     }
 
@@ -104,7 +103,7 @@ public actor Wallet {
 
     /// Says what the host application is in the middle of; a link that arrives meanwhile has to wait (PF2.7/4).
     public func setHostSession(_ session: HostSession?) {
-        self.custody.hostSession = session
+        self.engine.hostSession = session
     }
 
     /// Selects one of the present screen's actions.
@@ -126,7 +125,7 @@ public actor Wallet {
 
     /// Goes to what a one-shot command is named for.
     public func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
-        guard destination == .wipe || self.custody.unlocked != nil else { throw .locked }
+        guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
@@ -136,20 +135,20 @@ public actor Wallet {
     /// keys are forgotten: the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
     public func refresh() async -> Screen {
         self.forgetIfDue()
-        guard !self.isBusy, let action = self.app.timeDue(self.custody.facts()) else { return self.screen }
+        guard !self.isBusy, let action = self.app.timeDue(self.engine.facts()) else { return self.screen }
         return await self.follow(action)
     }
 
     /// The present screen, with countdowns as of now.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
-        return self.settings.wording.screen(scene, at: self.custody.clock.now())
+        return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
     /// What keeps the person from where they wanted to go, if anything does.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
-    public var isLocked: Bool { self.custody.unlocked == nil }
+    public var isLocked: Bool { self.engine.unlocked == nil }
 
     /// Whether the wallet is locked: now, and whenever that changes.
     ///
@@ -160,26 +159,26 @@ public actor Wallet {
     public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
     /// How far the wallet is set up.
-    public var setup: SetupProgress { self.custody.facts().setup }
+    public var setup: SetupProgress { self.engine.facts().setup }
 
     /// The wallet's id at the server; nil before the setup and after a wipe.
-    public var walletID: WalletID? { self.custody.store.state.registration?.walletID.value }
+    public var walletID: WalletID? { self.engine.store.state.registration?.walletID.value }
 
     /// Ends the connection; the next thing that needs the server makes a new one.
-    public func close() async { await self.custody.hangUp() }
+    public func close() async { await self.engine.disconnect() }
 
     private func runIfOffered(
         _ error: WalletError,
         _ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action?
     ) async throws(WalletError) -> Screen {
         guard !self.isBusy else { throw .busy }
-        guard let action = event(&self.app, self.custody.facts()) else { throw error }
+        guard let action = event(&self.app, self.engine.facts()) else { throw error }
         return await self.follow(action)
     }
 
     private func run(_ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action) async -> Screen {
         guard !self.isBusy else { return self.screen }
-        return await self.follow(event(&self.app, self.custody.facts()))
+        return await self.follow(event(&self.app, self.engine.facts()))
     }
 
     /// Does what the flows ask for until there is a screen.
@@ -197,9 +196,9 @@ public actor Wallet {
                 action = next
             case .ask(let effect):
                 if case .obtainPID = effect, self.settings.issuer == nil { self.observer(.event(.pidRequested)) }
-                let answer = await self.custody.perform(effect)
+                let answer = await self.engine.perform(effect)
                 self.noteChanges()
-                action = self.app.receive(answer, self.custody.facts())
+                action = self.app.receive(answer, self.engine.facts())
             case .leave(let event, _):
                 self.observer(.event(event))
                 self.watchOutOfSight()
@@ -219,12 +218,12 @@ public actor Wallet {
     @discardableResult
     private func forgetIfDue() -> Duration? {
         guard !self.isBusy else { return .seconds(1) }
-        let facts = self.custody.facts()
+        let facts = self.engine.facts()
         guard let time = self.app.timeToForget(facts) else { return nil }
         // A clock that stands still keeps nobody busy.
         guard time == .zero else { return max(time, .milliseconds(100)) }
         self.app.forget(facts)
-        self.custody.lock()
+        self.engine.lock()
         self.tellSteps()
         self.noteChanges()
         return nil
@@ -237,11 +236,11 @@ public actor Wallet {
 
     /// Tells the observer of a scene; what follows it without anybody's doing, or nil where it stays.
     private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
-        let facts = self.custody.facts()
+        let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }
         self.observer(.screen(self.settings.wording.screen(scene, at: facts.now), scene.obstacle))
         if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return self.app.timerFired(facts) }
-        guard scene.prompt != nil, self.custody.device.answersPrompts, presented.insert(scene.step).inserted else {
+        guard scene.prompt != nil, self.engine.device.answersPrompts, presented.insert(scene.step).inserted else {
             return nil
         }
         return self.app.present(.byDevice, facts)
@@ -249,7 +248,7 @@ public actor Wallet {
 
     /// Tells the followers of what an effect may have changed.
     private func noteChanges() {
-        self.configuration.send(WalletConfiguration(self.custody.store.words))
+        self.configuration.send(WalletConfiguration(self.engine.store.serverState))
         let isLocked = self.isLocked
         if self.lockState.send(isLocked) { self.observer(.locked(isLocked)) }
     }

@@ -14,7 +14,7 @@ public struct WalletConfiguration: Hashable, Sendable {
     /// Whether the whole solution is revoked, whatever becomes of single wallets.
     public var isSolutionRevoked = false
 
-    init(_ words: ServerWords) {
+    init(_ words: CachedServerState) {
         if let policy = words.attemptPolicy { self.attemptPolicy = policy }
         self.features = words.lastFeatures
         self.update = words.lastUpdate?.verdict

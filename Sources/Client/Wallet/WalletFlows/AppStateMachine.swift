@@ -1,4 +1,4 @@
-package import Presence
+package import DeviceInterface
 internal import Vocabulary
 
 /// The whole app: the present flow on top of those that called it.

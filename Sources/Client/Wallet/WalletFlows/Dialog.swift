@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 
 /// A scene with the transitions that start at it, which are written where the scene offers them.
 ///

@@ -1,4 +1,4 @@
-package import Presence
+package import DeviceInterface
 package import Vocabulary
 
 /// A request of a flow to the server, the device or the storage.

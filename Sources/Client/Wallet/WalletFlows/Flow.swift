@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 
 /// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
 ///

@@ -1,4 +1,4 @@
-package import Presence
+package import DeviceInterface
 package import Vocabulary
 
 /// The state of device and storage at one event, taken by the caller of the flows.

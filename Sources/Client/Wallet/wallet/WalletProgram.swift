@@ -10,7 +10,7 @@ struct WalletProgram: AsyncParsableCommand {
         abstract: "A wallet whose PIN is checked by a remote server.",
         discussion: """
             `app` shows the whole app in a terminal, `drive` is a phone for a program of yours, `run` plays scenarios \
-            that testers write. Each of the others is one life of the app: it launches, locked, does what it is named for, prints the last screen and ends.
+            that testers write. Each of the others is one app of the app: it launches, locked, does what it is named for, prints the last screen and ends.
 
             EXAMPLES
 
@@ -54,13 +54,13 @@ struct WalletProgram: AsyncParsableCommand {
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
             StatusCommand.self,
             ChangePINCommand.self,
-            ShowDeletionCodeCommand.self, WipeCommand.self, RunCommand.self,
+            ShowDeletionCodeCommand.self, WipeCommand.self, RunScenariosCommand.self,
         ]
     )
 
     static func main() async {
         CoreDumps.forbid()
-        StandardStreams.prepare(statusOfLostOutput: ExitStatus.failed.rawValue)
+        StandardStreams.prepare(statusOfLostOutput: WalletExitStatus.failed.rawValue)
         await self.main(nil)
     }
 }

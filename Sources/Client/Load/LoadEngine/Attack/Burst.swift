@@ -12,7 +12,7 @@ struct Burst {
     let run: RunContext
     let plan: BurstPlan
     let clock: RunClock
-    let wallet: JudgedWallet
+    let wallet: CheckedWallet
 
     /// What a wallet is good for at this moment.
     enum Readiness {
@@ -225,7 +225,7 @@ struct Burst {
         )
     }
 
-    private func message(isRight: Bool, of session: FleetSession) -> Message {
+    private func message(isRight: Bool, of session: FleetSession) -> WalletOperation {
         .check(isRight: isRight, generation: Int(session.generation))
     }
 

@@ -50,19 +50,19 @@ package struct BurstAttack: Sendable {
         let loadPlan: LoadPlan
         do throws(PlanProblem) {
             loadPlan = try self.plan.loadPlan()
-            try Reach.prepare(for: loadPlan)
+            try ConnectionLimits.prepare(for: loadPlan)
         } catch {
             throw .plan(PlanError([error]))
         }
-        let terms = try await Preparation.terms(of: self.fleet, at: self.target, loadPlan)
+        let terms = try await RunSetup.terms(of: self.fleet, at: self.target, loadPlan)
         try self.check(terms)
         let context = try RunContext(loadPlan, self.fleet, at: self.target, terms: terms, events: self.events)
         var generator = PlanGenerator(seed: self.plan.seed)
-        var wallets = AttackedWallets(count: self.fleet.count, using: &generator)
+        var wallets = AttackQueue(count: self.fleet.count, using: &generator)
         var statistics = BurstStatistics(size: self.plan.size, attempts: terms.policy.attemptsPerRound)
         let clock = RunClock(wall: self.target.clock.now())
         self.events.begin(clock)
-        var log = IntervalKeeper(recorder: context.recorder, connections: self.plan.connections)
+        var log = IntervalCollector(recorder: context.recorder, connections: self.plan.connections)
         for number in 0..<self.plan.repetitions where self.events.endReason == nil {
             let result: BurstResult?
             do throws(RunError) {
@@ -109,7 +109,7 @@ package struct BurstAttack: Sendable {
     /// One burst against the next wallet that can be attacked; nil where there is none any more.
     private func burst(
         _ context: RunContext,
-        _ wallets: inout AttackedWallets,
+        _ wallets: inout AttackQueue,
         _ generator: inout PlanGenerator,
         _ time: RunClock
     ) async throws(RunError) -> BurstResult? {
@@ -152,7 +152,7 @@ package struct BurstAttack: Sendable {
     }
 
     /// The next wallet; where all are blocked, a lab's clock is moved past the blocks.
-    private func next(_ wallets: inout AttackedWallets) async throws(RunError) -> Int? {
+    private func next(_ wallets: inout AttackQueue) async throws(RunError) -> Int? {
         if let index = wallets.take() { return index }
         guard let end = wallets.lastEnd else {
             self.events.note("no wallet is left that can be attacked: all are blocked for good, or revoked")
@@ -171,13 +171,13 @@ package struct BurstAttack: Sendable {
     private func finish(
         _ context: RunContext,
         _ statistics: BurstStatistics,
-        _ wallets: AttackedWallets,
+        _ wallets: AttackQueue,
         _ intervals: [Interval],
         _ clock: RunClock
     ) throws(RunError) -> MeasuredRun {
         do throws(FleetError) {
             let now = self.target.clock.now()
-            let forgotten = try context.ledger.closeAll(at: now)
+            let forgotten = try context.histories.closeAll(at: now)
             if forgotten > 0 {
                 self.events.note("\(forgotten) times more was on its way for one wallet than the judge could follow")
             }

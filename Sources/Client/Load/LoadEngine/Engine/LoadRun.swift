@@ -37,11 +37,11 @@ package struct LoadRun: Sendable {
     /// Runs to the end of the plan, or until it is ended earlier; what was measured until then is returned.
     ///
     /// - Parameter hear: called about once a second, and while sessions are opened.
-    package func run(hear: @escaping @Sendable (RunProgress) -> Void) async throws(RunError) -> MeasuredRun {
+    package func run(hear: @escaping @Sendable (LoadProgress) -> Void) async throws(RunError) -> MeasuredRun {
         try self.check()
-        let terms = try await Preparation.terms(of: self.fleet, at: self.target, self.plan)
+        let terms = try await RunSetup.terms(of: self.fleet, at: self.target, self.plan)
         let context = try RunContext(self.plan, self.fleet, at: self.target, terms: terms, events: self.events)
-        let preparation = Preparation(run: context, clock: RunClock(wall: self.target.clock.now()))
+        let preparation = RunSetup(run: context, clock: RunClock(wall: self.target.clock.now()))
         let wanted = self.plan.connectionUse.contains(.warm) ? context.usersWanted(at: .zero) : 0
         let all = wanted + self.plan.idleConnections
         let opened = try await preparation.open(wanted, first: 0) { hear(.opening($0, of: all)) }
@@ -65,10 +65,12 @@ package struct LoadRun: Sendable {
     private func check() throws(RunError) {
         var problems = self.plan.problems
         if !self.plan.pick.sharesWallets, self.fleet.count < self.plan.peakConnections {
-            problems.append(Preparation.tooFewWallets(self.fleet.count))
+            problems.append(RunSetup.tooFewWallets(self.fleet.count))
         }
         guard problems.isEmpty else { throw .plan(PlanError(problems)) }
-        do throws(PlanProblem) { try Reach.prepare(for: self.plan) } catch { throw .plan(PlanError([error])) }
+        do throws(PlanProblem) { try ConnectionLimits.prepare(for: self.plan) } catch {
+            throw .plan(PlanError([error]))
+        }
     }
 
     /// Without an answer for so long at the plan's end the server is lost.
@@ -119,7 +121,7 @@ package struct LoadRun: Sendable {
     ) throws(RunError) -> MeasuredRun {
         for session in idle { try? session.close(in: context, clock: clock) }
         do throws(FleetError) {
-            let forgotten = try context.ledger.closeAll(at: clock.wall(at: clock.now))
+            let forgotten = try context.histories.closeAll(at: clock.wall(at: clock.now))
             if forgotten > 0 {
                 self.events.note("\(forgotten) times more was on its way for one wallet than the judge could follow")
             }
@@ -179,7 +181,7 @@ extension RunContext {
         if self.plan.connectionUse.only == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
             self.events.note(
                 """
-                each connection kept its wallet: \(self.desk.usedCount) of \(self.fleet.count) were used \
+                each connection kept its wallet: \(self.pool.usedCount) of \(self.fleet.count) were used \
                 (--checks-per-wallet N moves on to others)
                 """
             )

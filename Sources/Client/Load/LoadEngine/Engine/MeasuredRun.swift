@@ -13,14 +13,14 @@ package struct MeasuredRun: Sendable {
 }
 
 /// How far a run is.
-package enum RunProgress: Sendable {
+package enum LoadProgress: Sendable {
     /// So many sessions are open before the clock starts.
     case opening(Int, of: Int)
-    case running(RunMoment)
+    case running(RunSnapshot)
 }
 
 /// The last interval of a run and where it stands.
-package struct RunMoment: Sendable {
+package struct RunSnapshot: Sendable {
     package let interval: Interval
     /// Without the warm-up.
     package let totals: Totals

@@ -9,7 +9,7 @@ internal import Wire
 /// A wallet's session in a run: open, judged from its first answer on.
 struct OpenedSession: Sendable {
     let session: FleetSession
-    let wallet: JudgedWallet
+    let wallet: CheckedWallet
     /// Before the server ends the session for its age.
     let expires: ContinuousClock.Instant
 
@@ -25,7 +25,7 @@ struct OpenedSession: Sendable {
         clock: RunClock,
         using generator: inout PlanGenerator
     ) async throws(FleetFailure) -> OpenedSession? {
-        guard let index = run.desk.take(wanted, using: &generator) else { return nil }
+        guard let index = run.pool.take(wanted, using: &generator) else { return nil }
         return try await self.open(taken: index, number, resuming: resuming, in: run, clock: clock)
     }
 
@@ -37,11 +37,11 @@ struct OpenedSession: Sendable {
         in run: RunContext,
         clock: RunClock
     ) async throws(FleetFailure) -> OpenedSession {
-        let wallet: JudgedWallet
+        let wallet: CheckedWallet
         do throws(FleetError) {
-            wallet = try run.ledger.open(index)
+            wallet = try run.histories.open(index)
         } catch {
-            run.desk.giveBack(index)
+            run.pool.giveBack(index)
             throw .fleet(error)
         }
         do throws(FleetFailure) {
@@ -59,7 +59,7 @@ struct OpenedSession: Sendable {
             }
             // Not given back: nobody draws it again.
             run.passesOver(wallet.wallet, for: error)
-            do throws(FleetError) { try run.ledger.close(wallet, at: clock.wall(at: clock.now)) } catch {
+            do throws(FleetError) { try run.histories.close(wallet, at: clock.wall(at: clock.now)) } catch {
                 throw .fleet(error)
             }
             throw error
@@ -68,7 +68,7 @@ struct OpenedSession: Sendable {
 
     /// An iOS proof that is refused is repeated once on a new connection, as the protocol has wallets do.
     private static func session(
-        of wallet: JudgedWallet,
+        of wallet: CheckedWallet,
         _ number: Int,
         resuming: Bool,
         in run: RunContext,
@@ -82,7 +82,7 @@ struct OpenedSession: Sendable {
     }
 
     private static func attempt(
-        _ wallet: JudgedWallet,
+        _ wallet: CheckedWallet,
         _ number: Int,
         resuming: Bool,
         in run: RunContext,
@@ -123,12 +123,12 @@ struct OpenedSession: Sendable {
         try Self.giveBack(self.wallet, in: run, clock: clock)
     }
 
-    private static func giveBack(_ wallet: JudgedWallet, in run: RunContext, clock: RunClock) throws(FleetFailure) {
+    private static func giveBack(_ wallet: CheckedWallet, in run: RunContext, clock: RunClock) throws(FleetFailure) {
         do throws(FleetError) {
-            try run.ledger.close(wallet, at: clock.wall(at: clock.now))
+            try run.histories.close(wallet, at: clock.wall(at: clock.now))
         } catch {
             throw .fleet(error)
         }
-        run.desk.giveBack(wallet.wallet.index)
+        run.pool.giveBack(wallet.wallet.index)
     }
 }

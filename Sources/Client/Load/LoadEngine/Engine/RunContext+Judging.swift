@@ -7,7 +7,7 @@ internal import Wire
 
 extension RunContext {
     /// Notes an answer that no correct server gives.
-    func violated(_ violation: Violation, _ wallet: FleetWallet, at time: Duration) {
+    func violated(_ violation: HistoryViolation, _ wallet: FleetWallet, at time: Duration) {
         if case .impossibleOpening = violation {
             self.events.note(
                 """
@@ -42,7 +42,7 @@ extension RunContext {
     /// - Parameter generation: of the session's PIN after the failure; nil before there is a session.
     func judge(
         _ failure: FleetFailure,
-        of wallet: JudgedWallet,
+        of wallet: CheckedWallet,
         _ id: Int,
         isWrong: Bool,
         generation: UInt32?,
@@ -50,7 +50,7 @@ extension RunContext {
         clock: RunClock
     ) {
         let now = clock.wall(at: time)
-        let answer: Answer?
+        let answer: WalletResponse?
         switch failure {
         case .falseShare: answer = .validWithForeignShare
         case .strangePINKey: answer = .pinKeyChanged(current: nil)

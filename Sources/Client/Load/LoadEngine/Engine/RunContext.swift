@@ -12,8 +12,8 @@ final class RunContext: Sendable {
     let schedule: Schedule
     let fleet: Fleet
     let target: Target
-    let desk: WalletDesk
-    let ledger: WalletLedger
+    let pool: WalletPool
+    let histories: WalletHistoryCache
     let recorder: Recorder
     let gauges = RunGauges()
     let events: RunEvents
@@ -47,11 +47,14 @@ final class RunContext: Sendable {
         self.wrongLimit =
             plan.maxWrongPerWallet ?? (plan.pick.sharesWallets ? .max : terms.policy.attemptsPerRound - 1)
         do throws(PlanProblem) {
-            self.desk = try WalletDesk(plan.pick, among: fleet.count)
+            self.pool = try WalletPool(plan.pick, among: fleet.count)
         } catch {
             throw .plan(PlanError([error]))
         }
-        self.ledger = WalletLedger(fleet, OracleRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60)))
+        self.histories = WalletHistoryCache(
+            fleet,
+            CheckerRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60))
+        )
         let recorder = Recorder()
         self.recorder = recorder
         self.lanes = (0..<Self.shardCount).map { _ in recorder.makeLane() }
@@ -61,7 +64,7 @@ final class RunContext: Sendable {
                 Arrivals(plan.arrivals, self.schedule, seed: plan.seed),
                 maxInFlight: plan.maxInFlight
             ) : nil
-        self.sources = Reach.sourceAddresses(for: plan.peakConnections, host: target.host)
+        self.sources = ConnectionLimits.sourceAddresses(for: plan.peakConnections, host: target.host)
         do throws(Target.Problem) {
             self.contexts = try Self.contexts(for: target, resuming: false)
             let resumes = plan.connectionUse.contains(.resumed)

@@ -25,7 +25,7 @@ package final class RunEvents: Sendable {
 
     private let state = Mutex(State())
     /// Waits for the next wrong PIN's verdict.
-    let ambush = Ambush()
+    let ambush = VerdictTrigger()
 
     package init() {}
 

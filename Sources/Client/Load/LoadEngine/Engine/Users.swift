@@ -68,7 +68,7 @@ final class Users: Sendable {
             if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
         }
         if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {
-            await ClosingLook(run: self.run, clock: self.clock).take()
+            await FinalCheck(run: self.run, clock: self.clock).take()
         }
     }
 

@@ -33,7 +33,7 @@ final class VirtualUser {
     var lost: Lost?
 
     struct Lost {
-        let wallet: JudgedWallet
+        let wallet: CheckedWallet
         /// What had no answer, to be sent again as phones do: the server judges it once, whether it had before or not (G4).
         let attempt: Attempt?
     }
@@ -201,7 +201,7 @@ final class VirtualUser {
         )
     }
 
-    private func prepare(_ attempt: Attempt, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
+    private func prepare(_ attempt: Attempt, _ session: FleetSession) -> (FleetSession.Prepared, WalletOperation) {
         let generation = Int(session.generation)
         switch attempt.action {
         case .wrong:

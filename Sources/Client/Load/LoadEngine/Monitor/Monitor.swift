@@ -11,8 +11,8 @@ final class Monitor: Sendable {
     private let clock: RunClock
     private let options: LoadRun.Options
     private let idle: [OpenedSession]
-    private let hear: @Sendable (RunProgress) -> Void
-    private let yardstick = Yardstick()
+    private let hear: @Sendable (LoadProgress) -> Void
+    private let verificationCost = VerificationCostSampler()
 
     /// For so many intervals a rate or a percentile may miss its threshold before the run is ended for it.
     private static let patience = 5
@@ -24,7 +24,7 @@ final class Monitor: Sendable {
         clock: RunClock,
         options: LoadRun.Options,
         idle: [OpenedSession],
-        hear: @escaping @Sendable (RunProgress) -> Void
+        hear: @escaping @Sendable (LoadProgress) -> Void
     ) {
         self.run = run
         self.clock = clock
@@ -52,8 +52,8 @@ final class Monitor: Sendable {
         var state = State()
         state.toolCPU = state.tool.read()?.cpu
         self.follow(&state)
-        self.yardstick?.start()
-        defer { self.yardstick?.stop() }
+        self.verificationCost?.start()
+        defer { self.verificationCost?.stop() }
         while !Task.isCancelled {
             let end = self.boundary(after: state.start)
             await self.wait(until: end, &state)
@@ -98,7 +98,9 @@ final class Monitor: Sendable {
             self.look(&state)
             await self.clock.sleep(until: min(self.wake(for: time), self.clock.now + .milliseconds(50)))
         }
-        if let death = self.run.events.takeServerDeath() { self.run.ledger.serverEnded(by: self.clock.wall(at: death)) }
+        if let death = self.run.events.takeServerDeath() {
+            self.run.histories.serverEnded(by: self.clock.wall(at: death))
+        }
     }
 
     /// Notes what is open and on its way, as long as the plan goes on or something is still waited for.
@@ -130,7 +132,7 @@ final class Monitor: Sendable {
         let failing = self.judge(&state)
         self.hear(
             .running(
-                RunMoment(
+                RunSnapshot(
                     interval: interval,
                     totals: state.totals,
                     duration: self.run.schedule.duration,
@@ -158,7 +160,7 @@ final class Monitor: Sendable {
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu
             state.server = server
-            gauges.verificationMicroseconds = self.yardstick?.take()
+            gauges.verificationMicroseconds = self.verificationCost?.take()
         }
         if let reading = state.tool.read() {
             gauges.toolCPUSeconds = state.toolCPU.map { (reading.cpu - $0) / .seconds(1) }

@@ -34,7 +34,7 @@ package final class Fleet: Sendable {
     ///
     /// App Attest counters must arrive in their order: of two on their way at once, over two connections, the later may
     /// arrive first, and the server refuses the other.
-    let proofs = Turns<Int>()
+    let proofs = KeyedAsyncLock<Int>()
     /// Slots without a wallet below the last one with one, in order; a provisioning that was cut short leaves some.
     let gaps: [Int]
     let counterBase: UInt64

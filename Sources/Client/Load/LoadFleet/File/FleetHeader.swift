@@ -42,7 +42,7 @@ struct FleetHeader: Hashable {
         bytes += self.counterBase.littleEndianBytes
         bytes += [self.isInUse ? 1 : 0] + Array(repeating: 0, count: 7)
         bytes += self.seed + self.authority.bytes + Array(repeating: 0, count: 12)
-        return bytes + Checksum.of(bytes).littleEndianBytes
+        return bytes + CRC32.of(bytes).littleEndianBytes
     }
 
     /// What is wrong with a copy.
@@ -65,7 +65,7 @@ struct FleetHeader: Hashable {
     init(decoding bytes: [UInt8]) throws(Defect) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { throw .foreign }
         let body = bytes[..<(Self.byteCount - 4)]
-        guard Checksum.of(body) == UInt32(littleEndian: bytes, at: Self.byteCount - 4) else { throw .torn }
+        guard CRC32.of(body) == UInt32(littleEndian: bytes, at: Self.byteCount - 4) else { throw .torn }
         let version = UInt32(littleEndian: bytes, at: 8)
         guard version == Self.version, UInt32(littleEndian: bytes, at: 12) == FleetRecord.byteCount else {
             throw .version(version)

@@ -29,7 +29,7 @@ struct FleetRecord: Hashable {
         bytes += self.counter.littleEndianBytes + self.generation.littleEndianBytes
         bytes += (self.history?.first ?? 0).littleEndianBytes + (self.history?.second ?? 0).littleEndianBytes
         bytes += [1, self.platform == .iOS ? 1 : 0, 0, 0]
-        return bytes + Checksum.of(bytes).littleEndianBytes
+        return bytes + CRC32.of(bytes).littleEndianBytes
     }
 
     /// What stands in a slot.
@@ -45,7 +45,7 @@ struct FleetRecord: Hashable {
         let body = bytes[offset..<(offset + Self.byteCount - 4)]
         let checksum = UInt32(littleEndian: bytes, at: offset + Self.byteCount - 4)
         if checksum == 0, body.allSatisfy({ $0 == 0 }) { return .free }
-        return Checksum.of(body) == checksum && bytes[offset + 56] == 1 ? .registered : .torn
+        return CRC32.of(body) == checksum && bytes[offset + 56] == 1 ? .registered : .torn
     }
 
     /// Reads a registered wallet's record; nil for any other.

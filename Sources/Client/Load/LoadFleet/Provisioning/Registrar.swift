@@ -1,4 +1,5 @@
 internal import Evidence
+internal import FastSigning
 internal import Lab
 internal import Secrets
 internal import Statements
@@ -103,7 +104,7 @@ package struct Registrar: Sendable {
         return Register(
             token: enrollment.token,
             body: body,
-            pinSignature: pinKey.sign(statement(.registerPIN)),
+            pinSignature: pinKey.sign(statement(.registerPIN)).signature,
             deviceProof: FleetWallet.proof(
                 by: hardwareKey,
                 platform,

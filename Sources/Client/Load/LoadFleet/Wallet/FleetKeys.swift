@@ -1,4 +1,5 @@
 internal import Evidence
+internal import FastSigning
 internal import Secrets
 internal import Statements
 internal import Vocabulary
@@ -37,13 +38,13 @@ final class FleetKeys: Sendable {
     }
 
     /// The key that an entry gives with the salt of a generation.
-    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINEntry) -> PINKey {
+    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FastPINKey {
         let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
         let number = right.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % Self.pins
         guard let pin = PIN(copying: Self.digits(of: entry.number(right: number))) else {
             preconditionFailure("six digits are a PIN")
         }
-        return PINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+        return FastPINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
     }
 
     /// How many PINs there are.
@@ -64,7 +65,7 @@ final class FleetKeys: Sendable {
 }
 
 /// What somebody enters at a wallet.
-package enum PINEntry: Hashable, Sendable {
+package enum PINChoice: Hashable, Sendable {
     /// The PIN that counts.
     case right
     /// Another one; each variant below 999,999 is another wrong PIN.

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import BatchVerification
+internal import FastSigning
 internal import Secrets
 internal import Statements
 internal import Synchronization
@@ -29,7 +29,7 @@ package final class FleetSession: Sendable {
         /// The share that was last found to be the wallet's own.
         var provenShare: Share?
         /// Keys that were derived in this session; a person enters the right PIN again and again, too.
-        var held: [PINEntry: HeldPINKey] = [:]
+        var held: [PINChoice: FastPINKey] = [:]
     }
 
     private init(
@@ -96,7 +96,7 @@ package final class FleetSession: Sendable {
                 let call = try wallet.sessionCall(facts, of: fleet, on: connection)
                 answers = try await connection.flight([hello, .openSession(call)], timeout: timeout)
             case .iOS:
-                answers = try await fleet.proofs.alone(wallet.slot) { () throws(FleetFailure) in
+                answers = try await fleet.proofs.withLock(wallet.slot) { () throws(FleetFailure) in
                     let call = try wallet.sessionCall(facts, of: fleet, on: connection)
                     return try await connection.flight([hello, .openSession(call)], timeout: timeout)
                 }
@@ -150,18 +150,18 @@ package final class FleetSession: Sendable {
     /// Derives the key of an entry and signs a check of it; what is prepared must be sent, and in that order.
     ///
     /// Apart from ``send(_:)``, so that a run can tell the time of the phone from that of the server.
-    package func prepareCheck(_ entry: PINEntry, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         return Prepared(call: self.instruct(.checkPIN, turn, attemptID), next: nil)
     }
 
     /// As ``prepareCheck(_:attemptID:)``, for a change to the wallet's next PIN.
-    package func prepareChange(_ entry: PINEntry = .right, attemptID: AttemptID = .random()) -> Prepared {
+    package func prepareChange(_ entry: PINChoice = .right, attemptID: AttemptID = .random()) -> Prepared {
         let turn = self.next(entry)
         let next = turn.generation + 1
-        let newKey = HeldPINKey(self.wallet.pinKey(.right, generation: next))
+        let newKey = self.wallet.pinKey(.right, generation: next)
         let instruction = Instruction.changePIN(
-            newKey: newKey.key.publicKey,
+            newKey: newKey.publicKey,
             newKeyID: self.wallet.pinKeyID(generation: next)
         )
         return Prepared(call: self.instruct(instruction, turn, attemptID, newKey: newKey), next: next)
@@ -211,7 +211,7 @@ package final class FleetSession: Sendable {
 
     /// Has a PIN checked.
     package func check(
-        _ entry: PINEntry,
+        _ entry: PINChoice,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareCheck(entry, attemptID: attemptID))
@@ -219,7 +219,7 @@ package final class FleetSession: Sendable {
 
     /// Changes the PIN to the wallet's next one; the fleet keeps which one counts.
     package func changePIN(
-        _ entry: PINEntry = .right,
+        _ entry: PINChoice = .right,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareChange(entry, attemptID: attemptID))
@@ -252,13 +252,13 @@ package final class FleetSession: Sendable {
         let counter: UInt64
         let generation: UInt32
         let pinKeyID: PINKeyID
-        let key: HeldPINKey
+        let key: FastPINKey
     }
 
-    private func next(_ entry: PINEntry) -> Turn {
+    private func next(_ entry: PINChoice) -> Turn {
         self.state.withLock { state in
             state.counter += 1
-            let key = state.held[entry] ?? HeldPINKey(self.wallet.pinKey(entry, generation: state.generation))
+            let key = state.held[entry] ?? self.wallet.pinKey(entry, generation: state.generation)
             if state.held.count < Self.mostHeld || entry == .right { state.held[entry] = key }
             return Turn(counter: state.counter, generation: state.generation, pinKeyID: state.pinKeyID, key: key)
         }
@@ -268,12 +268,12 @@ package final class FleetSession: Sendable {
         _ instruction: Instruction,
         _ turn: Turn,
         _ attemptID: AttemptID,
-        newKey: HeldPINKey? = nil
+        newKey: FastPINKey? = nil
     ) -> Instruct {
         let body = InstructBody(
             attemptID: attemptID,
             pinKeyID: turn.pinKeyID,
-            candidate: turn.key.key.publicKey,
+            candidate: turn.key.publicKey,
             instruction: instruction
         ).encoded()
         func statement(_ purpose: Purpose) -> Statement {
@@ -285,22 +285,13 @@ package final class FleetSession: Sendable {
                 body: body
             )
         }
-        let signed = turn.key.key.quickSignature(of: statement(.instructPIN))
+        let signed = turn.key.sign(statement(.instructPIN))
         return Instruct(
             counter: turn.counter,
             body: body,
             pinSignature: signed.signature,
-            newPINSignature: newKey.map { $0.key.quickSignature(of: statement(.newPIN)).signature },
+            newPINSignature: newKey.map { $0.sign(statement(.newPIN)).signature },
             pinNonceY: signed.nonceY
         )
-    }
-}
-
-/// A PIN's key that a load tool holds on to, which a wallet never does.
-final class HeldPINKey: Sendable {
-    let key: PINKey
-
-    init(_ key: consuming PINKey) {
-        self.key = key
     }
 }

@@ -1,6 +1,7 @@
+package import FastSigning
 internal import Lab
 package import Secrets
-package import Statements
+internal import Statements
 package import Vocabulary
 
 /// One wallet of a fleet: a cheap value, whose keys are derived when they are asked for.
@@ -30,7 +31,7 @@ package struct FleetWallet: Sendable {
     /// The key that an entry gives; as costly as on a phone.
     ///
     /// - Parameter generation: the PIN that counts; as the file knows it where it is left out.
-    package func pinKey(_ entry: PINEntry, generation: UInt32? = nil) -> PINKey {
+    package func pinKey(_ entry: PINChoice, generation: UInt32? = nil) -> FastPINKey {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 

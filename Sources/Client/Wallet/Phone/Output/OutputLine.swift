@@ -10,9 +10,9 @@ package enum OutputLine: Sendable {
     case step(String)
     case event(String, [String: Screen.Value])
     case error(id: String, correlationID: String?, retry: Bool, message: String?)
-    case result(ExitStatus)
+    case result(WalletExitStatus)
     /// A command of `wallet drive` is done, whatever came of it; `step` is the screen that is there now.
-    case done(command: String, id: String?, ExitStatus, step: String?)
+    case done(command: String, id: String?, WalletExitStatus, step: String?)
     /// A command of `wallet drive` was not taken: nothing has happened.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 

@@ -1,4 +1,4 @@
-internal import Devices
+internal import SimulatedPhone
 internal import ConfigText
 internal import Vocabulary
 internal import Yams

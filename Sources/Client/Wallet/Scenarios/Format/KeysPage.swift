@@ -1,4 +1,4 @@
-internal import Devices
+internal import SimulatedPhone
 
 /// The reference of keys in docs/testing-guide.md.
 package enum ScenarioKeys {

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// The steps of a scenario: what a person, a phone, an operator or the world does, and what is expected then.

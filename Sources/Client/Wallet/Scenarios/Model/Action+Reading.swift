@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 extension Step.Action {

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import Presence
+internal import DeviceInterface
 internal import ConfigText
 internal import WalletFlows
 internal import Yams

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// One scenario file, checked and read: a logical test case that a tester wrote down.

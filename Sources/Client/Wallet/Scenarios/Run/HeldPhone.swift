@@ -1,4 +1,4 @@
-internal import Devices
+internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
 internal import WalletCore

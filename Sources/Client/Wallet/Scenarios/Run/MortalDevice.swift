@@ -1,5 +1,4 @@
-internal import Devices
-internal import Presence
+internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 

@@ -1,4 +1,4 @@
-internal import Devices
+internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
 internal import WalletCore
@@ -31,7 +31,7 @@ extension Play {
         }
         let obstacle = await phone.obstacle
         found.compare("error", expectation.error, Self.error(obstacle))
-        found.compare("exit", expectation.exitCode, Int(ExitStatus(obstacle).rawValue))
+        found.compare("exit", expectation.exitCode, Int(WalletExitStatus(obstacle).rawValue))
         found.compare("locked", expectation.isLocked, await phone.isLocked)
         found.compare("running", expectation.isRunning, await phone.isRunning)
         found.compare("in_front", expectation.isInFront, await phone.isInFront)

@@ -1,5 +1,5 @@
 internal import Phone
-internal import Presence
+internal import DeviceInterface
 internal import WalletFlows
 
 /// Ways that many scenarios begin with; they leave no trace to be asserted, and count as reached all the same.

@@ -1,6 +1,6 @@
-internal import Devices
+internal import DeviceInterface
+internal import SimulatedPhone
 internal import Phone
-internal import Presence
 internal import WalletCore
 internal import WalletFlows
 

@@ -1,4 +1,4 @@
-internal import Devices
+internal import DeviceInterface
 internal import Phone
 internal import Vocabulary
 internal import WalletCore

@@ -4,7 +4,7 @@ internal import HostSystem
 struct Canvas: Hashable, Sendable {
     private struct Cell: Hashable, Sendable {
         var character: Character = " "
-        var style = Style.plain
+        var style = TextStyle.plain
         /// The right half of the character before it.
         var isContinued = false
     }
@@ -29,7 +29,7 @@ struct Canvas: Hashable, Sendable {
         }
     }
 
-    mutating func write(_ text: String, column: Int, row: Int, _ style: Style = .plain) {
+    mutating func write(_ text: String, column: Int, row: Int, _ style: TextStyle = .plain) {
         guard self.rows.indices.contains(row) else { return }
         var column = column
         for character in text {
@@ -42,7 +42,7 @@ struct Canvas: Hashable, Sendable {
     }
 
     /// Draws a frame and empties what is inside.
-    mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: Style) {
+    mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: TextStyle) {
         let line = String(repeating: String(box.horizontal), count: max(0, area.width - 2))
         let space = String(repeating: " ", count: max(0, area.width - 2))
         self.write("\(box.corners[0])\(line)\(box.corners[1])", column: area.column, row: area.row, style)
@@ -66,7 +66,7 @@ struct Canvas: Hashable, Sendable {
     func lines(_ palette: Palette) -> [String] {
         self.rows.map { row in
             var line = ""
-            var style = Style.plain
+            var style = TextStyle.plain
             let end = row.lastIndex { $0.character != " " || $0.style == .selected || $0.isContinued }
             for cell in row[..<(end.map { $0 + 1 } ?? 0)] where !cell.isContinued {
                 if cell.style != style {

@@ -1,5 +1,5 @@
 /// What a piece of the picture is, by its meaning; a ``Palette`` says how that looks.
-enum Style: Hashable, Sendable, CaseIterable {
+enum TextStyle: Hashable, Sendable, CaseIterable {
     case plain
     /// What stands behind something else, or is of lesser weight.
     case dim
@@ -41,7 +41,7 @@ package struct Palette: Hashable, Sendable {
     var glyphs: Glyphs { self.hasUnicode ? .unicode : .ascii }
 
     /// The control sequence that begins a style (ECMA-48, SGR).
-    func begin(_ style: Style) -> String {
+    func begin(_ style: TextStyle) -> String {
         guard self.hasControl, style != .plain else { return "" }
         let codes =
             switch style {

@@ -18,7 +18,7 @@ extension Renderer {
             if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) asks]") }
             var calm = picture.screen
             calm.values["remainingMs"] = nil
-            let writer = PageWriter(
+            let writer = ScreenLayoutBuilder(
                 screen: calm,
                 picture: picture,
                 width: max(20, self.size.columns - 1),

@@ -80,7 +80,7 @@ package struct Renderer: Sendable {
     private func draw(_ screen: Screen, _ picture: Picture, in area: Canvas.Area, on canvas: inout Canvas) {
         // Air above the title, where there is room for it.
         let top = area.height >= 14 ? 1 : 0
-        let page = Page(
+        let page = ScreenLayout(
             screen,
             picture,
             KeyMap(screen, followsPIN: picture.followsPIN),
@@ -105,7 +105,7 @@ package struct Renderer: Sendable {
         let phone = self.content
         let margin = phone.width >= 44 ? 2 : 0
         let width = phone.width - 2 * margin
-        let page = Page(screen, picture, picture.keys, width: width - 4, height: phone.height - 2, self.palette)
+        let page = ScreenLayout(screen, picture, picture.keys, width: width - 4, height: phone.height - 2, self.palette)
         let gap = page.upper.count + page.lower.count + 2 < phone.height ? 1 : 0
         let height = min(phone.height, page.upper.count + page.lower.count + 2 + gap)
         let area = Canvas.Area(
@@ -157,7 +157,7 @@ extension Renderer {
         let row = area.row + (self.isLow ? 0 : 1)
         let column = area.column + 2 + max(0, room - Columns.width(right))
         for (text, column, style) in [
-            (name, area.column + 2, Style.dim), (right, column, picture.isBusy ? .warning : .dim),
+            (name, area.column + 2, TextStyle.dim), (right, column, picture.isBusy ? .warning : .dim),
         ] where !text.isEmpty {
             // In the frame, a space on each side keeps it from the line.
             let space = String(repeating: " ", count: Columns.width(text) + 2)

@@ -28,7 +28,7 @@ public final class TLSDialer: ServerDialer {
         }
     }
 
-    let server: Server
+    package let server: Server
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
@@ -63,12 +63,12 @@ public final class TLSDialer: ServerDialer {
             ? "[\(self.server.host)]:\(self.server.port)" : "\(self.server.host):\(self.server.port)"
     }
 
-    package func dial() async throws(DialError) -> any ServerLine {
+    package func dial() async throws(DialError) -> any CallChannel {
         try await self.dial(host: self.server.host, port: self.server.port)
     }
 
     /// Dials the server where a relay stands for it; trust and name are the server's all the same.
-    func dial(host: String, port: Int) async throws(DialError) -> any ServerLine {
+    package func dial(host: String, port: Int) async throws(DialError) -> any CallChannel {
         do throws(ConnectError) {
             let connection = try await ClientConnection.connect(
                 host: host,
@@ -76,7 +76,7 @@ public final class TLSDialer: ServerDialer {
                 tls: self.tls,
                 timeout: self.limits.connect
             )
-            return TLSLine(connection: connection, limit: self.limits.call)
+            return TLSChannel(connection: connection, limit: self.limits.call)
         } catch {
             switch error {
             case .noRoute: throw .noInternet
@@ -87,13 +87,13 @@ public final class TLSDialer: ServerDialer {
 }
 
 /// One TLS connection.
-private struct TLSLine: ServerLine {
+private struct TLSChannel: CallChannel {
     let connection: ClientConnection
     let limit: Duration
 
     var channelBinding: ChannelBinding { self.connection.channelBinding }
 
-    func call(_ call: Call) async throws(LineError) -> CallResult {
+    func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         do throws(CallError) {
             return try await self.connection.call(call, timeout: self.limit)
         } catch {
@@ -106,18 +106,18 @@ private struct TLSLine: ServerLine {
 
     /// The tasks start on the connection's own event loop, which runs them in the order in which they are added, and
     /// each hands its frame over before it waits.
-    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, LineError>] {
-        await withTaskGroup(of: (Int, Result<CallResult, LineError>).self) { group in
+    func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
+        await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
             for (index, call) in calls.enumerated() {
                 group.addTask(executorPreference: self.connection.executor) {
-                    do throws(LineError) {
+                    do throws(CallChannelError) {
                         return (index, .success(try await self.call(call)))
                     } catch {
                         return (index, .failure(error))
                     }
                 }
             }
-            var results = Array(repeating: Result<CallResult, LineError>.failure(.lost), count: calls.count)
+            var results = Array(repeating: Result<CallResult, CallChannelError>.failure(.lost), count: calls.count)
             for await (index, result) in group { results[index] = result }
             return results
         }

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Secrets
 internal import Statements
 internal import Vocabulary
@@ -19,7 +19,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 
     /// Seals the data key; nil where the result does not open again, which nothing may then depend on.
     static func make(
-        item: OpenItem,
+        item: OpenedItem,
         method: UnlockMethod,
         dataKey: borrowing SecretBytes,
         share: Share,
@@ -38,7 +38,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     }
 
     /// The data key, where item and presence share are the right ones.
-    func open(with item: OpenItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
+    func open(with item: OpenedItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))
     }
@@ -50,7 +50,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 
 extension PINPair {
     /// The pair with its slot sealed once more under the item: of no use without the prompt, PIN or not.
-    func sealed(under item: OpenItem, walletID: WalletID) -> PINPair {
+    func sealed(under item: OpenedItem, walletID: WalletID) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
         let slot = SecretBytes(copying: self.slot.bytes)
@@ -59,7 +59,7 @@ extension PINPair {
     }
 
     /// What ``sealed(under:walletID:)`` was made of.
-    func unsealed(with item: OpenItem, walletID: WalletID) throws(SealBroken) -> PINPair {
+    func unsealed(with item: OpenedItem, walletID: WalletID) throws(SealBroken) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
         pair.slot = StoredBytes(try key.open(self.slot.bytes, associatedData: self.id.value.bytes).exposedBytes())
@@ -70,7 +70,7 @@ extension PINPair {
 }
 
 /// A keychain item that is open: its secret, in memory alone, wiped with the last reference.
-final class OpenItem {
+final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes
 
@@ -89,7 +89,7 @@ final class OpenItem {
     }
 
     /// A new one, under a name that no item ever had.
-    static func random() -> OpenItem { OpenItem(new: StoredID(.random())) }
+    static func random() -> OpenedItem { OpenedItem(new: StoredID(.random())) }
 }
 
 /// Names one keychain item of the wallet.

@@ -23,7 +23,7 @@ public enum LocalFile: String, Sendable, CaseIterable {
     /// What only an unlocked wallet may read, under the data key.
     case accessData = "access.sealed"
     /// The server's last words, which prove nothing: kept apart so that no reply rewrites the others.
-    case serverWords = "server-words.json"
+    case serverState = "server-words.json"
 }
 
 /// A folder of the file system: new file, fsync, rename, fsync of the folder.

@@ -25,29 +25,29 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
 final class LocalStore {
     private let disk: any LocalDisk
     /// What `state.json` says now; changed only by ``save(_:)``.
-    private(set) var state: WalletState
-    private(set) var words: ServerWords
+    private(set) var state: LocalState
+    private(set) var serverState: CachedServerState
 
     /// Reads everything, and removes access data whose registration is gone: a wipe that was cut short.
     init(_ disk: any LocalDisk) throws(StorageError) {
         self.disk = disk
-        self.state = WalletState()
-        self.words = ServerWords()
+        self.state = LocalState()
+        self.serverState = CachedServerState()
         if let bytes = try Self.read(.state, from: disk) {
             let version = Self.decode(Version.self, bytes)?.version
-            if let version, version > WalletState.currentVersion { throw .newerVersion(.state, version: version) }
-            guard let state = Self.decode(WalletState.self, bytes) else { throw .notAsWritten(.state) }
+            if let version, version > LocalState.currentVersion { throw .newerVersion(.state, version: version) }
+            guard let state = Self.decode(LocalState.self, bytes) else { throw .notAsWritten(.state) }
             self.state = state
         }
-        if let bytes = try Self.read(.serverWords, from: disk) {
+        if let bytes = try Self.read(.serverState, from: disk) {
             // They prove nothing, and the next answer replaces them.
-            self.words = Self.decode(ServerWords.self, bytes) ?? ServerWords()
+            self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
         if self.state.registration == nil { try self.removeAccessData() }
     }
 
     /// Replaces the state; when this throws the old one still stands.
-    func save(_ state: WalletState) throws(StorageError) {
+    func save(_ state: LocalState) throws(StorageError) {
         var state = state
         state.version = state.neededVersion
         guard state != self.state else { return }
@@ -61,7 +61,7 @@ final class LocalStore {
     /// this one is made certain.
     func confirm() throws(StorageError) { try self.write(self.state) }
 
-    private func write(_ state: WalletState) throws(StorageError) {
+    private func write(_ state: LocalState) throws(StorageError) {
         do throws(FileError) {
             if state.isEmpty {
                 try self.disk.remove(.state)
@@ -74,7 +74,7 @@ final class LocalStore {
     }
 
     /// Changes the state as `change` says and saves it.
-    func change(_ change: (inout WalletState) -> Void) throws(StorageError) {
+    func change(_ change: (inout LocalState) -> Void) throws(StorageError) {
         var state = self.state
         change(&state)
         try self.save(state)
@@ -83,12 +83,12 @@ final class LocalStore {
     /// Remembers what the server said.
     ///
     /// A failure costs no more than the memory of it.
-    func remember(_ change: (inout ServerWords) -> Void) {
-        var words = self.words
+    func remember(_ change: (inout CachedServerState) -> Void) {
+        var words = self.serverState
         change(&words)
-        guard words != self.words else { return }
-        self.words = words
-        try? self.disk.write(Self.encode(words), to: .serverWords)
+        guard words != self.serverState else { return }
+        self.serverState = words
+        try? self.disk.write(Self.encode(words), to: .serverState)
     }
 
     func accessData() throws(StorageError) -> [UInt8]? { try Self.read(.accessData, from: self.disk) }
@@ -110,9 +110,9 @@ final class LocalStore {
     }
 
     /// Forgets what the server said of a wallet that is gone.
-    func forgetServerWords() {
-        self.words = ServerWords()
-        try? self.disk.remove(.serverWords)
+    func forgetServerState() {
+        self.serverState = CachedServerState()
+        try? self.disk.remove(.serverState)
     }
 
     private struct Version: Codable {

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, deletion code.

@@ -1,4 +1,4 @@
-internal import Presence
+internal import DeviceInterface
 internal import Vocabulary
 
 /// UC2.6 Change PIN: the old PIN, the new one twice, and one instruction that replaces the old one by the new one.

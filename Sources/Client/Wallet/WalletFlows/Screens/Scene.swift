@@ -1,4 +1,4 @@
-package import Presence
+package import DeviceInterface
 package import Vocabulary
 
 /// A screen as the flows show it, in no language yet.

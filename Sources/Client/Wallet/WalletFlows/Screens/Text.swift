@@ -1,4 +1,4 @@
-package import Presence
+package import DeviceInterface
 package import Vocabulary
 
 /// The titles and messages of the app, by meaning; each language has a string for all of them.

@@ -34,7 +34,7 @@ struct AppCommand: AsyncParsableCommand {
     var link: String?
 
     func run() async throws {
-        do throws(CommandFailure) {
+        do throws(WalletCommandFailure) {
             try await self.show()
         } catch {
             StandardStreams.writeError("wallet: \(error.message)\n")
@@ -42,15 +42,15 @@ struct AppCommand: AsyncParsableCommand {
         }
     }
 
-    private func show() async throws(CommandFailure) {
+    private func show() async throws(WalletCommandFailure) {
         guard Terminal.isTerminal(0), Terminal.isTerminal(1) else {
             throw .usage("`wallet app` needs a terminal; for programs there is `wallet drive`")
         }
-        let ear = Ear()
+        let events = WalletEventQueue()
         let phone = try self.options.phone(
             Phone.Behavior(asksPerson: true),
-            report: ear.report,
-            observer: ear.hear
+            report: events.report,
+            observer: events.hear
         )
         let palette = Palette(environment: Environment.value)
         let terminal: FullScreen
@@ -60,11 +60,11 @@ struct AppCommand: AsyncParsableCommand {
             throw .usage("this terminal cannot be used")
         }
         do throws(PhoneError) {
-            try await TerminalApp(phone, heardBy: ear, on: terminal, palette).run(
+            try await TerminalApp(phone, receiving: events, on: terminal, palette).run(
                 opening: self.link.map { IncomingLink($0) }
             )
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 }

@@ -15,23 +15,23 @@ struct ChangePINCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
             let pins = try self.pins.source()
-            guard let old = try await Protected.open(.changePIN, life, pins) else {
-                return await life.status(reached: false)
+            guard let old = try await ProtectedAction.open(.changePIN, app, pins) else {
+                return await app.status(reached: false)
             }
-            guard old.step == "PF2.9/1.1" else { return await life.status(reached: false) }
+            guard old.step == "PF2.9/1.1" else { return await app.status(reached: false) }
             let new = try pins.next("New PIN of 6 digits: ")
-            var screen = try await life.enter(new)
+            var screen = try await app.enter(new)
             if screen.step == "PF2.9/1.3" {
                 let repeated = try pins.again("The same PIN again: ")
-                screen = try await life.enter(repeated)
+                screen = try await app.enter(repeated)
             }
-            return await life.status(reached: screen.step == "UC2.6/1.3")
+            return await app.status(reached: screen.step == "UC2.6/1.3")
         }
     }
 }
@@ -44,37 +44,37 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
             let pins = try self.pins.source()
-            let screen = try await Protected.open(.deletionCode, life, pins)
-            return await life.status(reached: screen?.step == "UC9.12/1.2")
+            let screen = try await ProtectedAction.open(.deletionCode, app, pins)
+            return await app.status(reached: screen?.step == "UC9.12/1.2")
         }
     }
 }
 
-/// Protected actions ask for the PIN twice in one life of the app: to unlock, where no biometric does, and to confirm (PF2.4).
-enum Protected {
+/// ProtectedAction actions ask for the PIN twice in one app of the app: to unlock, where no biometric does, and to confirm (PF2.4).
+enum ProtectedAction {
     /// Unlocks, opens `destination` and confirms it with the same PIN; nil where unlocking did not succeed.
     static func open(
         _ destination: AppDestination,
-        _ life: AppLife,
+        _ app: AppSession,
         _ pins: PINSource
-    ) async throws(CommandFailure) -> Screen? {
-        let screen = try await Unlocking.launch(life)
-        let isLocked = await life.phone.isLocked
+    ) async throws(WalletCommandFailure) -> Screen? {
+        let screen = try await Unlocking.launch(app)
+        let isLocked = await app.phone.isLocked
         guard !isLocked || screen.step == "UC2.3/1.3" else { return nil }
-        let pin = try AppLife.sixDigits(try pins.next("PIN: "))
+        let pin = try AppSession.sixDigits(try pins.next("PIN: "))
         if isLocked {
-            _ = try await life.enter(pin)
-            guard await !life.phone.isLocked else { return nil }
+            _ = try await app.enter(pin)
+            guard await !app.phone.isLocked else { return nil }
         }
         // Safe mode's prompt before a change of the PIN may be refused.
-        let opened = try await life.open(destination)
+        let opened = try await app.open(destination)
         guard opened.step == "PF2.4/1.1" else { return opened }
-        return try await life.enter(pin.enteredAgain())
+        return try await app.enter(pin.enteredAgain())
     }
 }

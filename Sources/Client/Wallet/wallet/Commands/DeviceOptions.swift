@@ -1,7 +1,7 @@
 import ArgumentParser
-internal import Devices
+internal import DeviceInterface
+internal import SimulatedPhone
 internal import Phone
-internal import Presence
 internal import Vocabulary
 
 /// What the simulated phone is; stays so until it is changed.

@@ -37,7 +37,7 @@ struct DriveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let printer = Printer(isJSON: true, showsSteps: false)
-        do throws(CommandFailure) {
+        do throws(WalletCommandFailure) {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)
             let phone = try self.options.phone(behavior, observer: printer.hear)
             await Driver(phone: phone, printer: printer).run(DriveInput.lines(from: 0))

@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Devices
+internal import SimulatedPhone
 internal import Vocabulary
 internal import Phone
 internal import WalletCore
@@ -13,12 +13,12 @@ struct OpenCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
-            _ = try await life.launch()
-            return await life.status(reached: true)
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
+            _ = try await app.launch()
+            return await app.status(reached: true)
         }
     }
 }
@@ -32,23 +32,23 @@ struct StatusCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
-            _ = try await life.launch()
-            let setup = await life.phone.setup
-            let walletID = await life.phone.walletID?.description
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
+            _ = try await app.launch()
+            let setup = await app.phone.setup
+            let walletID = await app.phone.walletID?.description
             var rows = [("setup", (setup ?? .notStarted).rawValue)]
             if let walletID { rows.append(("walletID", walletID)) }
             rows += [
-                ("server", life.phone.serverAddress),
-                ("platform", life.phone.device.platform.rawValue),
-                ("appVersion", life.phone.device.appVersion),
+                ("server", app.phone.serverAddress),
+                ("platform", app.phone.device.platform.rawValue),
+                ("appVersion", app.phone.device.appVersion),
             ]
-            life.printer.tell(rows)
-            life.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))
-            return await life.status(reached: true)
+            app.printer.tell(rows)
+            app.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))
+            return await app.status(reached: true)
         }
     }
 }

@@ -144,10 +144,10 @@ struct RunOutputOptions: ParsableArguments {
         let text = report.text(as: self.format.format)
         if let path = self.output {
             try Self.write(text, to: path)
-            StandardStreams.writeOutput(TextReport(isColored: RunProgress.isColored).end(report))
+            StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else if self.format == .text {
             // Each result was written when it was there.
-            StandardStreams.writeOutput(TextReport(isColored: RunProgress.isColored).end(report))
+            StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else {
             StandardStreams.writeOutput(text)
         }
@@ -185,11 +185,11 @@ struct RunFailure: Error {
     var message: String
 
     static func usage(_ message: String) -> RunFailure {
-        RunFailure(exitCode: ExitStatus.usage.rawValue, message: message)
+        RunFailure(exitCode: WalletExitStatus.usage.rawValue, message: message)
     }
 
     static func failed(_ message: String) -> RunFailure {
-        RunFailure(exitCode: ExitStatus.failed.rawValue, message: message)
+        RunFailure(exitCode: WalletExitStatus.failed.rawValue, message: message)
     }
 }
 

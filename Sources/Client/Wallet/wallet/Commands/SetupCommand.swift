@@ -22,7 +22,7 @@ struct SetupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, once it was shown.")
@@ -32,65 +32,65 @@ struct SetupCommand: AsyncParsableCommand {
     var enableBiometrics = false
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
             let pins = try self.pins.source()
-            var screen = try await life.launch()
+            var screen = try await app.launch()
             switch screen.step {
             case "UC1.1/1.1":
-                screen = try await self.choosePIN(life, pins)
+                screen = try await self.choosePIN(app, pins)
             case _:
-                screen = try await Unlocking.pastBiometric(life, from: screen)
-                let isLocked = await life.phone.isLocked
-                guard !isLocked || screen.step == "UC2.3/1.3" else { return await life.status(reached: false) }
-                guard await life.phone.setup != .done else {
+                screen = try await Unlocking.pastBiometric(app, from: screen)
+                let isLocked = await app.phone.isLocked
+                guard !isLocked || screen.step == "UC2.3/1.3" else { return await app.status(reached: false) }
+                guard await app.phone.setup != .done else {
                     throw .usage("this wallet is set up already; `wallet wipe` deletes it")
                 }
                 if isLocked {
-                    let input = try AppLife.sixDigits(try pins.next("PIN: "))
-                    screen = try await life.enter(input)
+                    let input = try AppSession.sixDigits(try pins.next("PIN: "))
+                    screen = try await app.enter(input)
                 }
             }
-            screen = try await SetupEnd.finish(
-                life,
+            screen = try await SetupCompletion.finish(
+                app,
                 from: screen,
                 writtenDown: self.codeWrittenDown,
                 enablesBiometrics: self.enableBiometrics
             )
-            let isUnlocked = await !life.phone.isLocked
-            return await life.status(reached: isUnlocked && !SetupEnd.offersBiometrics(screen))
+            let isUnlocked = await !app.phone.isLocked
+            return await app.status(reached: isUnlocked && !SetupCompletion.offersBiometrics(screen))
         }
     }
 
-    private func choosePIN(_ life: AppLife, _ pins: PINSource) async throws(CommandFailure) -> Screen {
-        _ = try await life.perform(.skip)
-        _ = try await life.perform(.next)
+    private func choosePIN(_ app: AppSession, _ pins: PINSource) async throws(WalletCommandFailure) -> Screen {
+        _ = try await app.perform(.skip)
+        _ = try await app.perform(.next)
         let chosen = try pins.next("Choose a PIN of 6 digits: ")
-        var screen = try await life.enter(chosen)
+        var screen = try await app.enter(chosen)
         guard screen.step == "PF2.9/1.3" else { return screen }
         let repeated = try pins.again("The same PIN again: ")
-        screen = try await life.enter(repeated)
+        screen = try await app.enter(repeated)
         return screen
     }
 }
 
 /// What is left of a setup once the PIN counts: the biometric, a confirmation, and the deletion code.
-enum SetupEnd {
+enum SetupCompletion {
     /// Goes on as far as it can; a biometric that is refused leaves it where that is offered.
     static func finish(
-        _ life: AppLife,
+        _ app: AppSession,
         from screen: Screen,
         writtenDown: Bool,
         enablesBiometrics: Bool = false
-    ) async throws(CommandFailure) -> Screen {
+    ) async throws(WalletCommandFailure) -> Screen {
         var screen = screen
         if screen.step == "UC2.1/1.3" {
-            screen = try await life.perform(enablesBiometrics ? .enable : .skip)
+            screen = try await app.perform(enablesBiometrics ? .enable : .skip)
         }
         if screen.step == "UC2.1/1.5" {
-            screen = try await life.perform(.next)
+            screen = try await app.perform(.next)
         }
         if screen.step == "UC2.1/1.6", writtenDown {
-            screen = try await life.perform(.writtenDown)
+            screen = try await app.perform(.writtenDown)
         }
         return screen
     }

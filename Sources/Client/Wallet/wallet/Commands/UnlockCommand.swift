@@ -17,21 +17,21 @@ struct UnlockCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
     @Flag(help: "Confirm that the deletion code was written down, where the setup was left before.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
             let pins = try self.pins.source()
-            guard let screen = try await Unlocking.launchAndEnter(life, pins) else {
-                return await life.status(reached: false)
+            guard let screen = try await Unlocking.launchAndEnter(app, pins) else {
+                return await app.status(reached: false)
             }
-            _ = try await SetupEnd.finish(life, from: screen, writtenDown: self.codeWrittenDown)
-            let isUnlocked = await !life.phone.isLocked
-            return await life.status(reached: isUnlocked)
+            _ = try await SetupCompletion.finish(app, from: screen, writtenDown: self.codeWrittenDown)
+            let isUnlocked = await !app.phone.isLocked
+            return await app.status(reached: isUnlocked)
         }
     }
 }
@@ -39,33 +39,33 @@ struct UnlockCommand: AsyncParsableCommand {
 /// What the commands behind the PIN begin with.
 enum Unlocking {
     /// Nil where no biometric opens the app and it does not come to ask for the PIN.
-    static func launchAndEnter(_ life: AppLife, _ pins: PINSource) async throws(CommandFailure) -> Screen? {
-        let screen = try await Self.launch(life)
-        guard await life.phone.isLocked else { return screen }
+    static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws(WalletCommandFailure) -> Screen? {
+        let screen = try await Self.launch(app)
+        guard await app.phone.isLocked else { return screen }
         guard screen.step == "UC2.3/1.3" else { return nil }
-        let input = try AppLife.sixDigits(try pins.next("PIN: "))
-        return try await life.enter(input)
+        let input = try AppSession.sixDigits(try pins.next("PIN: "))
+        return try await app.enter(input)
     }
 
     /// Launches the app of a wallet that is set up, and past a biometric that was not accepted goes to the PIN.
     ///
     /// Safe mode has no such way (UC2.3/6): there it ends at the warning.
-    static func launch(_ life: AppLife) async throws(CommandFailure) -> Screen {
-        let screen = try await life.launch()
+    static func launch(_ app: AppSession) async throws(WalletCommandFailure) -> Screen {
+        let screen = try await app.launch()
         guard screen.step != "UC1.1/1.1" else {
             throw .usage("no wallet is set up here; `wallet setup` makes one")
         }
-        return try await Self.pastBiometric(life, from: screen)
+        return try await Self.pastBiometric(app, from: screen)
     }
 
     /// From a biometric that was not accepted to the PIN; any other screen stays.
-    static func pastBiometric(_ life: AppLife, from screen: Screen) async throws(CommandFailure) -> Screen {
+    static func pastBiometric(_ app: AppSession, from screen: Screen) async throws(WalletCommandFailure) -> Screen {
         var screen = screen
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {
-            screen = try await life.perform(.close)
+            screen = try await app.perform(.close)
         }
         if screen.step == "UC2.3/5.2" {
-            screen = try await life.perform(.ok)
+            screen = try await app.perform(.ok)
         }
         return screen
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Devices
+internal import SimulatedPhone
 internal import HostSystem
 internal import Phone
 internal import WalletCore
@@ -56,7 +56,7 @@ struct WalletOptions: ParsableArguments {
         _ behavior: Phone.Behavior,
         report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
-    ) throws(CommandFailure) -> Phone {
+    ) throws(WalletCommandFailure) -> Phone {
         do throws(PhoneError) {
             let home = try PhoneHome(self.home)
             var settings = try WalletSettings(home: home, lab: self.lab)
@@ -72,7 +72,7 @@ struct WalletOptions: ParsableArguments {
             try self.device.change(phone.device)
             return phone
         } catch {
-            throw CommandFailure(error)
+            throw WalletCommandFailure(error)
         }
     }
 }
@@ -100,7 +100,7 @@ struct HookOptions: ParsableArguments {
 }
 
 /// How a one-shot command talks.
-struct OutputOptions: ParsableArguments {
+struct WalletOutputOptions: ParsableArguments {
     @Flag(help: "Print one JSON object a line (docs/wallet-output.schema.json).")
     var json = false
 
@@ -122,7 +122,7 @@ struct PINOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read PINs from this file, one a line.", valueName: "file"), completion: .file())
     var pinFile: String?
 
-    func source() throws(CommandFailure) -> PINSource {
+    func source() throws(WalletCommandFailure) -> PINSource {
         try PINSource(descriptor: self.pinFd, file: self.pinFile)
     }
 }

@@ -16,18 +16,18 @@ struct WipeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WalletOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: WalletOutputOptions
 
     @Flag(help: "Do not ask.")
     var yes = false
 
     func run() async throws {
-        try await AppLife.run(self.options, self.output) { life throws(CommandFailure) in
-            _ = try await life.launch()
-            _ = try await life.open(.wipe)
+        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
+            _ = try await app.launch()
+            _ = try await app.open(.wipe)
             let action: ActionID = self.isConfirmed ? .yesDelete : .cancel
-            let screen = try await life.perform(action)
-            return await life.status(reached: action == .yesDelete && screen.step == "UC1.1/1.1")
+            let screen = try await app.perform(action)
+            return await app.status(reached: action == .yesDelete && screen.step == "UC1.1/1.1")
         }
     }
 

@@ -1,6 +1,6 @@
-internal import Devices
+internal import DeviceInterface
+internal import SimulatedPhone
 internal import Phone
-internal import Presence
 internal import WalletCore
 internal import WalletFlows
 
@@ -34,7 +34,7 @@ struct Driver {
     }
 
     private func answer(_ command: DriveRequest) async {
-        let status = ExitStatus(await self.phone.obstacle)
+        let status = WalletExitStatus(await self.phone.obstacle)
         let step = await self.phone.screen.step
         self.printer.write(
             .done(command: command.name.rawValue, id: command.id, status, step: step.isEmpty ? nil : step)

@@ -20,7 +20,7 @@ final class PINSource {
     /// The longest line that is looked at; anything longer is no PIN.
     private static let longestLine = 256
 
-    init(descriptor: Int32?, file: String?) throws(CommandFailure) {
+    init(descriptor: Int32?, file: String?) throws(WalletCommandFailure) {
         switch (descriptor, file) {
         case (.some, .some):
             throw .usage("--pin-fd and --pin-file exclude each other")
@@ -35,22 +35,22 @@ final class PINSource {
     }
 
     /// The next PIN.
-    func next(_ prompt: String) throws(CommandFailure) -> PINInput {
+    func next(_ prompt: String) throws(WalletCommandFailure) -> PINInput {
         let input = try self.read(prompt)
-        guard let input else { throw CommandFailure(status: .cancelled, message: "the input ended before a PIN") }
+        guard let input else { throw WalletCommandFailure(status: .cancelled, message: "the input ended before a PIN") }
         self.last = input
         return input
     }
 
     /// The PIN once more: asked for at a terminal; elsewhere the next line, or the same one where there is none.
-    func again(_ prompt: String) throws(CommandFailure) -> PINInput {
+    func again(_ prompt: String) throws(WalletCommandFailure) -> PINInput {
         if let input = try self.read(prompt) { return input }
         guard let last = self.last else { return .malformed(.sixCharacters) }
         return last.enteredAgain()
     }
 
     /// Nil where the input has ended.
-    private func read(_ prompt: String) throws(CommandFailure) -> PINInput? {
+    private func read(_ prompt: String) throws(WalletCommandFailure) -> PINInput? {
         do throws(InputError) {
             switch self.origin {
             case .prompt:
@@ -70,7 +70,7 @@ final class PINSource {
             case .tooLong: return .malformed(.sixCharacters)
             case .notATerminal:
                 throw .usage("a PIN is needed and there is no terminal to ask at: use --pin-fd N or --pin-file FILE")
-            case .interrupted: throw CommandFailure(status: .cancelled, message: "interrupted")
+            case .interrupted: throw WalletCommandFailure(status: .cancelled, message: "interrupted")
             case .failed: throw .usage("the PIN cannot be read")
             }
         }

@@ -59,7 +59,7 @@ final class Printer: Sendable {
     }
 
     /// The end of a run that reached a screen.
-    func finish(_ status: ExitStatus) {
+    func finish(_ status: WalletExitStatus) {
         if self.isJSON {
             self.write(.result(status))
         } else if let screen = self.state.withLock(\.last) {
@@ -68,7 +68,7 @@ final class Printer: Sendable {
     }
 
     /// The end of a run that could not go on.
-    func fail(_ failure: CommandFailure) {
+    func fail(_ failure: WalletCommandFailure) {
         if self.isJSON {
             self.write(.error(id: failure.status.outcome, correlationID: nil, retry: false, message: failure.message))
             self.write(.result(failure.status))

@@ -1,0 +1,48 @@
+internal import DeviceInterface
+internal import Evidence
+internal import HostSystem
+internal import Vocabulary
+
+/// A simulated device's hardware key with its App Attest counter: the file `hardware-key`.
+///
+/// Both lie in one file, written at once, so that no crash joins a key with another key's counter.
+struct HardwareKey: Sendable {
+    let key: SigningKey
+    /// How often the key has signed; stays 0 on Android.
+    var counter: UInt32 = 0
+
+    init() {
+        self.key = SigningKey()
+    }
+
+    /// Reads the file; nil where there is none.
+    static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
+        let bytes: [UInt8]
+        do throws(FileError) {
+            bytes = try DurableFile.read(path, atMost: 4096)
+        } catch .notFound {
+            return nil
+        } catch {
+            throw .storage(error.description)
+        }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        guard lines.count == 2, let counter = UInt32(lines[0]), let key = SigningKey(pem: String(lines[1])) else {
+            throw .storage("\(path): not a hardware key")
+        }
+        return HardwareKey(key: key, counter: counter)
+    }
+
+    private init(key: SigningKey, counter: UInt32) {
+        self.key = key
+        self.counter = counter
+    }
+
+    /// Returns once the file is durable.
+    func write(to path: String) throws(DeviceError) {
+        do throws(FileError) {
+            try DurableFile.write(Array("\(self.counter)\n\(self.key.pem)".utf8), to: path)
+        } catch {
+            throw .storage(error.description)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+internal import DeviceInterface
+package import Vocabulary
+
+/// The issuer of identities as a device's profile has it.
+package struct SimulatedIssuer: PIDIssuer {
+    private let device: SimulatedDevice
+
+    package init(for device: SimulatedDevice) {
+        self.device = device
+    }
+
+    package func obtain() async -> RecoveryCode? {
+        switch self.device.profile.issuer {
+        case .obtains: try? self.device.recoveryCode()
+        case .cancels, .fails: nil
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import DeviceInterface
+internal import Vocabulary
+
+/// A program in the place of the operating system's prompt.
+///
+/// What the phone's state alone decides is not asked: a locked screen, nobody enrolled. Whatever the program does wrong
+/// counts as a prompt that was sent away, so that it never unlocks anything and never leaves a reset as the only way.
+struct BiometricHook: PromptResponder {
+    let program: HookProgram
+    let device: SimulatedDevice
+    let report: @Sendable (String) -> Void
+
+    private struct Question: Encodable {
+        let hook = "biometric"
+        let purpose: String
+        let accepts: String
+        let biometrics: String
+        let platform: String
+        let presentation: String
+    }
+
+    private struct Reply: Decodable {
+        let result: String
+    }
+
+    func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
+        let profile = self.device.profile
+        if let result = PromptRules(profile: profile, mismatches: 0).resultWithoutAsking(prompt) { return result }
+        let question = Question(
+            purpose: prompt.purpose.rawValue,
+            accepts: prompt.accepts.rawValue,
+            biometrics: profile.usableBiometrics.rawValue,
+            platform: profile.platform.rawValue,
+            presentation: presentation.rawValue
+        )
+        do throws(HookFailure) {
+            let word = try await self.program.ask(question, for: Reply.self).result
+            guard let result = PromptResult(rawValue: word) else {
+                let names = PromptResult.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .wrong("`result` must be one of \(names)")
+            }
+            return result
+        } catch {
+            self.report("biometric hook: \(error)")
+            return .cancelled
+        }
+    }
+}

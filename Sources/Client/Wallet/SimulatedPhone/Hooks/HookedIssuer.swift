@@ -1,0 +1,51 @@
+internal import DeviceInterface
+package import Vocabulary
+
+/// A program in the place of the issuer of identities; whatever it does wrong is an identification that failed.
+package struct HookedIssuer: PIDIssuer {
+    private let program: HookProgram
+    private let device: SimulatedDevice
+    private let report: @Sendable (String) -> Void
+
+    /// Nil where the hooks name no issuer.
+    package init?(for device: SimulatedDevice, _ hooks: DeviceHooks) {
+        guard let command = hooks.issuer else { return nil }
+        self.program = HookProgram(kind: .issuer, command: command)
+        self.device = device
+        self.report = hooks.report
+    }
+
+    private struct Question: Encodable {
+        let hook = "issuer"
+        let platform: String
+    }
+
+    private struct Reply: Decodable {
+        let result: String
+        let recoveryCode: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case result
+            case recoveryCode = "recovery_code"
+        }
+    }
+
+    package func obtain() async -> RecoveryCode? {
+        do throws(HookFailure) {
+            let question = Question(platform: self.device.platform.rawValue)
+            let reply = try await self.program.ask(question, for: Reply.self)
+            switch reply.result {
+            case "obtained":
+                guard let code = reply.recoveryCode.flatMap({ RecoveryCode($0.utf8) }) else {
+                    throw .wrong("`recovery_code` must have 1 to 128 bytes")
+                }
+                return code
+            case "cancelled", "failed": return nil
+            default: throw .wrong("`result` must be one of obtained, cancelled, failed")
+            }
+        } catch {
+            self.report("issuer hook: \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,164 @@
+internal import DeviceInterface
+internal import FoundationEssentials
+internal import Vocabulary
+
+/// A program in the place of the secure hardware.
+///
+/// It keeps its keys itself; the device's folder has the name that it gave the present one, in `key-handle`. Nothing that
+/// it says is trusted: the server judges its evidence and its proofs as those of any phone.
+struct KeyHook: Sendable {
+    let program: HookProgram
+    let device: SimulatedDevice
+    let report: @Sendable (String) -> Void
+
+    private struct Question: Encodable {
+        let hook = "key"
+        var operation: String
+        var platform: String
+        var appID: String
+        var challenge: String?
+        var statement: String?
+        var key: String?
+        var replaces: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case hook
+            case operation
+            case platform
+            case appID = "app_id"
+            case challenge
+            case statement
+            case key
+            case replaces
+        }
+    }
+
+    private struct Created: Decodable {
+        let key: String
+        let chain: [String]?
+        let object: String?
+        let keyID: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case key
+            case chain
+            case object
+            case keyID = "key_id"
+        }
+    }
+
+    private struct Proved: Decodable {
+        let signature: String?
+        let assertion: String?
+    }
+
+    private struct Deleted: Decodable {}
+
+    private static let handleLimit = 1024
+
+    /// The evidence for a new key, whose name is durable when this returns.
+    func create(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
+        var question = self.question("create")
+        question.challenge = Self.text(challenge.bytes)
+        question.replaces = try self.handle()
+        return try await self.asking { () async throws(HookFailure) in
+            let answer = try await self.program.ask(question, for: Created.self)
+            guard (1...Self.handleLimit).contains(answer.key.utf8.count) else {
+                throw .wrong("`key` must have 1 to \(Self.handleLimit) bytes")
+            }
+            let evidence = try self.evidence(of: answer)
+            try self.keep(answer.key)
+            return evidence
+        }
+    }
+
+    private func evidence(of answer: Created) throws(HookFailure) -> DeviceEvidence {
+        switch self.device.platform {
+        case .android:
+            guard let texts = answer.chain, (1...100).contains(texts.count) else {
+                throw .wrong("`chain` must be a list of certificates, the key's own first")
+            }
+            var chain: [[UInt8]] = []
+            for text in texts { chain.append(try Self.bytes(text, "chain", 1...Int.max)) }
+            return .android(chain)
+        case .iOS:
+            return .apple(
+                object: try Self.bytes(answer.object, "object", 1...Int.max),
+                keyID: try Self.bytes(answer.keyID, "key_id", 32...32)
+            )
+        }
+    }
+
+    /// A signature or an assertion of the present key.
+    func prove(_ statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
+        guard let handle = try self.handle() else { throw .noKey }
+        var question = self.question(self.device.platform == .iOS ? "assert" : "sign")
+        question.key = handle
+        question.statement = Self.text(statement)
+        let isAndroid = self.device.platform == .android
+        return try await self.asking { () async throws(HookFailure) in
+            let answer = try await self.program.ask(question, for: Proved.self)
+            // r‖s, or an assertion as long as the protocol carries.
+            return isAndroid
+                ? try Self.bytes(answer.signature, "signature", 64...64)
+                : try Self.bytes(answer.assertion, "assertion", 1...1024)
+        }
+    }
+
+    /// Forgets the key: its name is gone here first, and a program that fails is only told of.
+    func delete() async throws(DeviceError) {
+        guard let handle = try self.handle() else { return }
+        try self.device.files.remove(.keyHandle)
+        var question = self.question("delete")
+        question.key = handle
+        do throws(HookFailure) {
+            _ = try await self.program.ask(question, for: Deleted.self)
+        } catch {
+            self.report("key hook: \(error)")
+        }
+    }
+
+    /// The present key's name; nil where there is none.
+    func handle() throws(DeviceError) -> String? {
+        guard let bytes = try self.device.files.read(.keyHandle, atMost: Self.handleLimit) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func keep(_ handle: String) throws(HookFailure) {
+        do throws(DeviceError) {
+            try self.device.files.write(Array(handle.utf8), to: .keyHandle)
+        } catch {
+            throw .wrong("\(error)")
+        }
+    }
+
+    private func question(_ operation: String) -> Question {
+        Question(operation: operation, platform: self.device.platform.rawValue, appID: self.device.appID)
+    }
+
+    private func asking<Result>(
+        _ body: () async throws(HookFailure) -> Result
+    ) async throws(DeviceError) -> Result {
+        do throws(HookFailure) {
+            return try await body()
+        } catch {
+            self.report("key hook: \(error)")
+            throw .storage("key hook: \(error)")
+        }
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+    private static func bytes(
+        _ text: String?,
+        _ name: String,
+        _ lengths: ClosedRange<Int>
+    ) throws(HookFailure) -> [UInt8] {
+        guard let text else { throw .wrong("`\(name)` is missing") }
+        guard let data = Data(base64Encoded: text) else { throw .wrong("`\(name)` is not base64") }
+        guard lengths.contains(data.count) else {
+            throw .wrong("`\(name)` has \(data.count) bytes, which it must not")
+        }
+        return Array(data)
+    }
+}

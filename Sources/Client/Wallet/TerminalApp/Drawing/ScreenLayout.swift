@@ -1,0 +1,178 @@
+internal import WalletFlows
+
+/// What a screen says, in the order in which it is read, before anything is placed.
+struct ScreenLayout {
+    /// One line, and how it looks.
+    struct Line: Hashable, Sendable {
+        var text: String
+        var style = TextStyle.plain
+
+        static let empty = Line(text: "")
+    }
+
+    /// How much is left out to save room, from nothing to all that can be missed.
+    enum Density: Int, CaseIterable {
+        case airy
+        case tight
+        /// Actions side by side.
+        case dense
+        /// The message ends where there is no more room.
+        case cut
+    }
+
+    let upper: [Line]
+    let lower: [Line]
+
+    /// Lays a screen out in `width` columns; `upper` stands at the top and `lower`, the actions, at the bottom.
+    init(
+        _ screen: Screen,
+        _ picture: Picture,
+        _ keys: KeyMap,
+        width: Int,
+        height: Int,
+        _ palette: Palette
+    ) {
+        var chosen: (upper: [Line], lower: [Line]) = ([], [])
+        for density in Density.allCases {
+            let writer = ScreenLayoutBuilder(
+                screen: screen,
+                picture: picture,
+                width: width,
+                palette: palette,
+                density: density
+            )
+            chosen = (writer.upper, writer.actions(keys))
+            let gap = density == .airy ? 1 : 0
+            if chosen.upper.count + gap + chosen.lower.count <= height { break }
+        }
+        // Whatever is missing, the title and the actions are not.
+        let room = max(1, height - chosen.lower.count)
+        if chosen.upper.count > room {
+            chosen.upper = Array(chosen.upper.prefix(room))
+            chosen.upper[room - 1].text = Columns.cut(
+                chosen.upper[room - 1].text,
+                to: width,
+                palette.glyphs.ellipsis
+            )
+        }
+        self.upper = chosen.upper
+        self.lower = Array(chosen.lower.prefix(height))
+    }
+}
+
+/// Writes the parts of one screen at one density.
+struct ScreenLayoutBuilder {
+    let screen: Screen
+    let picture: Picture
+    let width: Int
+    let palette: Palette
+    let density: ScreenLayout.Density
+
+    /// Everything but the actions.
+    var upper: [ScreenLayout.Line] {
+        var parts: [[ScreenLayout.Line]] = []
+        if case .text(let banner) = self.screen.values["banner"] {
+            parts.append(self.wrapped(banner, .warning))
+        }
+        parts.append(self.wrapped(self.screen.title, .title))
+        parts.append(self.wrapped(self.screen.message, .plain))
+        parts.append(self.code)
+        parts.append(self.countdown)
+        parts.append(self.rows)
+        parts.append(self.dots)
+        let gap: [ScreenLayout.Line] = self.density == .airy ? [.empty] : []
+        return Array(parts.filter { !$0.isEmpty }.joined(separator: gap))
+    }
+
+    /// The actions with their keys, one below the other or side by side.
+    func actions(_ keys: KeyMap) -> [ScreenLayout.Line] {
+        let glyphs = self.palette.glyphs
+        let isDense = self.density.rawValue >= ScreenLayout.Density.dense.rawValue
+        let entries = keys.entries.enumerated().map { index, entry in
+            let isSelected = self.picture.selected == index
+            let mark = isSelected ? String(glyphs.pointer) : " "
+            let title = Columns.harmless(isDense ? entry.short : entry.title, self.palette)
+            let text = isDense ? "\(mark)\(entry.key) \(title) " : "\(mark) \(entry.key)  \(title) "
+            return (text: text, isSelected: isSelected)
+        }
+        guard isDense else {
+            return entries.map { entry in
+                let text = Columns.fit(entry.text, to: self.width, glyphs.ellipsis)
+                return ScreenLayout.Line(text: text, style: entry.isSelected ? .selected : .plain)
+            }
+        }
+        var lines: [ScreenLayout.Line] = []
+        for entry in entries {
+            if let last = lines.last, Columns.width(last.text) + Columns.width(entry.text) <= self.width {
+                lines[lines.count - 1].text += entry.text
+            } else {
+                lines.append(ScreenLayout.Line(text: Columns.fit(entry.text, to: self.width, glyphs.ellipsis)))
+            }
+        }
+        return lines
+    }
+
+    /// The deletion code, letter by letter between two rules where there is room: it is copied by hand.
+    private var code: [ScreenLayout.Line] {
+        guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
+        let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
+        let spaced = groups.joined(separator: " - ")
+        var lines = [ScreenLayout.Line(text: spaced, style: .value)]
+        if Columns.width(spaced) > self.width {
+            let middle = (groups.count + 1) / 2
+            let halves = [
+                groups[..<middle].joined(separator: " - ") + " -", groups[middle...].joined(separator: " - "),
+            ]
+            lines = halves.map { ScreenLayout.Line(text: $0, style: .value) }
+        }
+        switch self.density {
+        case .airy:
+            let width = min(self.width, (lines.map { Columns.width($0.text) }.max() ?? 0) + 4)
+            let rule = String(repeating: String(self.palette.glyphs.screen.horizontal), count: width)
+            let frame = ScreenLayout.Line(text: rule, style: .dim)
+            return [frame] + lines.map { ScreenLayout.Line(text: $0.text, style: .value) } + [frame]
+        case .tight: return lines
+        case .dense, .cut: return [ScreenLayout.Line(text: code, style: .value)]
+        }
+    }
+
+    /// A block's end as a clock shows it; the message says it in words.
+    private var countdown: [ScreenLayout.Line] {
+        guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
+        let seconds = (max(0, remaining) + 999) / 1000
+        let clock = [seconds / 3600, seconds / 60 % 60, seconds % 60].drop { $0 == 0 && seconds < 3600 }
+        let two = (clock.count < 2 ? [0] + clock : clock).map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return [ScreenLayout.Line(text: two.joined(separator: ":"), style: .warning)]
+    }
+
+    /// Values by name, those that the texts do not say already.
+    private var rows: [ScreenLayout.Line] {
+        let said: Set = [
+            "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
+        ]
+        return self.screen.values.filter { !said.contains($0.key) }.sorted { $0.key < $1.key }.map { name, value in
+            let text =
+                switch value {
+                case .text(let text): text
+                case .number(let number): "\(number)"
+                case .truth(let truth): truth ? "yes" : "no"
+                }
+            let line = Columns.harmless("\(name): \(text)", self.palette)
+            return ScreenLayout.Line(text: Columns.fit(line, to: self.width, self.palette.glyphs.ellipsis))
+        }
+    }
+
+    /// How many digits were typed; never which.
+    private var dots: [ScreenLayout.Line] {
+        guard let input = self.screen.inputs.first(where: { $0.id == "pin" }) else { return [] }
+        let glyphs = self.palette.glyphs
+        let marks = (0..<input.length).map { String($0 < self.picture.typed ? glyphs.typed : glyphs.missing) }
+        return [ScreenLayout.Line(text: marks.joined(separator: " "), style: .value)]
+    }
+
+    private func wrapped(_ text: String, _ style: TextStyle) -> [ScreenLayout.Line] {
+        Columns.wrap(Columns.harmless(text, self.palette), to: self.width).map {
+            ScreenLayout.Line(text: $0, style: style)
+        }
+    }
+}

@@ -1,0 +1,241 @@
+internal import Crypto
+internal import DeviceInterface
+internal import Secrets
+internal import Statements
+internal import Vocabulary
+internal import WalletFlows
+internal import Wire
+
+/// PF2.9/1.5 at setup: a key in the device's hardware, its attestation, the registration, the first session.
+///
+///     token ──▶ hardware key and evidence, written ──▶ Register ──▶ slots and data, written ──▶ first session
+///       ▲                                                 │                                        │
+///       └──────────── challenge-invalid, once ────────────┴────── another PIN key than ours ───────┘
+///
+/// The token is kept until the first session: a registration whose answer was lost is made again with the same token
+/// and the same hardware key, and costs nothing.
+extension WalletEngine {
+    func enroll(_ entry: PINEntry) async throws(Failure) -> Answer {
+        try await self.completePendingWipe()
+        var last = Failure.local
+        for _ in 0..<2 {
+            let enrollment = try await self.enrollment()
+            switch try await self.register(entry, enrollment) {
+            case .done:
+                return .enrolled
+            case .beginAnew(let failure):
+                last = failure
+                try self.change { $0.enrollment = nil }
+            }
+        }
+        throw last
+    }
+
+    private enum Outcome {
+        case done
+        /// The token is of no more use.
+        case beginAnew(Failure)
+    }
+
+    /// The kept enrollment while its token is taken, or a new one.
+    private func enrollment() async throws(Failure) -> PendingEnrollment {
+        if let kept = self.store.state.enrollment, kept.expiresAtMs > self.clock.now().milliseconds, self.device.hasKey
+        {
+            return kept
+        }
+        let begun: Enrollment
+        switch try await self.callWithRetry({ _ in .beginEnrollment }) {
+        case .beginEnrollment(let enrollment): begun = enrollment
+        case .refused(let refusal): throw Failure(refusal)
+        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw .local
+        }
+        let challenge = Vocabulary.SHA256Digest.of(begun.token)
+        let evidence: DeviceEvidence
+        do throws(DeviceError) {
+            evidence = try await self.device.createKey(challenge: challenge)
+        } catch {
+            throw Failure(error)
+        }
+        guard let stored = StoredEvidence(evidence) else { throw .local }
+        let enrollment = PendingEnrollment(
+            token: StoredBytes(begun.token),
+            walletID: StoredID(begun.walletID),
+            expiresAtMs: begun.expiresAt.milliseconds,
+            evidence: stored
+        )
+        try self.change { $0.enrollment = enrollment }
+        return enrollment
+    }
+
+    /// Registers with a new pair of the entered PIN, and opens the first session.
+    private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws(Failure) -> Outcome {
+        var id = PINKeyID.random()
+        var salt = SecretBytes.random(count: PINKey.saltByteCount)
+        let result = try await self.callWithRetry { connection throws(Failure) in
+            // New for each sending: by its id the first session tells the one that was answered from a late duplicate.
+            id = .random()
+            salt = .random(count: PINKey.saltByteCount)
+            return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
+        }
+        switch result {
+        case .register(let registration):
+            let answeredOn = self.connection
+            try self.saveRegistration(registration, entry, id: id, salt: salt, walletID: enrollment.walletID.value)
+            return try await self.openFirstSession(after: answeredOn, entry)
+        case .refused(let refusal) where refusal.reason == .challengeInvalid:
+            return .beginAnew(Failure(refusal))
+        case .refused(let refusal):
+            throw Failure(refusal)
+        case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe:
+            throw .local
+        }
+    }
+
+    private func registration(
+        _ entry: PINEntry,
+        id: PINKeyID,
+        salt: borrowing SecretBytes,
+        _ enrollment: PendingEnrollment,
+        on connection: WalletConnection
+    ) async throws(Failure) -> Call {
+        let walletID = enrollment.walletID.value
+        let key = entry.withPIN { PINKey(pin: $0, salt: salt) }
+        let body = RegisterBody(
+            pinPublicKey: key.publicKey,
+            pinKeyID: id,
+            attestation: enrollment.evidence.attestation,
+            device: DeviceFacts(
+                appVersion: self.appVersion,
+                osVersion: self.osVersion,
+                model: DeviceText(self.device.model)
+            )
+        ).encoded()
+        func statement(_ purpose: Purpose) -> Statement {
+            Statement(purpose, channelBinding: connection.channel.channelBinding, walletID: walletID, body: body)
+        }
+        let signature = key.sign(statement(.registerPIN))
+        let proof = try await self.proof(of: statement(.registerDevice))
+        return .register(
+            Register(token: enrollment.token.bytes, body: body, pinSignature: signature, deviceProof: proof)
+        )
+    }
+
+    /// Makes the data key and its slot.
+    ///
+    /// The access data is written first: the state's write is the mark.
+    private func saveRegistration(
+        _ registration: Registration,
+        _ entry: PINEntry,
+        id: PINKeyID,
+        salt: borrowing SecretBytes,
+        walletID: WalletID
+    ) throws(Failure) {
+        let share = registration.unlockShare
+        let dataKey = SecretBytes.random(count: 32)
+        let accessData = AccessData(
+            shareCheck: SlotKeys.checkValue(share: share),
+            deletionCode: registration.deletionCode
+        )
+        let pair = PINPair.make(
+            for: entry,
+            id: id,
+            salt: salt,
+            dataKey: dataKey,
+            share: share,
+            walletID: walletID
+        )
+        let sealed = accessData.sealed(under: dataKey, walletID: walletID)
+        try self.storing { store throws(StorageError) in try store.saveAccessData(sealed) }
+        try self.change { state in
+            state.registration = LocalRegistration(
+                walletID: StoredID(walletID),
+                pairs: [pair],
+                progress: .registered,
+                hadSession: false
+            )
+        }
+        let unlocked = UnlockedKeys(dataKey: dataKey, accessData: accessData)
+        unlocked.unlockShare = share
+        unlocked.pairID = id
+        self.unlocked = unlocked
+    }
+
+    /// Until here a late duplicate of the registration may still replace it; the session says which one counts.
+    ///
+    /// - Parameter registering: Where the registration was answered. Whoever answers there gave the wallet its unlock share;
+    ///   on any other connection the presence share has yet to be proven.
+    private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws(Failure)
+        -> Outcome
+    {
+        let opening: Opening
+        do throws(Failure) {
+            opening = try await self.walletSession()
+        } catch {
+            self.lock()
+            throw error
+        }
+        switch opening {
+        case .active(let connection):
+            if self.store.state.registration?.hadSession == true {
+                if connection === registering {
+                    self.unlocked?.presenceShare = connection.session?.presenceShare
+                } else {
+                    // A right PIN costs nothing. What it does not prove now, the next one does: until then no biometric
+                    // slot can be made.
+                    _ = try? await self.checkPIN(entry)
+                }
+                return .done
+            }
+            self.lock()
+            return .beginAnew(.local)
+        case .revoked(let revocation):
+            self.lock()
+            throw .revoked(revocation)
+        case .notKnown(let refusal):
+            self.lock()
+            return .beginAnew(Failure(refusal))
+        }
+    }
+
+    /// A call outside a session, made anew on a new connection where the first one is lost or its proof overtaken.
+    private func callWithRetry(_ make: (WalletConnection) async throws(Failure) -> Call) async throws(Failure)
+        -> CallResult
+    {
+        var failure = Failure.serverUnreachable(notCounted: true)
+        for attempt in 0..<2 {
+            let connection = try await self.greetedConnection()
+            let call = try await make(connection)
+            let result: CallResult
+            do throws(CallChannelError) {
+                result = try await self.call(call, on: connection)
+            } catch {
+                failure = Failure(error, notCounted: true)
+                continue
+            }
+            guard case .refused(let refusal) = result, refusal.reason == .authenticationFailed, attempt == 0 else {
+                return result
+            }
+            await self.disconnect()
+        }
+        throw failure
+    }
+}
+
+extension StoredEvidence {
+    init?(_ evidence: DeviceEvidence) {
+        switch evidence {
+        case .android(let certificates):
+            self = .android(certificates: certificates.map(StoredBytes.init))
+        case .apple(let object, let keyID):
+            guard let keyID = Vocabulary.SHA256Digest(keyID) else { return nil }
+            self = .apple(object: StoredBytes(object), keyID: StoredID(keyID))
+        }
+    }
+
+    var attestation: Attestation {
+        switch self {
+        case .android(let certificates): .android(certificates: certificates.map(\.bytes))
+        case .apple(let object, let keyID): .apple(object: object.bytes, keyID: keyID.value)
+        }
+    }
+}

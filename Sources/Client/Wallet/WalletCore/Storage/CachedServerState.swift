@@ -1,0 +1,128 @@
+internal import Vocabulary
+internal import WalletFlows
+
+/// What the server said last: it proves nothing, so nothing of the wallet's own depends on it but what is shown while
+/// the server cannot be reached.
+struct CachedServerState: Codable, Hashable, Sendable {
+    var revocation: Revoked?
+    var update: Update?
+    var policy: Policy?
+    var features: CachedFeatures?
+
+    /// What the server offers this wallet.
+    ///
+    /// A forged flag for the safe mode leads at most to a migration, which asks for the PIN and for the owner.
+    struct CachedFeatures: Codable, Hashable, Sendable {
+        var deletionCode: Bool
+        var safeBiometricUnlock: Bool
+    }
+
+    struct Revoked: Codable, Hashable, Sendable {
+        var reason: String
+        var mayRegisterAnew: Bool
+    }
+
+    struct Update: Codable, Hashable, Sendable {
+        var kind: String
+        var blockedInMs: Int64?
+        var updateAvailable: Bool?
+        var receivedAtMs: Int64
+        var appVersion: String
+    }
+
+    struct Policy: Codable, Hashable, Sendable {
+        var rounds: Int
+        var attemptsPerRound: Int
+        var blocksMs: [Int64]
+    }
+
+    /// The revocation, in the flows' terms; nil also where the file says something unknown.
+    var lastRevocation: Revocation? {
+        get {
+            guard let revocation = self.revocation, let reason = Revocation.Reason(rawValue: revocation.reason) else {
+                return nil
+            }
+            return Revocation(reason: reason, mayRegisterAnew: revocation.mayRegisterAnew)
+        }
+        set {
+            self.revocation = newValue.map { Revoked(reason: $0.reason.rawValue, mayRegisterAnew: $0.mayRegisterAnew) }
+        }
+    }
+
+    var lastFeatures: Features? {
+        get {
+            self.features.map {
+                Features(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
+            }
+        }
+        set {
+            self.features = newValue.map {
+                CachedFeatures(deletionCode: $0.deletionCode, safeBiometricUnlock: $0.safeBiometricUnlock)
+            }
+        }
+    }
+
+    var attemptPolicy: AttemptPolicy? {
+        get {
+            guard let policy = self.policy else { return nil }
+            return AttemptPolicy(
+                rounds: policy.rounds,
+                attemptsPerRound: policy.attemptsPerRound,
+                blocks: policy.blocksMs.map { .milliseconds($0) }
+            )
+        }
+        set {
+            self.policy = newValue.map {
+                Policy(
+                    rounds: $0.rounds,
+                    attemptsPerRound: $0.attemptsPerRound,
+                    blocksMs: $0.blocks.map(\.milliseconds)
+                )
+            }
+        }
+    }
+
+    var lastUpdate: RememberedUpdate? {
+        get {
+            guard let update = self.update, let version = AppVersion(update.appVersion), let verdict = update.verdict
+            else { return nil }
+            return RememberedUpdate(
+                verdict: verdict,
+                receivedAt: Timestamp(milliseconds: update.receivedAtMs),
+                appVersion: version
+            )
+        }
+        set {
+            self.update = newValue.map(Update.init)
+        }
+    }
+}
+
+extension CachedServerState.Update {
+    init(_ remembered: RememberedUpdate) {
+        self.receivedAtMs = remembered.receivedAt.milliseconds
+        self.appVersion = remembered.appVersion.description
+        switch remembered.verdict {
+        case .ok: self.kind = "ok"
+        case .notify: self.kind = "notify"
+        case .recommend: self.kind = "recommend"
+        case .warn(let blockedIn):
+            self.kind = "warn"
+            self.blockedInMs = blockedIn.milliseconds
+        case .block(let updateAvailable):
+            self.kind = "block"
+            self.updateAvailable = updateAvailable
+        }
+    }
+
+    var verdict: UpdateVerdict? {
+        switch (self.kind, self.blockedInMs, self.updateAvailable) {
+        case ("ok", _, _): .ok
+        case ("notify", _, _): .notify
+        case ("recommend", _, _): .recommend
+        case ("warn", .some(let time), _): .warn(blockedIn: .milliseconds(time))
+        case ("block", _, .some(let available)): .block(updateAvailable: available)
+        case (_, _, _): nil
+        }
+    }
+}

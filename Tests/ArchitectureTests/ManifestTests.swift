@@ -1,0 +1,36 @@
+import Testing
+
+@Suite("Dependencies declared in the manifest")
+struct ManifestTests {
+    private let manifest: Manifest
+
+    init() throws {
+        self.manifest = try Manifest(of: SourceTree())
+    }
+
+    @Test("the library for host applications links no simulator, no test authority and no tool")
+    func walletCore() {
+        let linked = self.manifest.closure(of: "WalletCore")
+        #expect(linked.isSuperset(of: ["DeviceInterface", "WalletFlows", "Transport", "COpenSSL", "nioCore"]))
+        #expect(
+            linked.isDisjoint(with: ["Lab", "SimulatedPhone", "subprocess", "yams", "ConfigText", "argumentParser"])
+        )
+    }
+
+    @Test("the simulated phone links the test authority")
+    func simulatedPhone() {
+        // The names that the test above forbids are those that the manifest uses.
+        let linked = self.manifest.closure(of: "SimulatedPhone")
+        #expect(linked.isSuperset(of: ["Lab", "subprocess", "yams", "ConfigText"]))
+        #expect(self.manifest.closure(of: "wallet").contains("argumentParser"))
+    }
+
+    @Test("only the load tool links variable-time signing")
+    func fastSigning() {
+        #expect(self.manifest.closure(of: "pin-load").contains("FastSigning"))
+        for (name, path) in self.manifest.paths where path.hasPrefix("Sources/") {
+            guard !path.hasPrefix("Sources/Client/Load/") else { continue }
+            #expect(!self.manifest.closure(of: name).contains("FastSigning"), "\(name)")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import HostSystem
+import DeviceInterface
+import Testing
+import Vocabulary
+
+@testable import SimulatedPhone
+
+@Suite("What docs/devices.md promises")
+struct DocumentationTests {
+    /// The repository, found from this file's place in it.
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+
+    /// The examples are programs in Python.
+    private static let hasPython = ["/usr/bin", "/usr/local/bin"].contains { DurableFile.exists("\($0)/python3") }
+
+    @Test("its table has every key of a profile")
+    func table() throws {
+        let page = String(
+            decoding: try DurableFile.read(Self.root + "/docs/devices.md", atMost: 1 << 20),
+            as: UTF8.self
+        )
+        #expect(page.contains(ProfileTable.markdown), "\(ProfileTable.markdown)")
+    }
+
+    @Test("its example of a prompt's program answers line by line", .enabled(if: hasPython))
+    func biometric() async throws {
+        let bench = try HookBench()
+        try bench.write("rejected\nconfirmed\n", to: "answers.txt")
+        let line = "python3 '\(Self.root)/docs/hooks/biometric.py' '\(bench.folder)/answers.txt'"
+        let device = HookedDevice(try bench.phone(), bench.hooks(biometric: HookCommand(line)))
+        for result in [PromptResult.rejected, .confirmed, .cancelled] {
+            #expect(try await device.authenticate(Prompt(.unlock), .byDevice) == result)
+        }
+        #expect(bench.told.isEmpty, "\(bench.told)")
+    }
+
+    @Test("its example of an issuer knows a person again", .enabled(if: hasPython))
+    func issuer() async throws {
+        let bench = try HookBench()
+        let phone = try bench.phone()
+        func code(_ name: String) async throws -> RecoveryCode? {
+            let line = "python3 '\(Self.root)/docs/hooks/issuer.py' \(name)"
+            return await HookedIssuer(for: phone, bench.hooks(issuer: HookCommand(line)))?.obtain()
+        }
+        let first = try await code("'Jan'")
+        #expect(first != nil)
+        #expect(try await code("'Jan'") == first)
+        #expect(try await code("'Piet'") != first)
+        #expect(try await code("") == nil)
+        #expect(bench.told.isEmpty, "\(bench.told)")
+    }
+}

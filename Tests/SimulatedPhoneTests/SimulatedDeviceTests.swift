@@ -1,0 +1,243 @@
+import AttestationVerifier
+import Crypto
+import DeviceInterface
+import SimulatedPhone
+import Evidence
+import FoundationEssentials
+import Lab
+import Testing
+import Vocabulary
+
+/// A lab's authority with a verifier that trusts it, and a folder for devices.
+final class LabBench: Sendable {
+    struct Clock: WallClock {
+        func now() -> Timestamp { Timestamp(milliseconds: 1_795_000_000_000) }
+    }
+
+    let folder: String
+    let verifier: EvidenceVerifier
+    let challenge = sha256(Array("token".utf8))
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "devices-\(WalletID.random())").path
+        let authority = try LabAuthority.create(in: self.folder + "/authority")
+        let app = AndroidApp(
+            package: LabApp.androidPackage,
+            signatureDigests: [LabApp.androidSigningDigest],
+            minimumVersion: 50
+        )
+        var android = AndroidPolicy(apps: [app])
+        android.minimumOSPatchLevel = 202_401
+        android.minimumVendorPatchLevel = 20_240_101
+        android.minimumBootPatchLevel = 20_240_101
+        self.verifier = EvidenceVerifier(
+            policy: AttestationPolicy(
+                android: android,
+                apple: ApplePolicy(appIDs: ["\(LabApp.iOSTeam).\(LabApp.iOSBundle)"])
+            ),
+            androidAnchors: [TrustAnchor(name: "lab", certificate: authority.androidRootCertificate)].compactMap { $0 },
+            appleAnchors: [TrustAnchor(name: "lab", certificate: authority.appleRootCertificate)].compactMap { $0 },
+            statusList: StatusList(json: Array(LabAuthority.statusList.utf8), fetched: Clock().now())
+        )
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
+        try SimulatedDevice(
+            folder: self.folder + "/device",
+            authorityFolder: self.folder + "/authority",
+            clock: Clock(),
+            new: profile
+        )
+    }
+
+    func verify(_ evidence: DeviceEvidence) -> Result<AttestedDevice, AttestationRefusal> {
+        switch evidence {
+        case .android(let chain): self.verifier.verify(android: chain, challenge: self.challenge, at: Clock().now())
+        case .apple(let object, let keyID):
+            self.verifier.verify(
+                appleObject: object,
+                keyID: keyID,
+                clientDataHash: self.challenge,
+                at: Clock().now()
+            )
+        }
+    }
+}
+
+@Suite("Simulated devices")
+struct SimulatedDeviceTests {
+    private let bench: LabBench
+
+    init() throws {
+        self.bench = try LabBench()
+    }
+
+    @Test("a healthy device's evidence is accepted, with its facts", arguments: Platform.allCases)
+    func healthy(platform: Platform) async throws {
+        let device = try self.bench.device(DeviceProfile(platform))
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
+        #expect(attested.platform == platform)
+        #expect(attested.appID == device.appID)
+        #expect(attested.environment == (platform == .iOS ? .production : nil))
+        if platform == .android {
+            #expect(attested.osPatchLevel == 202_610)
+            #expect(attested.brand == "Example")
+            #expect(attested.provisioning == .factory)
+            #expect(attested.json().contains(#""boot_state":"Verified""#))
+        }
+    }
+
+    @Test("a StrongBox device and a remotely provisioned one are accepted")
+    func variants() async throws {
+        var profile = DeviceProfile(.android)
+        profile.hasStrongBox = true
+        profile.isRemotelyProvisioned = true
+        let device = try self.bench.device(profile)
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
+        #expect(attested.securityLevel == "StrongBox")
+        #expect(attested.provisioning == .remote)
+    }
+
+    struct FaultCase: Sendable, CustomTestStringConvertible {
+        let fault: Fault
+        let platform: Platform
+        let reason: String
+        var testDescription: String { "\(self.platform.rawValue) \(self.fault.rawValue): \(self.reason)" }
+
+        /// Those that show in the evidence; a reused counter shows in assertions.
+        static let all = Platform.allCases.flatMap { platform in
+            Fault.allCases.filter { $0 != .counterReused }.compactMap { fault in
+                fault.reason(on: platform).map { FaultCase(fault: fault, platform: platform, reason: $0) }
+            }
+        }
+    }
+
+    @Test("each fault is refused for the reason that it names", arguments: FaultCase.all)
+    func faults(_ item: FaultCase) async throws {
+        var profile = DeviceProfile(item.platform)
+        profile.fault = item.fault
+        let device = try self.bench.device(profile)
+        let result = self.bench.verify(try await device.createKey(challenge: self.bench.challenge))
+        guard case .failure(let refusal) = result else {
+            Issue.record("accepted")
+            return
+        }
+        #expect(refusal.rawValue == item.reason)
+    }
+
+    @Test("an Android device proves a statement with the attested key")
+    func androidProof() async throws {
+        let device = try self.bench.device(DeviceProfile(.android))
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
+        let proof = try await device.prove(statement: [1, 2, 3])
+        let key = try P256.Signing.PublicKey(x963Representation: attested.deviceKey.bytes)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: proof)
+        #expect(proof.count == 64)
+        #expect(key.isValidSignature(signature, for: [1, 2, 3] as [UInt8]))
+    }
+
+    private func counter(of proof: [UInt8], by attested: AttestedDevice, after previous: UInt32)
+        -> Result<UInt32, AttestationRefusal>
+    {
+        AssertionVerifier.verify(
+            assertion: proof,
+            clientDataHash: sha256([1, 2, 3]),
+            key: attested.deviceKey,
+            appID: attested.appID,
+            previousCounter: previous
+        )
+    }
+
+    @Test("an iOS device's counter rises with each proof, also in the app's next life")
+    func counters() async throws {
+        let device = try self.bench.device(DeviceProfile(.iOS))
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
+        #expect(try await self.counter(of: device.prove(statement: [1, 2, 3]), by: attested, after: 0) == .success(1))
+        let reopened = try self.bench.device(DeviceProfile(.android))
+        #expect(reopened.platform == .iOS)
+        #expect(
+            try await self.counter(of: reopened.prove(statement: [1, 2, 3]), by: attested, after: 1) == .success(2)
+        )
+    }
+
+    @Test("a repeated counter, another statement and another app's id are refused")
+    func assertionRefusals() async throws {
+        let device = try self.bench.device(DeviceProfile(.iOS))
+        let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
+        try device.update { $0.fault = .counterReused }
+        _ = try await device.prove(statement: [1, 2, 3])
+        let second = try await device.prove(statement: [1, 2, 3])
+        #expect(self.counter(of: second, by: attested, after: 1) == .failure(.counterNotIncreased))
+        let other = try await device.prove(statement: [4])
+        #expect(self.counter(of: other, by: attested, after: 0) == .failure(.badSignature))
+        try device.update { $0.appID = "OTHERTEAM1.org.example" }
+        let stranger = try await device.prove(statement: [1, 2, 3])
+        #expect(self.counter(of: stranger, by: attested, after: 0) == .failure(.rpIDMismatch))
+    }
+
+    @Test("proofs made at the same time carry different counters")
+    func concurrentProofs() async throws {
+        let device = try self.bench.device(DeviceProfile(.iOS))
+        _ = try await device.createKey(challenge: self.bench.challenge)
+        let counters = try await withThrowingTaskGroup(of: UInt32.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    let proof = try AppAttestAssertion(decoding: await device.prove(statement: [1]))
+                    return try AuthenticatorData(decoding: proof.authenticatorData, withCredential: false).counter
+                }
+            }
+            return try await group.reduce(into: Set<UInt32>()) { $0.insert($1) }
+        }
+        #expect(counters == Set(1...16))
+    }
+
+    @Test("without a network an iPhone gets no attestation, and no phone proves anything without a key")
+    func unavailable() async throws {
+        var profile = DeviceProfile(.iOS)
+        profile.hasNetwork = false
+        let device = try self.bench.device(profile)
+        await #expect(throws: DeviceError.attestationUnavailable) {
+            try await device.createKey(challenge: self.bench.challenge)
+        }
+        #expect(!device.hasKey)
+        await #expect(throws: DeviceError.noKey) { try await device.prove(statement: [1]) }
+    }
+
+    @Test("a deleted key is gone, and deleting it again changes nothing")
+    func deletion() async throws {
+        let device = try self.bench.device(DeviceProfile(.android))
+        _ = try await device.createKey(challenge: self.bench.challenge)
+        #expect(device.hasKey)
+        try await device.deleteKey()
+        try await device.deleteKey()
+        #expect(!device.hasKey)
+    }
+
+    @Test("what was changed is there in the next life, absent values too")
+    func profile() throws {
+        let device = try self.bench.device(DeviceProfile(.android))
+        try device.update { profile in
+            profile.isRooted = true
+            profile.vendorPatchLevel = nil
+            profile.fault = .otherApp
+            profile.osVersion = "16"
+        }
+        let copy = try self.bench.device(DeviceProfile(.iOS))
+        #expect(copy.profile == device.profile)
+        #expect(copy.isRooted)
+    }
+
+    @Test("files that are no profile or key are told, not replaced", arguments: ["profile.yaml", "hardware-key"])
+    func brokenFiles(name: String) async throws {
+        let device = try self.bench.device(DeviceProfile(.android))
+        _ = try await device.createKey(challenge: self.bench.challenge)
+        let path = "\(self.bench.folder)/device/\(name)"
+        try Data("[".utf8).write(to: URL(filePath: path))
+        await #expect(throws: DeviceError.self) {
+            try await self.bench.device(DeviceProfile(.android)).prove(statement: [1])
+        }
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("[".utf8))
+    }
+}

@@ -1,0 +1,239 @@
+import SimulatedPhone
+import FoundationEssentials
+import HostSystem
+import Lab
+import Secrets
+import Synchronization
+import Testing
+import Transport
+import Vocabulary
+import WalletCore
+import Wire
+
+/// A TLS server on loopback that answers BeginEnrollment with the channel's binding, and counts what reaches it.
+private final class CountingServer: Sendable {
+    let folder: String
+    let authority = LabAuthority()
+    private let seen = Mutex<[String]>([])
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "network-\(WalletID.random())").path
+        let (chain, key) = self.authority.issueTLSServerCertificate(names: ["localhost"])
+        try DurableFile.makeFolder(self.folder)
+        try DurableFile.write(Array(chain.utf8), to: self.folder + "/server.pem")
+        try DurableFile.write(Array(key.utf8), to: self.folder + "/server.key")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    /// The calls that reached the server, in their order.
+    var calls: [String] { self.seen.withLock { $0 } }
+
+    func phone(_ change: (inout DeviceProfile) -> Void) throws -> SimulatedDevice {
+        var profile = DeviceProfile(.android)
+        change(&profile)
+        return try SimulatedDevice(
+            folder: self.folder + "/device",
+            authorityFolder: self.folder,
+            clock: SystemClock(),
+            new: profile
+        )
+    }
+
+    /// Runs `body` with a network of this phone while the server listens.
+    func serve(
+        _ change: (inout DeviceProfile) -> Void = { _ in },
+        _ body: @escaping @Sendable (SimulatedNetwork, SimulatedDevice) async throws -> Void
+    ) async throws {
+        let device = try self.phone(change)
+        let tls = try TLSServerContext(
+            certificateFile: self.folder + "/server.pem",
+            keyFile: self.folder + "/server.key"
+        )
+        let listener = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls)
+        let network = SimulatedNetwork(try self.dialer(port: listener.port), of: device)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.serve { await self.answer($0) } }
+            defer { listener.stop() }
+            try await body(network, device)
+        }
+    }
+
+    func dialer(port: Int) throws -> TLSDialer {
+        let trust = TLSDialer.Server.Trust.authority(pem: Array(self.authority.tlsAuthorityPEM.utf8))
+        return try TLSDialer(TLSDialer.Server(host: "127.0.0.1", port: port, name: "localhost", trust: trust))
+    }
+
+    private func answer(_ connection: ServerConnection) async {
+        while case .request(let request) = await connection.next() {
+            self.seen.withLock { $0.append(Self.name(request.call)) }
+            var result = CallResult.refused(Refusal(.notAllowed))
+            if case .beginEnrollment = request.call {
+                let token = connection.channelBinding.bytes
+                let expiry = Timestamp(milliseconds: 0)
+                result = .beginEnrollment(Enrollment(token: token, walletID: .random(), expiresAt: expiry))
+            }
+            guard await connection.send(Response(id: request.id, result: result)) else { return }
+        }
+    }
+
+    private static func name(_ call: Call) -> String {
+        if case .beginEnrollment = call { "begin-enrollment" } else { "report-wipe" }
+    }
+}
+
+@Suite("A simulated phone's network")
+struct SimulatedNetworkTests {
+    private let server: CountingServer
+
+    init() throws {
+        self.server = try CountingServer()
+    }
+
+    private static func token(_ line: any CallChannel) async throws(CallChannelError) -> [UInt8] {
+        guard case .beginEnrollment(let enrollment) = try await line.call(.beginEnrollment) else { return [] }
+        return enrollment.token
+    }
+
+    @Test("TLS runs through it from end to end: both ends export the same")
+    func binding() async throws {
+        try await self.server.serve { network, _ in
+            let line = try await network.dial()
+            #expect(try await Self.token(line) == line.channelBinding.bytes)
+            #expect(network.address.hasPrefix("127.0.0.1:"))
+            let both = await line.callInOrder([.beginEnrollment, .reportWipe])
+            #expect(both.count == 2)
+            await line.close()
+        }
+        #expect(self.server.calls == ["begin-enrollment", "begin-enrollment", "report-wipe"])
+    }
+
+    @Test(
+        "without a network nothing is dialed, and a connection that was there ends",
+        arguments: [(DeviceProfile.Network.off, DialError.noInternet), (.unreachable, .unreachable)]
+    )
+    func states(network state: DeviceProfile.Network, error: DialError) async throws {
+        try await self.server.serve { network, device in
+            let line = try await network.dial()
+            try device.update { $0.network = state }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: error) { _ = try await network.dial() }
+            let both = await line.callInOrder([.beginEnrollment, .reportWipe])
+            #expect(both.allSatisfy { if case .failure(.lost) = $0 { true } else { false } })
+            try device.update { $0.network = .on }
+            _ = try await Self.token(network.dial())
+        }
+        #expect(self.server.calls == ["begin-enrollment"])
+    }
+
+    @Test("a lost reply: the call reaches the server once, its answer and the connection are gone, the next is whole")
+    func lostReply() async throws {
+        try await self.server.serve({ $0.conditions = [.loseReply(to: nil)] }) { network, device in
+            let line = try await network.dial()
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            #expect(device.profile.conditions.isEmpty)
+            _ = try await Self.token(network.dial())
+        }
+        #expect(self.server.calls == ["begin-enrollment", "begin-enrollment"])
+    }
+
+    @Test("a lost reply to a certain call waits for it, also among calls that are sent together")
+    func namedReply() async throws {
+        try await self.server.serve({ $0.conditions = [.loseReply(to: .reportWipe), .delay(milliseconds: 1)] }) {
+            network,
+            device in
+            let line = try await network.dial()
+            _ = try await Self.token(line)
+            let results = await line.callInOrder([.beginEnrollment, .reportWipe, .beginEnrollment])
+            guard case .success = results[0], case .failure(.lost) = results[1], case .failure(.lost) = results[2]
+            else {
+                Issue.record("\(results)")
+                return
+            }
+            #expect(device.profile.conditions == [.delay(milliseconds: 1)])
+        }
+        #expect(self.server.calls == ["begin-enrollment", "begin-enrollment", "report-wipe"])
+    }
+
+    @Test("a delayed call is answered no earlier than the delay, and the next at once")
+    func delay() async throws {
+        try await self.server.serve({ $0.conditions = [.delay(milliseconds: 150)] }) { network, device in
+            let line = try await network.dial()
+            let start = ContinuousClock.now
+            _ = try await Self.token(line)
+            #expect(ContinuousClock.now - start >= .milliseconds(150))
+            #expect(device.profile.conditions.isEmpty)
+            _ = try await Self.token(line)
+        }
+    }
+
+    @Test("a cut ends the handshake or the call in which its bytes run out, and the next connection is whole")
+    func cuts() async throws {
+        try await self.server.serve { network, device in
+            var (dialsCut, callsCut, survived) = (0, 0, 0)
+            for byteCount in [0, 1, 100, 1000, 2000, 3000, 4000, 100_000] {
+                try device.update { $0.conditions = [.cut(afterByteCount: byteCount)] }
+                do {
+                    let line = try await network.dial()
+                    do { _ = try await Self.token(line); survived += 1 } catch CallChannelError.lost { callsCut += 1 }
+                    await line.close()
+                } catch DialError.unreachable {
+                    dialsCut += 1
+                }
+                #expect(device.profile.conditions.isEmpty)
+                _ = try await Self.token(network.dial())
+            }
+            #expect(dialsCut >= 3 && survived >= 1, "\(dialsCut) \(callsCut) \(survived)")
+        }
+    }
+
+    @Test("a connection that is there already is cut as well: with no byte left its next call does not arrive")
+    func liveCut() async throws {
+        try await self.server.serve { network, device in
+            let line = try await network.dial()
+            _ = try await Self.token(line)
+            try device.update { $0.conditions = [.cut(afterByteCount: 0)] }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            try device.update { $0.conditions = [.cut(afterByteCount: 10)] }
+            await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
+        }
+        #expect(self.server.calls == ["begin-enrollment"])
+    }
+
+    @Test("where nobody listens the server is unreachable, as without the simulation")
+    func nobody() async throws {
+        let probe = try await RPCListener.bind(
+            host: "127.0.0.1",
+            port: 0,
+            tls: TLSServerContext(
+                certificateFile: self.server.folder + "/server.pem",
+                keyFile: self.server.folder + "/server.key"
+            )
+        )
+        let port = probe.port
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await probe.serve { _ in } }
+            probe.stop()
+        }
+        let network = SimulatedNetwork(try self.server.dialer(port: port), of: try self.server.phone { _ in })
+        await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
+    }
+
+    @Test("many connections at a time pass through it, none mistaken for another")
+    func load() async throws {
+        try await self.server.serve { network, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let line = try await network.dial()
+                        for _ in 0..<50 { #expect(try await Self.token(line) == line.channelBinding.bytes) }
+                        await line.close()
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(self.server.calls.count == 400)
+    }
+}
