@@ -112,7 +112,7 @@ struct RunCommandTests {
         let (ends, ended) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { ended.yield($0.terminationStatus) }
         try process.run()
-        #expect(await output.waits(for: "0:02  "))
+        #expect(await output.waits(for: "0:02 of "))
         process.interrupt()
         await output.isClosed()
         let status = await ends.first { _ in true }
