@@ -127,7 +127,7 @@ portal-browser: packages-browser ## the deletion portal in headless Chromium beh
 	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
 .PHONY: report-browser
-report-browser: packages-browser ## a load run's page with its plots in headless Chromium; PICTURES=FOLDER keeps what it looked like
+report-browser: packages-browser ## the HTML report of a load run in headless Chromium; PICTURES=FOLDER keeps the screenshots
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 

@@ -2,14 +2,14 @@ import Testing
 import HistoryChecker
 import Vocabulary
 
-@Suite("What a server may answer")
+@Suite("The responses that a server may give")
 struct WalletHistoryTests {
     private let rules = CheckerRules(policy: .standard, clockTolerance: .milliseconds(10))
     private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
     private func check(_ isRight: Bool) -> WalletOperation { .check(isRight: isRight, generation: 0) }
 
-    /// One message and its answer, a millisecond apart.
+    /// One operation and its response, a millisecond apart.
     private func exchange(
         _ history: inout WalletHistory,
         _ id: Int,
@@ -25,7 +25,7 @@ struct WalletHistoryTests {
         .verdict(.wrong(.open(attemptsLeft: left, finalRound: isFinal)))
     }
 
-    /// A history with the first round used up at the start.
+    /// A history in which the first round was used up at the start.
     private func inFirstBlock() -> WalletHistory {
         var history = WalletHistory(self.rules)
         for (id, left) in [3, 2, 1].enumerated() {
@@ -36,7 +36,7 @@ struct WalletHistoryTests {
         return history
     }
 
-    @Test("a right PIN is valid, with this wallet's share, and a wrong one is not")
+    @Test("a right PIN is valid with this wallet's share, and a wrong one is not")
     func verdicts() {
         var history = WalletHistory(self.rules)
         #expect(self.exchange(&history, 1, self.check(true), .verdict(.valid)) == nil)
@@ -47,7 +47,7 @@ struct WalletHistoryTests {
         #expect(self.exchange(&history, 4, self.check(true), .validWithForeignShare) == .shareOfAnotherWallet)
     }
 
-    @Test("attempts left count down, round by round")
+    @Test("attempts left count down round by round")
     func countdown() {
         var history = WalletHistory(self.rules)
         #expect(self.exchange(&history, 1, self.check(false), self.wrong(3)) == nil)
@@ -57,12 +57,12 @@ struct WalletHistoryTests {
             self.exchange(&history, 2, self.check(false), self.wrong(3))
                 == .impossibleCount(said: said, possible: [possible])
         )
-        // It goes on from what the server said.
+        // The history continues from the server's claim.
         #expect(self.exchange(&history, 3, self.check(true), .verdict(.valid)) == nil)
         #expect(self.exchange(&history, 4, self.check(false), self.wrong(3)) == nil)
     }
 
-    @Test("nothing is judged during a block, whose end is told to the millisecond")
+    @Test("no PIN is judged during a block, and its end is reported to the millisecond")
     func block() {
         let judged = self.inFirstBlock()
         var history = judged
@@ -91,7 +91,7 @@ struct WalletHistoryTests {
         )
     }
 
-    @Test("a lost answer was counted or not, and the next one tells")
+    @Test("an operation with a lost response was counted or not, and the next response tells")
     func lost() {
         for left in [3, 2] {
             var history = WalletHistory(self.rules)
@@ -108,7 +108,7 @@ struct WalletHistoryTests {
         #expect(self.exchange(&history, 2, self.check(false), self.wrong(1), after: .seconds(1)) != nil)
     }
 
-    @Test("a repeated attempt id costs nothing, and gives nothing")
+    @Test("a repeated attempt id is not counted again and gives no new guess")
     func repetition() {
         var history = WalletHistory(self.rules)
         #expect(self.exchange(&history, 1, self.check(false), self.wrong(3)) == nil)
@@ -118,7 +118,7 @@ struct WalletHistoryTests {
         #expect(other.complete(2, .verdict(.valid), at: self.start) != nil)
     }
 
-    @Test("of a thousand guesses at once the four that are judged may be any, and the right one among them")
+    @Test("of a thousand parallel guesses any four may be judged, including the right one")
     func burst() {
         var history = WalletHistory(self.rules)
         for id in 0..<1000 { history.invoke(id, self.check(id == 500), at: self.start) }
@@ -134,7 +134,7 @@ struct WalletHistoryTests {
         for id in 5..<500 {
             #expect(blocked.complete(id, .verdict(.blocked(remaining: .seconds(60))), at: now) == nil)
         }
-        // Three more may have come before the right one, whose count it took back; a fourth may not.
+        // Three more may have been judged before the right one, which reset their count; a fourth may not.
         #expect(fifth.complete(700, self.wrong(3), at: now) == nil)
         #expect(fifth.complete(701, self.wrong(3), at: now) != nil)
     }
@@ -149,7 +149,7 @@ struct WalletHistoryTests {
         )
     }
 
-    @Test("a session shows the wallet's state and the PIN key in force")
+    @Test("a session reports the wallet's state and the PIN key in force")
     func opening() {
         var history = self.inFirstBlock()
         let shown = PINState.blocked(remaining: .seconds(40))

@@ -17,7 +17,8 @@ final class ScratchPool<Value: Sendable>: Sendable {
     }
 }
 
-/// Removes the errors that libcrypto adds to the thread's error queue in `body`; the result already reports the failure.
+/// Removes the errors that libcrypto adds to the thread's error queue in `body`; the result already reports
+/// the failure.
 func discardingErrors<Result>(_ body: () -> Result) -> Result {
     ERR_set_mark()
     defer { ERR_pop_to_mark() }

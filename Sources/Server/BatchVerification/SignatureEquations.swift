@@ -3,20 +3,22 @@ internal import Vocabulary
 
 /// Signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch of them.
 ///
-/// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points, which are
-/// public: the message that carries the signature contains or determines all of them.
+/// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points,
+/// which are public: the message that carries the signature contains or determines all of them.
 ///
-/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸ per try**, with two tries for each equation,
-/// independent of the other equations. Each equation is multiplied by a 128-bit number drawn after all of them have
-/// arrived, so an attacker cannot choose signatures whose errors cancel. R is not a free choice either: its x coordinate
-/// is taken from r, because an attacker could otherwise choose r and s and then an R that makes the equation true.
+/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸ per try**, with two tries for
+/// each equation, independent of the other equations. Each equation is multiplied by a 128-bit number drawn
+/// after all of them have arrived, so an attacker cannot choose signatures whose errors cancel. R is not a
+/// free choice either: its x coordinate is taken from r, because an attacker could otherwise choose r and s
+/// and then an R that makes the equation true.
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class SignatureEquations: @unchecked Sendable {
     /// The largest batch.
     ///
-    /// Larger batches save little more. One false signature causes the whole batch to be verified again separately, some
-    /// 50 µs each; this must cost the server no more than the session that the sender needed for it and loses by it.
+    /// Larger batches save little more. One false signature causes the whole batch to be verified again
+    /// separately, some 50 µs each; this must cost the server no more than the session that the sender needed
+    /// for it and loses by it.
     static let most = 16
     private static let factorByteCount = 16
 
@@ -124,8 +126,8 @@ internal import Vocabulary
         }
     }
 
-    /// Returns true if all of these equations hold: Σ z·(e·G + r·Q − s·R), with a separate random z for each, is the
-    /// point at infinity.
+    /// Returns true if all of these equations hold: Σ z·(e·G + r·Q − s·R), with a separate random z for each,
+    /// is the point at infinity.
     private func hold(_ places: Range<Int>) -> Bool {
         var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
         guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }

@@ -2,11 +2,12 @@ internal import COpenSSL
 package import Vocabulary
 
 extension P256NonceY {
-    /// Recovers the y coordinate of a signature's point R; nil if the signature is not this key's over this digest.
+    /// Recovers the y coordinate of a signature's point R; nil if the signature is not this key's over this
+    /// digest.
     ///
-    /// Also nil if R's x coordinate is not r but r + q, once in 2¹³⁰ signatures. Runs on a phone, where the public half
-    /// of a PIN's key is as revealing as the PIN to an attacker with the salt: all of libcrypto's objects are cleared
-    /// before the call returns.
+    /// Also nil if R's x coordinate is not r but r + q, once in 2¹³⁰ signatures. Runs on a phone, where the
+    /// public half of a PIN's key is as revealing as the PIN to an attacker with the salt: all of libcrypto's
+    /// objects are cleared before the call returns.
     package init?(of signature: P256Signature, by key: P256PublicKey, for digest: SHA256Digest) {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
@@ -45,8 +46,8 @@ extension P256NonceY {
         return unsafe object
     }
 
-    /// The y coordinate of R = e/s·G + r/s·Q; nil if its x coordinate is not r, or a number is out of range (FIPS 186-5
-    /// §6.4.2).
+    /// The y coordinate of R = e/s·G + r/s·Q; nil if its x coordinate is not r, or a number is out of range
+    /// (FIPS 186-5 §6.4.2).
     borrowing func y(of signature: [UInt8], by publicKey: [UInt8], for digest: [UInt8]) -> [UInt8]? {
         let order = unsafe Self.made(EC_GROUP_get0_order(self.group))
         let (r, s, e) = unsafe (self.numbers[0], self.numbers[1], self.numbers[2])

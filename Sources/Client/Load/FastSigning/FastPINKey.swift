@@ -10,9 +10,9 @@ package struct FastSignature: Sendable {
 
 /// A PIN's key in a form that signs thousands of statements a second, for keys that protect nothing.
 ///
-/// The signer knows R when it chooses the nonce, so reporting it costs nothing, and nonces are prepared in batches.
-/// Signing leaves copies of the private key in memory and takes a time that depends on it. A wallet therefore must not
-/// link this target; it signs with ``PINKey`` and drops the key after one signature.
+/// The signer knows R when it chooses the nonce, so reporting it costs nothing, and nonces are prepared in
+/// batches. Signing leaves copies of the private key in memory and takes a time that depends on it. A wallet
+/// therefore must not link this target; it signs with ``PINKey`` and drops the key after one signature.
 package final class FastPINKey: Sendable {
     package let publicKey: P256PublicKey
     private let scalar: SecretBytes

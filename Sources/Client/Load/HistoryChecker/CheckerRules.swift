@@ -4,7 +4,8 @@ package import Vocabulary
 package final class CheckerRules: Sendable {
     /// The policy from the server's Hello.
     package let policy: AttemptPolicy
-    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured time.
+    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured
+    /// time.
     package let clockTolerance: Duration
     /// The longest time after which an operation without a response may still take effect.
     ///

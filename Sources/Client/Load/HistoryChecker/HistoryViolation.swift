@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// A response that no server can give that keeps the promises of docs/protocol.md.
 ///
-/// The checker has allowed for lost, interrupted and reordered messages: there is no order of the sent operations in
-/// which the response would be correct.
+/// The checker has allowed for lost, interrupted and reordered messages: there is no order of the sent
+/// operations in which the response would be correct.
 package enum HistoryViolation: Error, Hashable, Sendable {
     case rightPINCalledWrong
     case wrongPINCalledValid

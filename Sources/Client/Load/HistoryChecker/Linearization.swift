@@ -2,8 +2,9 @@ internal import Vocabulary
 
 /// One order in which the server may have judged the pending operations, as far as it still matters.
 ///
-/// Only state changes are ordered. Interchangeable operations are not distinguished until their responses arrive: a
-/// judged operation leaves a *pending verdict* for its class, which any operation of that class may then claim.
+/// Only state changes are ordered. Interchangeable operations are not distinguished until their responses
+/// arrive: a judged operation leaves a *pending verdict* for its class, which any operation of that class may
+/// then claim.
 struct Linearization: Hashable, Sendable {
     /// The wallet's state after all judged operations.
     var state: ModelState
@@ -69,8 +70,8 @@ struct Linearization: Hashable, Sendable {
         }
     }
 
-    /// Drops details that no pending operation can have met or will report, so that linearizations that differ only in
-    /// them become equal.
+    /// Drops details that no pending operation can have met or will report, so that linearizations that
+    /// differ only in them become equal.
     ///
     /// - Parameter live: the places of all operations whose responses may arrive, ascending.
     mutating func normalize(live: [Int], groups: [PendingGroup], observers: PendingObservers) {
@@ -104,8 +105,8 @@ struct Linearization: Hashable, Sendable {
 
     /// Verdicts that no response will report.
     ///
-    /// Of two linearizations with the same essence, the one with fewer of them has used up fewer lost operations and
-    /// explains more.
+    /// Of two linearizations with the same essence, the one with fewer of them has used up fewer lost
+    /// operations and explains more.
     var unreported: [PendingVerdict] { self.pendingVerdicts.filter { $0.verdict == nil && $0.event == 0 } }
 }
 

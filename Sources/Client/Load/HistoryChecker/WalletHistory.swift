@@ -1,14 +1,15 @@
 package import Vocabulary
 
-/// A linearizability checker for one wallet: the possible states on its server, given its operations and responses.
+/// A linearizability checker for one wallet: the possible states on its server, given its operations and
+/// responses.
 ///
-/// Implements the rules of docs/protocol.md from the client's side: each response is checked against every order in
-/// which the server may have judged the pending operations. There are no false alarms: the checker allows for lost
-/// responses, server crashes, reordered messages and slightly different clocks. It holds no secrets and reads no clock;
-/// the caller passes the time.
+/// Implements the rules of docs/protocol.md from the client's side: each response is checked against every
+/// order in which the server may have judged the pending operations. There are no false alarms: the checker
+/// allows for lost responses, server crashes, reordered messages and slightly different clocks. It holds no
+/// secrets and reads no clock; the caller passes the time.
 ///
-/// Times are the server's as far as they are known: for an operation the earliest at which it can have met the server's
-/// clock, for a response the latest.
+/// Times are the server's as far as they are known: for an operation the earliest at which it can have met
+/// the server's clock, for a response the latest.
 package struct WalletHistory: Sendable {
     private let rules: CheckerRules
     /// The wallet's state, valid while ``concurrent`` is nil.
@@ -76,7 +77,8 @@ package struct WalletHistory: Sendable {
         return violation
     }
 
-    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or never is.
+    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or
+    /// never is.
     package mutating func lose(_ id: Int, at now: Timestamp) {
         self.widen()
         self.concurrent?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
@@ -84,7 +86,8 @@ package struct WalletHistory: Sendable {
         self.narrow()
     }
 
-    /// Records that the server's process ended before this moment: it will not judge an operation sent to it earlier.
+    /// Records that the server's process ended before this moment: it will not judge an operation sent to it
+    /// earlier.
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds
@@ -98,8 +101,8 @@ package struct WalletHistory: Sendable {
     /// True if the wallet's state is known exactly.
     package var isCertain: Bool { self.concurrent == nil }
 
-    /// The number of times that too many operations were pending to check all orders, so that a response was checked
-    /// against less.
+    /// The number of times that too many operations were pending to check all orders, so that a response was
+    /// checked against less.
     package var overflowCount: Int { self.pastOverflowCount + (self.concurrent?.overflowCount ?? 0) }
 
     /// The summary for a later run, which sends nothing before all of this run's connections have ended.

@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// An operation of a wallet that reads or changes its count of wrong PINs.
 ///
-/// A PIN key is identified by its generation: 0 as registered, another number for each new key. The load tool knows
-/// which PIN is right for each generation; the server knows only keys.
+/// A PIN key is identified by its generation: 0 as registered, another number for each new key. The load tool
+/// knows which PIN is right for each generation; the server knows only keys.
 package enum WalletOperation: Hashable, Sendable {
     /// An instruction that a PIN unlocks; `generation` is that of the PIN key id it names.
     case check(isRight: Bool, generation: Int)
@@ -149,8 +149,8 @@ struct PendingObservers {
 
     /// Returns true if one of them may have been answered in a state without changing it.
     ///
-    /// A PIN that arrives at an open wallet is counted, unless it is right and no wrong PIN is counted, or it repeats
-    /// an attempt.
+    /// A PIN that arrives at an open wallet is counted, unless it is right and no wrong PIN is counted, or it
+    /// repeats an attempt.
     func mayObserve(_ state: ModelState) -> Bool {
         guard self.isAny else { return false }
         if self.isOpening || self.isRepeated || state.isPermanent || state.block != nil { return true }

@@ -1,33 +1,32 @@
-internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
 internal import Vocabulary
 
-/// The wallets of an attack, and the time at which each may be attacked.
+/// The wallets of an attack, in the order in which they may be attacked.
 struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []
-    /// By how much a lab's clock was moved for them.
+    /// The time by which a lab's clock was advanced for them.
     private(set) var advanced = Duration.zero
 
-    /// All wallets, in an order by chance.
+    /// All wallets in random order.
     init(count: Int, using generator: inout PlanGenerator) {
         self.ready = (0..<count).shuffled(using: &generator)[...]
     }
 
-    /// One that nothing speaks against; the one attacked longest ago first.
+    /// Takes the ready wallet that was attacked longest ago.
     mutating func take() -> Int? { self.ready.popFirst() }
 
-    mutating func attacked(_ index: Int) { self.ready.append(index) }
+    /// Returns a wallet that may be attacked again.
+    mutating func append(_ index: Int) { self.ready.append(index) }
 
-    mutating func isFree(_ index: Int) { self.ready.append(index) }
+    /// Returns a wallet that is blocked.
+    mutating func append(_ index: Int, blockedUntil end: Timestamp) { self.blocked.append((end, index)) }
 
-    mutating func isBlocked(_ index: Int, until end: Timestamp) { self.blocked.append((end, index)) }
-
-    /// When the last of the blocks is over; nil where there is none.
+    /// The end of the last block; nil if no wallet is blocked.
     var lastEnd: Timestamp? { self.blocked.map(\.until).max() }
 
-    /// All blocks are over, because the clock was moved.
+    /// Makes all blocked wallets ready, because the clock was advanced past their blocks.
     mutating func release(after duration: Duration) {
         self.advanced += duration
         self.ready += self.blocked.map(\.index)
@@ -35,32 +34,12 @@ struct AttackQueue {
     }
 }
 
-extension RunContext {
-    /// Takes a wallet into use; its past in the file is "unknown" until it is given back.
-    func openForAttack(_ index: Int) throws(FleetFailure) -> CheckedWallet {
-        do throws(FleetError) {
-            return try self.histories.open(index)
-        } catch {
-            throw .fleet(error)
-        }
-    }
-
-    /// Gives it back, with what is known of it now.
-    func closeAfterAttack(_ wallet: CheckedWallet, at now: Timestamp) {
-        do throws(FleetError) {
-            try self.histories.close(wallet, at: now)
-        } catch {
-            self.events.end(.lost, failure: .fleet(error))
-        }
-    }
-}
-
-/// An attack's measurements, taken out about once a second.
+/// Collects an attack's measurements about once a second.
 struct IntervalCollector {
     let recorder: Recorder
     let connections: Int
     private(set) var intervals: [Interval] = []
-    /// Of all intervals.
+    /// The totals of all intervals.
     private(set) var totals = Totals()
     private var last = Duration.zero
 
@@ -69,7 +48,8 @@ struct IntervalCollector {
         self.connections = connections
     }
 
-    /// Whether an interval was taken.
+    /// Ends the current interval if it is long enough; returns true if it did.
+    @discardableResult
     mutating func take(at now: Duration, isLast: Bool) -> Bool {
         guard now > self.last, isLast || now - self.last >= .seconds(1) else { return false }
         let gauges = Gauges(connections: self.connections)

@@ -1,32 +1,32 @@
-package import LoadPlan
 internal import HostSystem
+internal import LoadPlan
 
-/// Whether as many connections as a plan wants can be had from one process.
-package enum ConnectionLimits {
-    /// Files beside connections: the wallets' file, event loops, standard streams.
+/// The limits on connections from one process and one address.
+enum ConnectionLimits {
+    /// Open files in addition to connections: the wallets' file, event loops, standard streams.
     static let otherFiles = 64
-    /// Connections from one address: below the server's usual limit for each source, and far below the number of ports.
-    package static let connectionsPerAddress = 2_000
+    /// Connections from one address: below the server's usual limit per source, and far below the number of ports.
+    static let connectionsPerAddress = 2_000
 
-    /// Raises the limit of open files to what the plan needs; a problem that says what to do where it cannot.
-    package static func prepare(for plan: LoadPlan) throws(PlanProblem) {
+    /// Raises the limit of open files to the plan's need; throws a problem with the remedy if it cannot.
+    static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
         guard limit.current < needed else { return }
         throw PlanProblem(
             place: plan.isOpen ? "--connections" : "--stages",
             """
-            \(plan.peakConnections) connections need \(needed) open files, and this user may have \(limit.highest). \
+            \(plan.peakConnections) connections need \(needed) open files, and this user's limit is \(limit.highest). \
             Raise the limit first, as root: `prlimit --pid $$ --nofile=\(needed)`, then start again from that shell.
             """
         )
     }
 
-    /// Addresses of this machine to connect from, in turn; empty where the system's own choice does.
+    /// The local addresses to connect from, alternating; empty if the system's choice suffices.
     ///
-    /// All of 127.0.0.0/8 is this machine. One address has some 28,000 ports for each server, and a server limits the
-    /// connections of each source.
-    package static func sourceAddresses(for count: Int, host: String) -> [String] {
+    /// All of 127.0.0.0/8 is this machine. One address has some 28,000 ports for each server, and a server
+    /// limits the connections of each source.
+    static func sourceAddresses(for count: Int, host: String) -> [String] {
         guard host == "127.0.0.1" || host == "localhost", count > Self.connectionsPerAddress else { return [] }
         let addresses = (count + Self.connectionsPerAddress - 1) / Self.connectionsPerAddress
         return (0..<min(addresses, 250 * 250)).map { "127.0.\(1 + $0 / 250).\(1 + $0 % 250)" }

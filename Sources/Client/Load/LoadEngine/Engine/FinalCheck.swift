@@ -4,119 +4,78 @@ internal import LoadReport
 internal import Synchronization
 internal import Wire
 
-/// Opens wallets once more at a run's end, where a crash may have had the server forget what it had counted.
+/// Opens wallets again at a run's end if a crash may have made the server forget counted attempts.
 ///
-/// What a session's opening says of the PIN is judged as any answer is. A user whose connection was lost goes on with the
-/// same wallet; this looks at all others of which the server must still know wrong PINs, those that were used last first.
+/// The state in each session's opening is checked as any response is. A user whose connection was lost
+/// continues with the same wallet; this check opens all other wallets with counted wrong PINs, most recently
+/// used first.
 struct FinalCheck {
     let run: RunContext
-    let clock: RunClock
 
-    /// For all of it, and without a single wallet that could be opened.
+    /// The limit for the whole check.
     private static let limit: Duration = .seconds(10)
+    /// The limit without a single opened session.
     private static let patience: Duration = .seconds(3)
-    /// Sessions that are opened at the same time.
-    private static let lanes = 32
 
-    /// Says in a note how many were looked at.
-    func take() async {
+    private final class Progress: Sendable {
+        /// The sessions opened, and the time of the last one or of the start.
+        let state: Mutex<(opened: Int, lastSuccess: Duration)>
+
+        init(at now: Duration) {
+            self.state = Mutex((0, now))
+        }
+    }
+
+    /// The time is up: no further wallet is opened.
+    private struct TimeIsUp: Error {}
+
+    /// Notes the number of wallets opened.
+    func run() async {
         let wallets = self.run.histories.withCounts
         guard !wallets.isEmpty else { return }
-        let end = self.clock.now + Self.limit
-        let progress = Progress(wallets, at: self.clock.now)
+        let end = self.run.clock.now + Self.limit
+        let progress = Progress(at: self.run.clock.now)
         await withTaskGroup { group in
-            group.addTask { await self.look(at: min(Self.lanes, wallets.count), progress) }
-            // A server that hangs does not keep the run.
-            group.addTask { await self.clock.sleep(until: end) }
+            group.addTask {
+                _ = await concurrently(wallets.count) { number throws(TimeIsUp) in
+                    try await self.open(wallets[number], number, progress)
+                }
+            }
+            // A server that does not respond must not delay the end of the run.
+            group.addTask { await self.run.clock.sleep(until: end) }
             await group.next()
             group.cancelAll()
         }
-        let opened = progress.opened
-        if opened > 0 { self.run.events.serverIsThere() }
+        let opened = progress.state.withLock(\.opened)
+        if opened > 0 { self.run.events.serverResponded() }
         self.run.events.note(
-            """
-            after connections were lost \(opened) of \(wallets.count) wallets with wrong PINs were opened once more at the \
-            end
-            """
+            "after lost connections, \(opened) of \(wallets.count) wallets with wrong PINs were opened again at the end"
         )
     }
 
-    private func look(at lanes: Int, _ progress: Progress) async {
-        await withDiscardingTaskGroup { group in
-            for lane in 0..<lanes {
-                group.addTask {
-                    var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(lane))
-                    while let wallet = progress.takeNext() {
-                        guard await self.look(at: wallet, lane, progress, &generator) else { break }
-                    }
-                }
-            }
-        }
-    }
-
-    /// False where there is no time for others.
-    private func look(
-        at wallet: Int,
-        _ lane: Int,
-        _ progress: Progress,
-        _ generator: inout PlanGenerator
-    ) async -> Bool {
+    private func open(_ wallet: Int, _ number: Int, _ progress: Progress) async throws(TimeIsUp) {
+        var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(number))
         var backoff = Backoff()
         while !Task.isCancelled {
-            // One of no use, or one of an idle session, is nobody's to look at.
-            guard self.run.pool.take(exactly: wallet) else { return true }
+            // Skips an excluded wallet, and one of an idle session.
+            guard self.run.pool.take(exactly: wallet) else { return }
             do throws(FleetFailure) {
-                let session = try await OpenedSession.open(taken: wallet, lane, in: self.run, clock: self.clock)
-                progress.succeeds(at: self.clock.now)
-                try session.close(in: self.run, clock: self.clock)
-                return true
+                let session = try await OpenedSession.open(taken: wallet, number, in: self.run)
+                progress.state.withLock { $0 = ($0.opened + 1, self.run.clock.now) }
+                return try session.close(in: self.run)
             } catch {
                 if error == .refused(.authenticationFailed) {
                     self.run.recorder.recordViolation(
-                        "forgotten-wallet: wallet \(wallet) had sessions, and is not known any more"
+                        "forgotten-wallet: wallet \(wallet) had sessions, and the server no longer knows it"
                     )
                 }
-                guard error.isTransient else { return !Task.isCancelled }
-                guard self.clock.now < progress.lastSuccess + Self.patience else { return false }
-                await self.clock.sleep(until: self.clock.now + backoff.grow(using: &generator))
+                guard error.isTransient else { return }
+                guard self.run.clock.now < progress.state.withLock(\.lastSuccess) + Self.patience else {
+                    throw TimeIsUp()
+                }
+                await self.run.clock.sleep(until: self.run.clock.now + backoff.nextPause(using: &generator))
             }
         }
-        return false
-    }
-}
-
-/// What is left of a look, for all lanes of it.
-private final class Progress: Sendable {
-    private struct State {
-        var next = 0
-        var opened = 0
-        var lastSuccess: Duration
-    }
-
-    private let wallets: [Int]
-    private let state: Mutex<State>
-
-    init(_ wallets: [Int], at now: Duration) {
-        self.wallets = wallets
-        self.state = Mutex(State(lastSuccess: now))
-    }
-
-    var opened: Int { self.state.withLock(\.opened) }
-    /// Or the beginning.
-    var lastSuccess: Duration { self.state.withLock(\.lastSuccess) }
-
-    func takeNext() -> Int? {
-        self.state.withLock { state in
-            guard state.next < self.wallets.count else { return nil }
-            defer { state.next += 1 }
-            return self.wallets[state.next]
-        }
-    }
-
-    func succeeds(at now: Duration) {
-        self.state.withLock { state in
-            state.opened += 1
-            state.lastSuccess = now
-        }
+        throw TimeIsUp()
     }
 }

@@ -1,16 +1,16 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// Hands wallets out, each to one user at a time unless the plan shares a single one.
+/// Lends wallets to users, each to one user at a time unless the plan shares a single wallet.
 ///
-/// Two users of one wallet would see each other's attempts; a plan that wants this says so. A wallet that is in use is
-/// not chosen: the draw is repeated, so that the others keep their proportions.
+/// Two users of one wallet would see each other's attempts, so a plan must ask for this. If a wallet in use
+/// is drawn, the draw is repeated, so that the other wallets keep their proportions.
 final class WalletPool: Sendable {
     struct State {
         /// One bit for each wallet.
         var taken: [UInt64]
         var takenCount = 0
-        /// Those that were ever handed out, in the same form.
+        /// The wallets that were ever lent, in the same form.
         var used: [UInt64]
         var usedCount = 0
     }
@@ -20,9 +20,11 @@ final class WalletPool: Sendable {
     private let isShared: Bool
     private let state: Mutex<State>
 
-    /// Draws before the next free wallet is taken instead, whichever it is; reached where nearly all are in use, or where a law gives
-    /// nearly all its weight to a few that are.
-    private static let patience = 64
+    /// The number of draws before the next free wallet is taken instead.
+    ///
+    /// It is reached if nearly all wallets are in use, or if the distribution gives nearly all its weight to
+    /// a few that are.
+    private static let maxDraws = 64
 
     init(_ pick: Pick, among count: Int) throws(PlanProblem) {
         self.picker = try WalletPicker(pick, among: count)
@@ -32,12 +34,12 @@ final class WalletPool: Sendable {
         self.state = Mutex(State(taken: bits, used: bits))
     }
 
-    /// How many different wallets were handed out.
+    /// The number of different wallets that were lent.
     var usedCount: Int { self.isShared ? 1 : self.state.withLock(\.usedCount) }
 
-    /// The wallet's index in the file; nil where all are in use.
+    /// Takes a wallet; returns its index in the file, or nil if all are in use.
     ///
-    /// - Parameter wanted: taken where nobody uses it.
+    /// - Parameter wanted: taken if it is free.
     func take(_ wanted: Int? = nil, using generator: inout PlanGenerator) -> Int? {
         if self.isShared { return self.picker.next(using: &generator) }
         return self.state.withLock { state in
@@ -48,7 +50,7 @@ final class WalletPool: Sendable {
             }
             var index = self.picker.next(using: &generator)
             var draws = 1
-            while state.isTaken(index), draws < Self.patience {
+            while state.isTaken(index), draws < Self.maxDraws {
                 index = self.picker.next(using: &generator)
                 draws += 1
             }
@@ -58,7 +60,7 @@ final class WalletPool: Sendable {
         }
     }
 
-    /// Takes this wallet and no other; false where it is in use.
+    /// Takes this wallet; returns false if it is in use.
     func take(exactly index: Int) -> Bool {
         self.isShared
             || self.state.withLock { state in
@@ -68,10 +70,10 @@ final class WalletPool: Sendable {
             }
     }
 
-    /// The wallet may be handed out again.
-    func giveBack(_ index: Int) {
+    /// Returns a wallet to the pool.
+    func release(_ index: Int) {
         guard !self.isShared else { return }
-        self.state.withLock { $0.giveBack(index) }
+        self.state.withLock { $0.release(index) }
     }
 }
 
@@ -87,7 +89,7 @@ extension WalletPool.State {
         self.usedCount += 1
     }
 
-    mutating func giveBack(_ index: Int) {
+    mutating func release(_ index: Int) {
         guard self.isTaken(index) else { return }
         self.taken[index / 64] &= ~(1 << UInt64(index % 64))
         self.takenCount -= 1

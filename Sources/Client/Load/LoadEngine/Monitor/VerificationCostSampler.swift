@@ -5,12 +5,11 @@ internal import Statements
 internal import Synchronization
 internal import Vocabulary
 
-/// What one signature verification by itself costs on this machine while the load goes on; each PIN check needs one, by
-/// itself or together with others'.
+/// Samples the CPU cost of one signature verification on this machine while the load runs.
 ///
-/// A thread of its own takes a few verifications ten times a second, about a hundredth of a core, with the library that
-/// the server uses. Measured before a run they would not pay for what the neighbors on a shared machine take meanwhile,
-/// and the server would.
+/// Each PIN check needs one verification, alone or in a batch. A separate thread makes a few of them ten times a
+/// second, about a hundredth of a core, with the library that the server uses. A measurement before the run would
+/// not include the cost of neighbors on a shared machine, which the server pays.
 final class VerificationCostSampler: Sendable {
     private struct State {
         var cpu: Duration = .zero
@@ -26,7 +25,7 @@ final class VerificationCostSampler: Sendable {
     private let statement: Statement
     private let signature: P256Signature
 
-    /// Nil where the key that is made for it cannot be used, which no machine has shown.
+    /// Returns nil if its key cannot be created, which has never been observed.
     init?() {
         guard let pin = PIN(copying: Array("024791".utf8)),
             let binding = ChannelBinding([UInt8](repeating: 7, count: ChannelBindingKind.byteCount))
@@ -45,10 +44,10 @@ final class VerificationCostSampler: Sendable {
         self.verifier = verifier
     }
 
-    /// Begins to measure; ``stop()`` ends it.
+    /// Starts the thread; ``stop()`` ends it.
     func start() {
         let thread = Thread { self.run() }
-        thread.name = "verificationCost"
+        thread.name = "verification-cost"
         thread.start()
     }
 
@@ -56,7 +55,7 @@ final class VerificationCostSampler: Sendable {
         self.state.withLock { $0.isStopped = true }
     }
 
-    /// µs of CPU time for one verification since the last call; nil where none was made.
+    /// The CPU time of one verification since the last call, in µs; nil if none was made.
     func take() -> Double? {
         let (cpu, count) = self.state.withLock { state in
             defer { (state.cpu, state.count) = (.zero, 0) }

@@ -4,21 +4,21 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// Registers wallets until a fleet's file holds as many as it should, as fast as the server takes them.
+/// Registers wallets until a fleet's file holds the wanted number, as fast as the server accepts them.
 ///
-/// Each lane has a connection. In one flight go the registration of one wallet and the beginning of the next, so that
-/// a wallet costs one round trip and no handshake; evidence is made on the connection's event loop, of which there is
-/// one for each core. What gets no answer is repeated with its token and a new PIN key id; a token that is not taken
-/// any more is dropped for a new one.
+/// Each lane has a connection. One flight carries the registration of one wallet and the beginning of the next, so
+/// that a wallet costs one round trip and no handshake. Evidence is made on the connection's event loop, one per
+/// core. A registration without a response is repeated with its token and a new PIN key id; a rejected token is
+/// replaced.
 package final class FleetProvisioner: Sendable {
-    /// How it is done.
+    /// Settings of a registration.
     package struct Options: Sendable {
-        /// Lanes; more of them fill the server's batches, up to what it can do.
+        /// The number of lanes; more of them fill the server's batches, up to its capacity.
         package var connections = 64
         package var share = PlatformShare.standard
-        /// For a connection, and for an answer.
+        /// The limit for connecting, and for each response.
         package var timeout: Duration = .seconds(10)
-        /// How long nothing may move before it is given up; a server that restarts is waited for.
+        /// The time without progress after which the registration fails; long enough for a restart of the server.
         package var patience: Duration = .seconds(60)
 
         package init() {}
@@ -35,14 +35,14 @@ package final class FleetProvisioner: Sendable {
 
     private struct State {
         var progress: ProvisioningProgress
-        /// When the last wallet was registered, or the beginning.
+        /// The time of the last registration, or of the start.
         var lastMove: ContinuousClock.Instant
         var failure: FleetFailure?
         var isDone = false
     }
 
-    /// - Precondition: the fleet was opened to be resumed, or is new.
-    /// - Parameter goal: how many wallets the file is to hold then; no more than it has room for.
+    /// - Precondition: The fleet is new or was opened with ``Fleet/resume(_:wallets:for:)``.
+    /// - Parameter goal: the number of wallets that the file shall hold; at most the number it has room for.
     package init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
         self.fleet = fleet
         self.target = target
@@ -58,7 +58,7 @@ package final class FleetProvisioner: Sendable {
         )
     }
 
-    /// How far it is, at any time.
+    /// The current progress.
     package var progress: ProvisioningProgress {
         let elapsed = ContinuousClock.now - self.start
         return self.state.withLock { state in
@@ -68,10 +68,10 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    /// Begins no more; what is under way is finished, and ``run()`` returns.
+    /// Begins no more registrations; ``run()`` returns after those under way.
     package func stop() { self.queue.close() }
 
-    /// Registers until there are enough or ``stop()``; what is registered is on the disk when this returns or throws.
+    /// Registers wallets up to the goal or until ``stop()``; all of them are durable when this returns or throws.
     package func run() async throws(FleetFailure) {
         await withTaskGroup { group in
             group.addTask { await self.flushRegularly() }
@@ -86,7 +86,7 @@ package final class FleetProvisioner: Sendable {
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
 
-    /// Bounds what a machine that ends takes with it.
+    /// Limits the number of wallets that a crash of the machine loses.
     private func flushRegularly() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))
@@ -94,26 +94,34 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    // MARK: - A lane
+    // MARK: - Lanes
 
     private func lane() async {
-        var pause = Pause()
+        var backoff = Backoff()
         while let wallet = self.queue.take() {
             let before = self.progress.registered
             guard let failure = await self.connectAndRegister(wallet) else { continue }
-            if self.progress.registered > before { pause = Pause() }
+            if self.progress.registered > before { backoff.reset() }
             guard self.mayTryAgain(after: failure) else { return self.giveUp(failure) }
-            await pause.wait(atLeast: failure.retryAfter, unless: { self.queue.isClosed })
+            await self.pause(atLeast: failure.retryAfter, &backoff)
         }
     }
 
-    /// Registers on one connection until nothing is left; what went wrong otherwise.
-    private func connectAndRegister(_ wallet: PendingWallet) async -> FleetFailure? {
+    /// Waits before the next try; returns early if no more wallets are to be registered.
+    private func pause(atLeast least: Duration, _ backoff: inout Backoff) async {
+        var generator = SystemRandomNumberGenerator()
+        let pause = max(min(least, Backoff.longest), backoff.nextPause(using: &generator))
+        let end = ContinuousClock.now + pause
+        while .now < end, !self.queue.isClosed { try? await Task.sleep(for: min(end - .now, .milliseconds(250))) }
+    }
+
+    /// Registers wallets on one connection until none is left; returns the failure that ended it.
+    private func connectAndRegister(_ wallet: PendingRegistration) async -> FleetFailure? {
         let connection: ClientConnection
         do throws(FleetFailure) {
             connection = try await self.target.connect(tls: self.tls, timeout: self.options.timeout)
         } catch {
-            self.queue.giveBack(wallet)
+            self.queue.putBack(wallet)
             return error
         }
         defer { connection.close() }
@@ -122,18 +130,18 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    private func register(_ first: PendingWallet, on connection: ClientConnection) async -> FleetFailure? {
+    private func register(_ first: PendingRegistration, on connection: ClientConnection) async -> FleetFailure? {
         var wallet = first
         do throws(FleetFailure) {
             try await self.begin(&wallet, on: connection)
         } catch {
-            self.queue.giveBack(wallet)
+            self.queue.putBack(wallet)
             return error
         }
         while let enrollment = wallet.enrollment {
             var next = self.queue.take()
             if let failure = await self.register(&wallet, enrollment, beginning: &next, on: connection) {
-                self.queue.giveBack(next)
+                self.queue.putBack(next)
                 return failure
             }
             guard let following = next else { return nil }
@@ -142,20 +150,22 @@ package final class FleetProvisioner: Sendable {
         return nil
     }
 
-    /// Says hello, and begins an enrollment where there is none.
-    private func begin(_ wallet: inout PendingWallet, on connection: ClientConnection) async throws(FleetFailure) {
+    /// Sends Hello, and begins an enrollment if the wallet has none.
+    private func begin(_ wallet: inout PendingRegistration, on connection: ClientConnection) async throws(FleetFailure)
+    {
         let calls = [Registrar.hello] + (wallet.enrollment == nil ? [.beginEnrollment] : [])
         let answers = try await connection.flight(calls, timeout: self.options.timeout)
         for case .refused(let refusal) in answers { throw .refused(refusal.reason) }
         guard case .hello = answers.first else { throw .unexpectedAnswer }
-        if wallet.enrollment == nil { wallet.enrollment = try Self.enrollment(answers.last) }
+        if wallet.enrollment == nil { wallet.enrollment = try Registrar.enrollment(answers.last) }
     }
 
-    /// Registers one wallet and begins the next in the same flight; what went wrong otherwise, with the wallet given back.
+    /// Registers one wallet and begins the next in one flight; returns the failure, with the wallet back in the
+    /// queue.
     private func register(
-        _ wallet: inout PendingWallet,
+        _ wallet: inout PendingRegistration,
         _ enrollment: Enrollment,
-        beginning next: inout PendingWallet?,
+        beginning next: inout PendingRegistration?,
         on connection: ClientConnection
     ) async -> FleetFailure? {
         let call = self.registrar.call(enrollment, wallet.platform, attempt: wallet.attempt, on: connection)
@@ -165,29 +175,29 @@ package final class FleetProvisioner: Sendable {
         do throws(FleetFailure) {
             answers = try await connection.flight(flight, timeout: self.options.timeout)
         } catch {
-            // The server may have it: the same token again, and another PIN key id.
+            // The server may have registered it: repeat with the same token and another PIN key id.
             wallet.attempt += 1
             self.state.withLock { $0.progress.repeated += 1 }
-            self.queue.giveBack(wallet)
+            self.queue.putBack(wallet)
             return error
         }
         do throws(FleetFailure) {
             try self.keep(&wallet, enrollment, answers.first)
         } catch {
-            self.queue.giveBack(wallet)
+            self.queue.putBack(wallet)
             return error
         }
         do throws(FleetFailure) {
-            if begins { next?.enrollment = try Self.enrollment(answers.last) }
+            if begins { next?.enrollment = try Registrar.enrollment(answers.last) }
             return nil
         } catch {
             return error
         }
     }
 
-    /// Writes the wallet into the file, if the server has it now.
+    /// Writes the wallet to the file if the server has registered it.
     private func keep(
-        _ wallet: inout PendingWallet,
+        _ wallet: inout PendingRegistration,
         _ enrollment: Enrollment,
         _ answer: CallResult?
     ) throws(FleetFailure) {
@@ -201,9 +211,9 @@ package final class FleetProvisioner: Sendable {
                 state.lastMove = .now
             }
         case .refused(let refusal):
-            // Too old by now, or of a server with another vault: begin anew.
+            // The token has expired or is from a server with another vault: begin again.
             if refusal.reason == .challengeInvalid {
-                wallet = PendingWallet(slot: wallet.slot, platform: wallet.platform)
+                wallet = PendingRegistration(slot: wallet.slot, platform: wallet.platform)
             }
             throw .refused(refusal.reason)
         default:
@@ -211,30 +221,22 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    private static func enrollment(_ answer: CallResult?) throws(FleetFailure) -> Enrollment {
-        switch answer {
-        case .beginEnrollment(let enrollment): return enrollment
-        case .refused(let refusal): throw .refused(refusal.reason)
-        default: throw .unexpectedAnswer
-        }
-    }
+    // MARK: - Failures
 
-    // MARK: - Trouble
-
-    /// Whether the same may go better in a while; notes what keeps it.
+    /// Returns true if a later try may succeed; records the failure for the progress display.
     private func mayTryAgain(after failure: FleetFailure) -> Bool {
         guard failure.isTransient || failure == .refused(.challengeInvalid) || failure == .refused(.internal) else {
             return false
         }
-        let (patience, first) = (self.options.patience, min(self.options.patience, Self.patienceAtFirst))
+        let (patience, first) = (self.options.patience, min(self.options.patience, Self.initialPatience))
         return self.state.withLock { state in
             state.progress.trouble = failure
-            // A server that never answered is more likely not there than restarting.
+            // A server that has never responded is more likely absent than restarting.
             return .now - state.lastMove < (state.progress.registered == 0 ? first : patience)
         }
     }
 
-    static let patienceAtFirst: Duration = .seconds(5)
+    static let initialPatience: Duration = .seconds(5)
 
     private func giveUp(_ failure: FleetFailure) {
         self.state.withLock { $0.failure = $0.failure ?? failure }
@@ -243,29 +245,11 @@ package final class FleetProvisioner: Sendable {
 }
 
 extension FleetFailure {
-    /// When the server asks to be tried again.
+    /// The pause that the server asks for.
     fileprivate var retryAfter: Duration {
         switch self {
         case .refused(.rateLimited(let time)), .refused(.unavailable(let time)): time
         default: .zero
-        }
-    }
-}
-
-/// Times between tries: longer each time, never the same for two lanes.
-struct Pause {
-    private var next: Duration = .milliseconds(50)
-    private static let longest: Duration = .seconds(2)
-    /// How soon a stop is noticed.
-    private static let step: Duration = .milliseconds(250)
-
-    /// Waits, unless `isOver` says that there is nothing to wait for.
-    mutating func wait(atLeast least: Duration, unless isOver: () -> Bool) async {
-        var left = max(min(least, Self.longest), self.next * Double.random(in: 0.5...1))
-        self.next = min(self.next * 2, Self.longest)
-        while left > .zero, !isOver() {
-            try? await Task.sleep(for: min(left, Self.step))
-            left -= Self.step
         }
     }
 }

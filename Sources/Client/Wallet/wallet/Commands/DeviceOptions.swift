@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone
@@ -129,7 +130,7 @@ struct DeviceOptions: ParsableArguments {
     /// What a phone that is used for the first time is.
     func newProfile() throws(PhoneError) -> DeviceProfile {
         guard let file = self.profile else { return DeviceProfile(self.platform?.platform ?? .android) }
-        do throws(ProfileError) {
+        do throws(ConfigError) {
             return try DeviceProfile(file: file)
         } catch {
             throw .usage("\(error)")
@@ -143,7 +144,7 @@ struct DeviceOptions: ParsableArguments {
         }
         var profile = self.profile == nil ? device.profile : try self.newProfile()
         let changes = try self.changes()
-        do throws(ProfileError) {
+        do throws(ConfigError) {
             for (key, value) in changes { try profile.set(key, to: value) }
         } catch {
             throw .usage("\(error)")

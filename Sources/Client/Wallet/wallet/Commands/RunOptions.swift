@@ -59,7 +59,7 @@ struct RunTargetOptions: ParsableArguments {
             caFile: Environment.absolute(ca),
             authority: Environment.absolute(authority)
         )
-        guard await existing.isThere() else {
+        guard await existing.isReachable() else {
             throw RunFailure(exitCode: Self.unavailable, message: "no server answers at \(server)")
         }
         return .server(existing)
@@ -130,7 +130,7 @@ struct RunOutputOptions: ParsableArguments {
     /// Prints what is known of the format; false where that is not what was asked for.
     func writeFormat() throws(RunFailure) -> Bool {
         if self.schema { StandardStreams.writeOutput(ScenarioSchema.text) }
-        if self.keys { StandardStreams.writeOutput(ScenarioKeys.markdown) }
+        if self.keys { StandardStreams.writeOutput(ScenarioManual.markdown) }
         return self.writesFormat
     }
 

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import HostSystem
 internal import Phone
 internal import Scenarios
@@ -44,7 +45,7 @@ enum ScenarioFiles {
         var scenarios: [Scenario] = []
         var problems: [String] = []
         for path in try Self.files(paths) {
-            do throws(FormatError) {
+            do throws(ConfigError) {
                 scenarios.append(try Scenario(file: path))
             } catch {
                 problems.append(error.description)

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone
@@ -87,7 +88,7 @@ struct Driver {
     private func change(_ command: DriveRequest) throws(DriveRefusal) {
         guard let changes = command.fields.changes else { throw DriveRefusal(.missingField, "`device` needs `set`") }
         var profile = self.phone.device.profile
-        do throws(ProfileError) {
+        do throws(ConfigError) {
             for (key, value) in changes.sorted(by: { $0.key < $1.key }) { try profile.set(key, to: value.text) }
         } catch {
             throw DriveRefusal(.badValue, error.description)

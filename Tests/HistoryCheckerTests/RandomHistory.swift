@@ -2,31 +2,31 @@ import TestSupport
 import HistoryChecker
 import Vocabulary
 
-/// A wallet's life under load, drawn by chance: messages over several connections, answers that are lost, crashes.
-struct Journey {
+/// A random history of a wallet under load: operations over several connections, lost responses, crashes.
+struct RandomHistory {
     struct Kind: Sendable {
         var connections = 1
-        /// Of a thousand steps, those in which an answer is lost, or the server crashes.
+        /// Of a thousand steps, those in which a response is lost, or the server crashes.
         var losses = 0
         var crashes = 0
         var changes = true
-        /// Of a thousand messages, those that change the PIN.
+        /// Of a thousand operations, those that change the PIN.
         var changeShare = 60
         var retries = true
-        /// Of a thousand messages, those with the right PIN.
-        var rightOnes = 300
-        /// Whether the run ends now and then and goes on from what was kept.
-        var isKept = false
-        var messages = 40
+        /// Of a thousand operations, those with the right PIN.
+        var rightShare = 300
+        /// True if the run ends at random moments and continues from its summary.
+        var resumes = false
+        var operations = 40
     }
 
-    private struct OnItsWay {
+    private struct Pending {
         let id: Int
         let message: WalletOperation
-        let entry: Int
-        var taken: ModelServer.Taken?
+        let attempt: Int
+        var received: ModelServer.Received?
         var answer: WalletResponse?
-        /// Nobody waits for the answer.
+        /// True if the response is discarded.
         var isLost = false
         var lostAt: Int64 = 0
     }
@@ -38,18 +38,18 @@ struct Journey {
     private var server: ModelServer
     private let rules: CheckerRules
     private(set) var history: WalletHistory
-    private var onItsWay: [OnItsWay] = []
+    private var pending: [Pending] = []
     private var now: Int64 = 1_700_000_000_000
     private var nextID = 1
     private var nextGeneration = 1
-    /// The generation that the wallet holds for the current one.
+    /// The generation that the wallet takes for the current one.
     private var generation = 0 {
         didSet { if oldValue != self.generation { self.lastGeneration = oldValue } }
     }
     private var lastGeneration = 0
     private var lastLost: (id: Int, message: WalletOperation)?
     private(set) var violations: [HistoryViolation] = []
-    var timesWrong: Int { self.server.timesWrong }
+    var faultCount: Int { self.server.faultCount }
 
     init(seed: UInt64, kind: Kind, policy: AttemptPolicy? = nil, fault: Fault? = nil) {
         var random = SeededGenerator(seed: seed)
@@ -76,9 +76,9 @@ struct Journey {
         return AttemptPolicy(rounds: rounds, attemptsPerRound: attempts, blocks: blocks) ?? .standard
     }
 
-    /// Lives it to its end, or until the first violation.
-    mutating func live() async {
-        while self.nextID <= self.kind.messages || !self.onItsWay.isEmpty, self.violations.isEmpty {
+    /// Runs to the end, or until the first violation.
+    mutating func run() async {
+        while self.nextID <= self.kind.operations || !self.pending.isEmpty, self.violations.isEmpty {
             self.step()
             await Task.yield()
         }
@@ -90,28 +90,28 @@ struct Journey {
 
     private mutating func step() {
         self.now += [0, 0, 1, 1, 3, 20].randomElement(using: &self.random) ?? 1
-        if self.onItsWay.isEmpty, self.chance(60, &self.random) {
+        if self.pending.isEmpty, self.chance(60, &self.random) {
             self.now += Int64.random(in: 1...1200, using: &self.random)
         }
         if self.chance(self.kind.crashes, &self.random) { return self.crash() }
-        let isFree = self.onItsWay.count { !$0.isLost } < self.kind.connections
-        if self.nextID <= self.kind.messages, isFree, self.onItsWay.isEmpty || Bool.random(using: &self.random) {
-            if self.kind.isKept, self.onItsWay.allSatisfy(\.isLost), self.chance(50, &self.random) { self.keep() }
+        let isFree = self.pending.count { !$0.isLost } < self.kind.connections
+        if self.nextID <= self.kind.operations, isFree, self.pending.isEmpty || Bool.random(using: &self.random) {
+            if self.kind.resumes, self.pending.allSatisfy(\.isLost), self.chance(50, &self.random) { self.resume() }
             return self.send()
         }
-        guard let index = self.onItsWay.indices.randomElement(using: &self.random) else { return }
-        if !self.onItsWay[index].isLost, self.chance(self.kind.losses, &self.random) { return self.lose(index) }
+        guard let index = self.pending.indices.randomElement(using: &self.random) else { return }
+        if !self.pending[index].isLost, self.chance(self.kind.losses, &self.random) { return self.lose(index) }
         self.advance(index)
     }
 
-    /// What a later run knows is what this one kept; what was lost is judged by then, or never.
-    private mutating func keep() {
-        for lost in self.onItsWay {
+    /// Continues as a later run with this run's summary; lost operations are judged by then, or never.
+    private mutating func resume() {
+        for lost in self.pending {
             guard lost.answer == nil, Bool.random(using: &self.random) else { continue }
-            let taken = lost.taken ?? self.server.take(lost.message, entry: lost.entry, now: self.now)
-            _ = self.server.judge(taken)
+            let received = lost.received ?? self.server.receive(lost.message, attempt: lost.attempt, now: self.now)
+            _ = self.server.judge(received)
         }
-        self.onItsWay = []
+        self.pending = []
         let kept = self.history.summary(at: Timestamp(milliseconds: self.now), generation: self.generation)
         self.history = WalletHistory(self.rules, from: kept, generation: self.generation)
         self.lastLost = nil
@@ -121,25 +121,30 @@ struct Journey {
         let id = self.nextID
         self.nextID += 1
         var message: WalletOperation
-        var entry = id
+        var attempt = id
         if self.kind.retries, let lost = self.lastLost, self.chance(600, &self.random) {
-            // The same entry again, now and then with another PIN.
+            // Repeats the attempt, sometimes with another PIN.
             message = lost.message
             if self.chance(300, &self.random) { message = .check(isRight: true, generation: self.generation) }
-            entry = lost.id
+            attempt = lost.id
             if self.chance(500, &self.random) { self.lastLost = nil }
         } else {
-            message = self.newMessage()
+            message = self.newOperation()
         }
-        self.history.invoke(id, message, repeating: entry == id ? nil : entry, at: Timestamp(milliseconds: self.now))
-        self.onItsWay.append(OnItsWay(id: id, message: message, entry: entry))
+        self.history.invoke(
+            id,
+            message,
+            repeating: attempt == id ? nil : attempt,
+            at: Timestamp(milliseconds: self.now)
+        )
+        self.pending.append(Pending(id: id, message: message, attempt: attempt))
     }
 
-    private mutating func newMessage() -> WalletOperation {
+    private mutating func newOperation() -> WalletOperation {
         if self.chance(80, &self.random) { return .opening }
-        let isRight = self.chance(self.kind.rightOnes, &self.random)
+        let isRight = self.chance(self.kind.rightShare, &self.random)
         if self.generation > 0, self.chance(40, &self.random) {
-            // A session that has not heard of the new PIN yet.
+            // A session that does not know the new PIN yet.
             return .check(isRight: isRight, generation: self.lastGeneration)
         }
         guard self.kind.changes, self.chance(self.kind.changeShare, &self.random) else {
@@ -149,28 +154,28 @@ struct Journey {
         return .change(isRight: isRight, generation: self.generation, to: self.nextGeneration)
     }
 
-    /// The next thing happens to one message: taken, judged, answered.
+    /// Takes one operation a step further: received, judged, answered.
     private mutating func advance(_ index: Int) {
-        let message = self.onItsWay[index]
+        let message = self.pending[index]
         if message.isLost, self.now - message.lostAt >= Self.lateEffect {
-            self.onItsWay.remove(at: index)
+            self.pending.remove(at: index)
         } else if let answer = message.answer {
-            self.onItsWay.remove(at: index)
+            self.pending.remove(at: index)
             if !message.isLost { self.receive(answer, to: message) }
-        } else if let taken = message.taken {
-            self.onItsWay[index].answer = self.server.judge(taken)
+        } else if let received = message.received {
+            self.pending[index].answer = self.server.judge(received)
         } else {
-            self.onItsWay[index].taken = self.server.take(message.message, entry: message.entry, now: self.now)
+            self.pending[index].received = self.server.receive(message.message, attempt: message.attempt, now: self.now)
         }
     }
 
-    private mutating func receive(_ answer: WalletResponse, to message: OnItsWay) {
+    private mutating func receive(_ answer: WalletResponse, to message: Pending) {
         switch answer {
         case .opened(_, let generation): self.generation = max(self.generation, generation)
         case .pinKeyChanged(let current?): self.generation = max(self.generation, current)
         case .verdict(.valid):
             if case .change(_, _, let next) = message.message { self.generation = max(self.generation, next) }
-        case .verdict(.wrong) where self.chance(100, &self.random): self.lastLost = (message.entry, message.message)
+        case .verdict(.wrong) where self.chance(100, &self.random): self.lastLost = (message.attempt, message.message)
         default: break
         }
         if let violation = self.history.complete(message.id, answer, at: Timestamp(milliseconds: self.now)) {
@@ -179,20 +184,20 @@ struct Journey {
     }
 
     private mutating func lose(_ index: Int) {
-        self.onItsWay[index].isLost = true
-        self.onItsWay[index].lostAt = self.now
-        let message = self.onItsWay[index]
-        if message.message != .opening { self.lastLost = (message.entry, message.message) }
+        self.pending[index].isLost = true
+        self.pending[index].lostAt = self.now
+        let message = self.pending[index]
+        if message.message != .opening { self.lastLost = (message.attempt, message.message) }
         self.history.lose(message.id, at: Timestamp(milliseconds: self.now))
     }
 
     private mutating func crash() {
         self.server.crash()
-        let isToldFirst = Bool.random(using: &self.random)
-        if isToldFirst { self.history.serverEnded(by: Timestamp(milliseconds: self.now)) }
-        for index in self.onItsWay.indices where !self.onItsWay[index].isLost { self.lose(index) }
-        self.onItsWay = []
-        if !isToldFirst { self.history.serverEnded(by: Timestamp(milliseconds: self.now)) }
+        let isReportedFirst = Bool.random(using: &self.random)
+        if isReportedFirst { self.history.serverEnded(by: Timestamp(milliseconds: self.now)) }
+        for index in self.pending.indices where !self.pending[index].isLost { self.lose(index) }
+        self.pending = []
+        if !isReportedFirst { self.history.serverEnded(by: Timestamp(milliseconds: self.now)) }
         self.now += 1
     }
 }
