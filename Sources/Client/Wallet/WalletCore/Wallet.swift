@@ -139,7 +139,7 @@ public actor Wallet {
     }
 
     /// Opens the screen of a one-shot command.
-    package func open(_ destination: AppStateMachine.Destination) async throws(WalletError) -> Screen {
+    package func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }

@@ -60,7 +60,7 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
 enum ProtectedAction {
     /// Unlocks, opens `destination` and confirms it with the same PIN. Returns nil if the wallet is not unlocked.
     static func open(
-        _ destination: AppStateMachine.Destination,
+        _ destination: AppDestination,
         _ app: AppSession,
         _ pins: PINSource
     ) async throws -> Screen? {
