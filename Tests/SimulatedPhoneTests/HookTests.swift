@@ -41,18 +41,18 @@ struct HookTests {
     @Test(
         "whatever a program does wrong is a prompt that was sent away, and people are told why",
         arguments: [
-            ("echo nothing here >&2; exit 3", "it ended with status 3: nothing here"),
-            ("kill -9 $$", "it ended with s"),
+            ("echo nothing here >&2; exit 3", "it exited with status 3: nothing here"),
+            ("kill -9 $$", "it exited with s"),
             ("echo hello", "not one JSON object"),
             (#"echo '["confirmed"]'"#, "not one JSON object"),
             (#"echo '{"result":"confirmed"} {"result":"confirmed"}'"#, "not one JSON object"),
             ("true", "not one JSON object"),
             (#"echo '{"result":"Confirmed"}'"#, "must be one of confirmed"),
             (#"echo '{"result":true}'"#, "in a wrong form"),
-            (#"echo '{"outcome":"confirmed"}'"#, "lacks something"),
+            (#"echo '{"outcome":"confirmed"}'"#, "missing or invalid field"),
             (#"head -c 70000 /dev/zero; echo '{"result":"confirmed"}'"#, "more than 65536 bytes"),
             ("cat /dev/zero", "more than 65536 bytes"),
-            (#"echo '{"result":"confirmed"}'; exit 1"#, "it ended with status 1"),
+            (#"echo '{"result":"confirmed"}'; exit 1"#, "it exited with status 1"),
             ("no-such-program-anywhere", "not found"),
         ]
     )

@@ -139,7 +139,7 @@ struct KeyHookTests {
             Wrong(answer: #"{"key":"a","chain":[""]}"#, told: "`chain` has 0 bytes"),
             Wrong(answer: #"{"key":"a","chain":"AQ=="}"#, told: "in a wrong form"),
             Wrong(answer: #"{"key":"","chain":["AQ=="]}"#, told: "`key` must have"),
-            Wrong(answer: #"{"chain":["AQ=="]}"#, told: "lacks something"),
+            Wrong(answer: #"{"chain":["AQ=="]}"#, told: "missing or invalid field"),
             Wrong(answer: "no", told: "not one JSON object"),
             Wrong(platform: .iOS, answer: #"{"key":"a","object":"AQ=="}"#, told: "`key_id` is missing"),
             Wrong(platform: .iOS, answer: #"{"key":"a","key_id":"AQ=="}"#, told: "`object` is missing"),

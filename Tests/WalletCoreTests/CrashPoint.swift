@@ -1,5 +1,4 @@
 import Synchronization
-import HostSystem
 import Vocabulary
 
 @testable import WalletCore
@@ -73,24 +72,24 @@ final class TestDisk: LocalDisk {
     /// What a copy of the storage holds.
     var contents: [LocalFile: [UInt8]] { self.files.withLock { $0 } }
 
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]? {
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? {
         self.files.withLock { $0[file] }
     }
 
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
         guard let passed = self.crashPoint.pass("write \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = bytes }
         if passed.isLast { throw Self.dead }
     }
 
-    func remove(_ file: LocalFile) throws(FileError) {
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
         guard self.files.withLock({ $0[file] != nil }) else { return }
         guard let passed = self.crashPoint.pass("remove \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = nil }
         if passed.isLast { throw Self.dead }
     }
 
-    private static let dead = FileError.other("disk", errno: 5)
+    private static let dead = LocalDiskError("the process has ended")
 }
 
 /// A clock that stands still until it is moved.
