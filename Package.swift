@@ -503,25 +503,12 @@ let client: [Target] = [
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
-    .systemLibrary(
-        name: "CZlib",
-        path: "Sources/Client/Load/CZlib",
-        pkgConfig: "zlib",
-        providers: [.apt(["zlib1g-dev"])]
-    ),
-    .target(
-        name: "Zlib",
-        dependencies: [
-            "CZlib"
-        ],
-        path: "Sources/Client/Load/Zlib"
-    ),
     .target(
         name: "LoadReport",
         dependencies: [
             "ConfigText",
-            "Zlib",
             histogram,
+            mustache,
         ],
         path: "Sources/Client/Load/LoadReport"
     ),
@@ -954,19 +941,11 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
-        name: "ZlibTests",
-        dependencies: [
-            "TestSupport",
-            "Zlib",
-        ]
-    ),
-    .testTarget(
         name: "LoadReportTests",
         dependencies: [
             "LoadReport",
             "pin-load",
             "TestSupport",
-            "Zlib",
             argumentParser,
             histogram,
         ],

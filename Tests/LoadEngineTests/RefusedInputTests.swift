@@ -7,14 +7,14 @@ struct RefusedInputTests {
     @Test(
         "invalid options are rejected with a message and exit code 1",
         arguments: [
-            (["flood", "--lab", "/nowhere", "--kinds", ","], "name one kind at least"),
+            (["flood", "--lab", "/nowhere", "--kinds", ","], "name at least one kind"),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages", "5s:5", "--connections", "20"],
-                "--connections: stages say how many there are"
+                "--connections: stages define the connections"
             ),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages-file", "FILE", "--connections", "20"],
-                "--connections: stages say how many there are"
+                "--connections: stages define the connections"
             ),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--attack", "burst:8", "--abort-on-fail"],

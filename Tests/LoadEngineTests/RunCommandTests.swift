@@ -28,13 +28,13 @@ struct RunCommandTests {
     @Test(
         "incompatible options are rejected by name",
         arguments: [
-            (["--connections", "5"], "--duration: say how long"),
-            (["--duration", "5s"], "--connections: say how much"),
+            (["--connections", "5"], "--duration: missing"),
+            (["--duration", "5s"], "--connections: missing"),
             (["--rate", "5", "--stages", "5s:5"], "--rate: not together with --stages"),
             (["--connections", "5", "--duration", "5s", "--arrivals", "poisson"], "--arrivals: only with --rate"),
             (["--rate", "5", "--duration", "5s", "--think", "1s"], "--think: with a rate"),
             (["--connections", "5", "--duration", "5s", "--threshold", "p99"], "--threshold p99"),
-            (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: the ending says the form"),
+            (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: unknown file extension"),
             (["--stages-file", "/nowhere.yaml"], "--stages-file: "),
             (["--attack", "burst:8", "--connections", "5"], "--connections: not together with --attack"),
             (["--attack", "burst:8", "--mix", "right=1"], "--mix: not together with --attack"),
@@ -82,7 +82,7 @@ struct RunCommandTests {
         )
         #expect(good.exitCode == 0, "\(good.output)")
         let names = try FileManager.default.contentsOfDirectory(atPath: out).sorted()
-        #expect(names == ["csv", "hgrm", "hlog", "html", "json", "txt"].map { "result.\($0)" })
+        #expect(names == ["csv", "html", "json", "txt"].map { "result.\($0)" })
         let bad = try await Self.run(common + ["1s", "--threshold", "p50<1us", "--lines"])
         #expect(bad.exitCode == 99, "\(bad.output)")
         #expect(bad.output.contains("failing p50<1us"))
@@ -95,7 +95,7 @@ struct RunCommandTests {
         await lab.server.terminate()
         let gone = try await Self.run(common + ["1s"])
         #expect(gone.exitCode == 69)
-        #expect(gone.output.contains("Is it being served?"), "\(gone.output)")
+        #expect(gone.output.contains("Start the server first"), "\(gone.output)")
     }
 
     @Test("Ctrl-C ends a run with its report and 130")
@@ -117,7 +117,7 @@ struct RunCommandTests {
         let status = await ends.first { _ in true }
         #expect(status == 130)
         #expect(output.text.contains("interrupted ·"), "\(output.text)")
-        #expect(output.text.contains("impossible answers 0"))
+        #expect(output.text.contains("violations 0"))
         // The file of wallets is unlocked and intact for the next run.
         let next = try await Self.run([
             "--lab", lab.path, "--wallets", lab.walletsFile, "--connections", "4", "--duration", "1s",

@@ -53,10 +53,10 @@ struct ProvisionTests {
         #expect(after.count == FleetHeader.end + 1000 * FleetRecord.byteCount)
 
         let second = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
-        #expect(second.output.contains("are there already"), "\(second.output)")
+        #expect(second.output.contains("exist already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
-        #expect(second.output.contains("Interrupted; the same command goes on from here."))
+        #expect(second.output.contains("Interrupted; run the same command to continue."))
 
         await slow.terminate()
         let server = try await self.lab.start()

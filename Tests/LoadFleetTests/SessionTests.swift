@@ -86,10 +86,10 @@ struct SessionTests {
     @Test("an iPhone's proof is not made while another one is in flight")
     func serializedProofs() async throws {
         let (fleet, target) = try await self.lab.fleet(1, share: "100%")
-        await fleet.proofs.begin(0)
+        await fleet.proofs.acquire(0)
         let opening = Task { try await fleet.session(0, at: target).close() }
         #expect(await eventually { fleet.proofs.waitingCount(0) > 0 })
-        fleet.proofs.end(0)
+        fleet.proofs.release(0)
         try await opening.value
     }
 

@@ -127,7 +127,7 @@ struct FloodTests {
             ]
         )
         #expect(run.exitCode == 0, "\(run.output)")
-        #expect(run.output.contains("flood over: ") && run.output.contains("from 127.0.0.0/16: half-open, garbage"))
+        #expect(run.output.contains("flood ended: ") && run.output.contains("from 127.0.0.0/16: half-open, garbage"))
         await server.kill()
     }
 

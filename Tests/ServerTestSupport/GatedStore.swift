@@ -2,7 +2,7 @@ internal import Synchronization
 package import Vocabulary
 package import WalletStore
 
-/// Holds answers of the store back while it is closed.
+/// A gate that delays answers of the store while it is closed.
 package final class Gate: Sendable {
     private struct State {
         var isClosed = false
@@ -25,7 +25,7 @@ package final class Gate: Sendable {
         for continuation in held { continuation.resume() }
     }
 
-    /// Returns once something is held back.
+    /// Returns once an answer is delayed.
     package func isReached() async {
         await withCheckedContinuation { continuation in
             let isReached = self.state.withLock { state in
@@ -50,18 +50,18 @@ package final class Gate: Sendable {
     }
 }
 
-/// A store whose verdicts and sessions pass a gate on their way back; revocations do not.
+/// A store whose verdicts and sessions pass a gate before they return; revocations do not.
 package struct GatedStore: WalletStore {
     private let store: any WalletStore
     private let gate: Gate
-    /// Looks on before and after each end of wallets, and may have it fail.
+    /// Called before and after each end of wallets; an error that it throws fails the step.
     private let watch: @Sendable (Moment) async throws(StoreError) -> Void
-    /// Told when a wallet's attempt is given to the store, and when its outcome is there.
+    /// Called when an attempt is passed to the store and when its outcome returns.
     private let judging: @Sendable (WalletID, _ isDone: Bool) -> Void
-    /// Looks on before last sessions are kept, and may have it fail.
+    /// Called before last sessions are written; an error that it throws fails the step.
     private let keeping: @Sendable () throws(StoreError) -> Void
 
-    /// When a step that ends wallets is looked at.
+    /// A moment in a step that ends wallets.
     package enum Moment {
         case beforeCommit
         case afterCommit
@@ -211,7 +211,8 @@ extension GatedStore {
 }
 
 extension InProcessServer.Options {
-    /// A server whose store fails at this moment of each end of wallets, as long as `fails` says so.
+    /// Options for a server whose store fails at this moment of each end of wallets while `fails`
+    /// returns true.
     package static func failing(
         with error: StoreError,
         at failing: GatedStore.Moment,

@@ -10,18 +10,18 @@ internal import Vocabulary
 package import WalletStore
 internal import Wire
 
-/// Backups of a server in this process, and what is made of them.
+/// Backups and restores of a server in this process.
 extension InProcessServer {
     package var auditPath: String { "\(self.folder.path)/audit.log" }
 
-    /// Has the running server make a backup, as an operator does; its path.
+    /// Makes a backup with an operator's command; returns its path.
     package func backup(_ name: String) async throws -> String {
         let path = "\(self.folder.path)/\(name).backup"
         let before = try await self.record().count
         guard case .upkeep = await self.commands.carryOut(.startBackup(path: path), by: Self.peer) else {
             throw UnexpectedAnswer()
         }
-        // Not by asking: each question is on record.
+        // Without asking the server, because each request is on record.
         for _ in 0..<1_000_000 {
             for entry in try await self.record().dropFirst(before)
             where entry.event == .backup && entry.actor == .server {
@@ -33,7 +33,7 @@ extension InProcessServer {
         throw UnexpectedAnswer()
     }
 
-    /// The maintenance of the server's next life.
+    /// Creates the maintenance of a restarted server.
     package func makeMaintenance() -> Maintenance {
         let log = self.log.handler
         return Maintenance(
@@ -49,7 +49,7 @@ extension InProcessServer {
         )
     }
 
-    /// Stops writing: a restore needs the audit log for itself.
+    /// Closes store and audit log, because a restore needs exclusive access to the log.
     package func stop() async {
         await self.audit.close()
         await self.store.close()
@@ -63,9 +63,7 @@ extension InProcessServer {
         last: AuditMark? = nil,
         vault: KeyFileVault? = nil,
         endsDamaged: Bool = false,
-        stage: @escaping @Sendable (Restoration.Stage) throws(RestoreFailure) -> Void = {
-            (_: Restoration.Stage) throws(RestoreFailure) in
-        }
+        stage: @escaping @Sendable (Restoration.Stage) throws -> Void = { _ in }
     ) -> Restoration {
         var parts = Restoration.Parts(
             backup: backup,
@@ -82,7 +80,8 @@ extension InProcessServer {
         return Restoration(parts)
     }
 
-    /// Flips a bit of a wallet's sealed identity, as a disk does; the first four bytes are the version of its key.
+    /// Flips a bit of a wallet's sealed identity, as a faulty disk does; the first four bytes are
+    /// its key's version.
     package func damage(_ wallet: TestWallet, at place: Int = 40) async throws {
         let all = try await self.store.sealedValues(after: nil, limit: 100)
         let old = try (all.first { $0.walletID == wallet.walletID }).orThrow().values
@@ -91,7 +90,7 @@ extension InProcessServer {
         try await self.store.replace([SealedReplacement(walletID: wallet.walletID, old: old, new: new)])
     }
 
-    /// Restores, whatever the log lacks.
+    /// Restores a backup, with any problem of the audit log.
     @discardableResult
     package func restore(
         _ backup: String,
@@ -102,7 +101,7 @@ extension InProcessServer {
         try await self.restoration(backup, into: name, rule: rule, auditLog: auditLog).run()
     }
 
-    /// Looks into a restored store.
+    /// Opens a restored store for `body`.
     package func opened<Result>(
         _ name: String,
         _ body: (SQLiteWalletStore) async throws -> Result

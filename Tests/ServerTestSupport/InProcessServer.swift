@@ -15,36 +15,36 @@ package import Vocabulary
 package import WalletStore
 internal import Wire
 
-/// A real server in this process: a listener on loopback, SQLite in a temporary folder, a key-file vault and a lab's
-/// authority, with a clock that the test moves.
+/// A real server in this process: a listener on loopback, SQLite in a temporary folder, a key-file
+/// vault and a lab authority, with a manual clock.
 package final class InProcessServer: Sendable {
     package let folder = TemporaryFolder()
     package let clock = ManualClock()
     package let store: SQLiteWalletStore
     package let server: RemotePINServer
     package let listener: RPCListener
-    /// The same server on another port, for peers that misbehave.
+    /// A second listener of the same server, for misbehaving peers.
     package let impatient: RPCListener
     package let log = RecordedLog()
-    /// Everything that is counted.
+    /// The metrics of the server.
     package let metrics = MetricRegistry()
     package let audit: AuditLog
     package let vault: KeyFileVault
     package let maintenance: Maintenance
-    /// How clients reach it.
+    /// The address and trust for clients.
     package let endpoint: TestServer
 
-    /// What a test makes different.
+    /// The settings that a test may change.
     package struct Options {
-        /// Who is refused for its source's sake is not kept waiting: tests have no time for it.
+        /// Without the pause after rate-limited calls, which would slow tests down.
         package var rules = ServiceRules(sources: SourceLimits(pause: .zero))
         package var android: (inout AndroidPolicy) -> Void = { _ in }
-        /// Whether the lab's list of revoked certificates is consulted.
+        /// Whether the lab's list of revoked certificates is used.
         package var usesStatusList = false
-        /// What peers on ``InProcessServer/impatient`` must keep to; a test's own wallets have the usual limits, however
-        /// busy the machine is.
+        /// The limits for peers on ``InProcessServer/impatient``; a test's own wallets have the
+        /// default ones, so that a busy machine does not disturb them.
         package var limits = TransportLimits()
-        /// Stands between the server and the store.
+        /// Wraps the store for the server.
         package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
 
         package init() {}
@@ -123,7 +123,7 @@ package final class InProcessServer: Sendable {
         )
     }
 
-    /// Runs a server for the length of `body`.
+    /// Runs a server for the duration of `body`.
     package static func run(_ options: Options = Options(), _ body: (InProcessServer) async throws -> Void) async throws
     {
         let server = try await InProcessServer(options)
@@ -143,7 +143,7 @@ package final class InProcessServer: Sendable {
         await server.store.close()
     }
 
-    /// What an operator can have it do; time moves with the test's clock.
+    /// The operator's commands; they advance the test's clock.
     package var commands: AdminCommands {
         AdminCommands(
             of: self.server,
@@ -155,10 +155,10 @@ package final class InProcessServer: Sendable {
         )
     }
 
-    /// Who gives its commands.
+    /// The operator that gives commands.
     package static let peer = AdminPeer(userID: 4711, processID: 1)
 
-    /// What a program would lend it.
+    /// The operations that the program provides.
     package var operations: ServerOperations {
         ServerOperations(
             version: "test",
@@ -170,7 +170,7 @@ package final class InProcessServer: Sendable {
         )
     }
 
-    /// What is on record by now.
+    /// The audit records so far.
     package func record() async throws -> [AuditRecord] {
         var records: [AuditRecord] = []
         let found = try await AuditReader("\(self.folder.path)/audit.log", vault: self.vault)
@@ -179,7 +179,7 @@ package final class InProcessServer: Sendable {
         return records
     }
 
-    /// A new phone.
+    /// Creates a phone.
     package func device(_ profile: DeviceProfile) throws -> SimulatedDevice {
         try SimulatedDevice(
             folder: "\(self.folder.path)/device-\(UInt64.random(in: .min ... .max))",
@@ -189,7 +189,7 @@ package final class InProcessServer: Sendable {
         )
     }
 
-    /// A registered wallet.
+    /// Registers a wallet.
     package func wallet(_ platform: Platform = .android, pin: String = "135790") async throws -> TestWallet {
         try await TestWallet.register(
             at: self.endpoint,
@@ -199,7 +199,7 @@ package final class InProcessServer: Sendable {
         )
     }
 
-    /// What the server says of the wallet's PIN in a new session.
+    /// Opens a new session and returns the state of the wallet's PIN.
     package func pinState(_ wallet: TestWallet) async throws -> PINState? {
         let session = try await wallet.openSession()
         session.connection.close()

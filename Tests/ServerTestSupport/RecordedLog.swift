@@ -1,13 +1,13 @@
 package import Logging
 internal import Synchronization
 
-/// A log that a test can read.
+/// A log that tests can read.
 package final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
     package init() {}
 
-    /// Every line with its metadata.
+    /// The lines with their metadata.
     package var lines: [String] { self.recorded.withLock { $0 } }
 
     package var handler: Handler { Handler(log: self) }

@@ -25,7 +25,7 @@ struct BackupTests {
     }
 
     @Test(
-        "a backup is made while PINs are checked, is for its owner only, is on record and does not hold the vault's key"
+        "a backup is made during PIN checks, only its owner can read it, it is on record and lacks the vault's key"
     )
     func made() async throws {
         try await InProcessServer.run { server in
@@ -48,7 +48,7 @@ struct BackupTests {
         }
     }
 
-    @Test("nothing is overwritten, a folder that is missing is named, and what was cut off goes away")
+    @Test("no file is overwritten, a missing folder is named, and an interrupted backup's remains are removed")
     func destinations() async throws {
         try await InProcessServer.run { server in
             let backup = try await server.backup("one")
@@ -63,7 +63,7 @@ struct BackupTests {
         }
     }
 
-    @Test("whatever is changed in a backup, it is not restored: pages, label, lengths, another vault's")
+    @Test("a backup with changed pages, label or length, or of another vault, is not restored")
     func tampering() async throws {
         try await InProcessServer.run { server in
             for _ in 0..<3 { _ = try await server.wallet() }
@@ -118,7 +118,7 @@ struct BackupTests {
     }
 
     @Test(
-        "a key file that lacks a version of the backup's time opens the label and not the wallets: nothing is restored"
+        "with a key file that lacks a version of the backup's time, nothing is restored"
     )
     func missingVersion() async throws {
         try await InProcessServer.run { server in

@@ -10,7 +10,7 @@ import Vocabulary
 import WalletStore
 import Wire
 
-@Suite("Wallets for which something is sealed that does not open")
+@Suite("Wallets with a sealed value that does not open")
 struct DamagedWalletsTests {
     private static func give(_ command: AdminCommand, to server: InProcessServer) async throws -> AdminResult {
         let result = await server.commands.carryOut(command, by: InProcessServer.peer)
@@ -26,7 +26,7 @@ struct DamagedWalletsTests {
     }
 
     @Test(
-        "a restore names them, ends them where it is told to, on record, and brings back all others",
+        "a restore names them, ends them on request and on record, and restores all others",
         arguments: [40, 3]
     )
     func restored(place: Int) async throws {
@@ -53,13 +53,13 @@ struct DamagedWalletsTests {
             }
             let entries = try await server.record().filter { $0.subject.wallets == [damaged] }
             #expect(entries.map(\.event) == [.revokeWallets, .revokeWallets])
-            // It is on record now, which every later restore goes by.
+            // The end is on record now, and every later restore repeats it.
             let again = try await server.restore(backup, into: "again")
             #expect(again.damaged.isEmpty && again.replayed.ended == 1)
         }
     }
 
-    @Test("what has ended keeps nothing from being restored: it needs no value any more")
+    @Test("a damaged value of an ended wallet does not prevent a restore")
     func ended() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -73,7 +73,7 @@ struct DamagedWalletsTests {
     }
 
     @Test(
-        "a rotation that they hold up names them, and goes on to its end once they are revoked; then keys are retired"
+        "a rotation that they delay names them and completes after their revocation; then old keys are retired"
     )
     func rotated() async throws {
         try await InProcessServer.run { server in
@@ -107,7 +107,7 @@ struct DamagedWalletsTests {
             }
             #expect(left.map(\.version) == [2] && server.vault.versions == [2])
             #expect(try await other.openSession().check("135790") == other.unlockShare.asValid)
-            // Nothing of it is missed, not even by a restore with the key that is left.
+            // The old key is not needed, not even for a restore with the remaining key.
             guard case .vaultKeys(let shown) = try await Self.give(.showVaultKeys, to: server) else {
                 throw UnexpectedAnswer()
             }

@@ -14,7 +14,7 @@ import Wire
 struct PurgeTests {
     private static let year: Duration = .seconds(365 * 86_400)
 
-    @Test("a wallet is gone a year after its end, not before; its deletion code goes on saying done, with its time")
+    @Test("a wallet is removed a year after its end, not before; its deletion code is still answered with its end")
     func purge() async throws {
         try await InProcessServer.run { server in
             let (coded, named, kept) = (try await server.wallet(), try await server.wallet(), try await server.wallet())
@@ -46,7 +46,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("what is purged leaves nothing but the code's digest, and the deny list stays")
+    @Test("only the code's digest is left of a purged wallet, and the deny list stays")
     func remains() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -62,7 +62,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("a backup from before the purge, restored, has the wallet as it ended")
+    @Test("a restored backup from before the purge has the wallet as ended")
     func restored() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

@@ -26,7 +26,7 @@ struct RestoreTests {
         _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
     }
 
-    @Test("every kind of revocation since the backup is done again, its shares are destroyed, and nothing else ends")
+    @Test("every kind of revocation since the backup is repeated, its shares are destroyed, and no other wallet ends")
     func replay() async throws {
         try await InProcessServer.run { server in
             var wallets: [TestWallet] = []
@@ -35,7 +35,7 @@ struct RestoreTests {
                 Self.code
             )
             try await Self.link(wallets[3], codes[0])
-            // Before the backup: what was given back then must not be taken again by replaying the older entry.
+            // Reversed before the backup: replaying the older entry must not repeat the denial.
             try await Self.give(.revokeRecoveryCode(codes[4]), to: server)
             try await Self.give(.removeDenied(.code(codes[4])), to: server)
             try await Self.link(wallets[7], codes[4])
@@ -46,7 +46,7 @@ struct RestoreTests {
             _ = await portal.answer(.revokeWithCode(try wallets[1].deletionCode.orThrow().characters))
             _ = await (try wallets[2].openSession()).connection.answer(.reportWipe)
             try await Self.give(.revokeRecoveryCode(codes[0]), to: server)
-            // Linked after the backup, so that the backup knows nothing of it.
+            // Linked after the backup, so that the backup lacks the link.
             try await Self.link(wallets[4], codes[1])
             try await Self.give(.revokeRecoveryCode(codes[1]), to: server)
             try await Self.give(.revokeRecoveryCode(codes[2]), to: server)
@@ -79,7 +79,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("no restore hands out fresh guesses: twice, an old backup after a newer one, and without the audit log")
+    @Test("no restore grants fresh attempts, even of an older backup, a second time or without the audit log")
     func epochsRise() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -104,7 +104,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("a backup of a restored store goes on from its epoch, and every record stays genuine")
+    @Test("a backup of a restored store continues from its epoch, and every record stays genuine")
     func chain() async throws {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
@@ -138,7 +138,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "killed at any stage, a restore leaves no store that could be served, and the next one is whole",
+        "a restore killed at any stage leaves no usable store, and the next one completes",
         arguments: Restoration.Stage.allCases
     )
     func killed(stage: Restoration.Stage) async throws {
@@ -156,7 +156,7 @@ struct RestoreTests {
             #expect(isPlaced == (stage == .finishing))
             if !isPlaced {
                 let epoch = try await server.restore(backup, into: "data2").epoch
-                // Once it was on record, the number is used up.
+                // The epoch's number is used up once it is on record.
                 #expect(epoch == (stage == .placing ? 3 : 2))
             } else {
                 await #expect(throws: RestoreFailure.self) { try await server.restore(backup, into: "data2") }
@@ -164,7 +164,7 @@ struct RestoreTests {
             try await server.opened("data2") { store in
                 #expect(try await store.report(of: revoked.walletID)?.revocation != nil)
                 #expect(try await store.report(of: wallet.walletID)?.attempts(under: .standard).failures == 12)
-                // A server takes it with this log.
+                // A server accepts the store with this log.
                 let epoch = try await store.epochs().count + 1
                 let log = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: epoch)
                 await (try await AuditLog.open(log)).close()
@@ -173,7 +173,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("a store put in place by hand is of another epoch than the audit log, which then is not gone on with")
+    @Test("a store that was installed by hand has another epoch than the audit log, which then rejects it")
     func swapped() async throws {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
@@ -196,7 +196,8 @@ struct RestoreTests {
             let before = try DurableFile.read(server.auditPath, atMost: 1 << 20)
             #expect(await open(1) == .otherEpoch(server.auditPath, log: 2, store: 1))
             #expect(await open(3) == .otherEpoch(server.auditPath, log: 2, store: 3))
-            // An entry that was changed in an earlier epoch looks the same: what is behind it counts for nothing.
+            // A changed entry in an earlier epoch has the same effect: entries after it do not
+            // count.
             let told = "\(AuditLogError.otherEpoch(server.auditPath, log: 2, store: 3))"
             #expect(told.contains("cut or changed") && told.contains("admin audit verify"))
             #expect(try DurableFile.read(server.auditPath, atMost: 1 << 20) == before)
@@ -204,7 +205,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "where a log was begun anew after the backup, all that it ends is ended, whatever its numbers and length",
+        "if a new log was begun after the backup, all its ends are repeated, whatever its numbers and length",
         arguments: [0, 20]
     )
     func newLog(before: Int) async throws {
@@ -229,7 +230,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("a log that lacks the backup's newest entry, or is torn where it should be, is named as not whole")
+    @Test("a log that lacks the backup's newest entry, or is torn before it, is reported as incomplete")
     func otherLogs() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -249,12 +250,12 @@ struct RestoreTests {
             let path = "\(server.folder.path)/other.log"
             for short in [lines[0], lines[0] + lines[1].prefix(20)] {
                 let found = try await problem(short)
-                // The backup's mark lies before or behind the entry that says that the backup has begun.
+                // The backup's mark is before or after the entry of the backup's begin.
                 #expect((3...4).contains { found == .otherLog(path, .cut(newest: 1, expected: $0)) }, "\(found as Any)")
             }
-            // A crash's remains behind it are none of the log's fault.
+            // An entry after it that a crash tore is not a problem of the log.
             #expect(try await problem(bytes + [0x7B]) == nil)
-            // Cut behind the backup: only the log stream's word shows it.
+            // Truncated after the backup: only the mark of the log stream reveals it.
             let cut = Array(lines.prefix(4).joined())
             #expect(try await problem(cut) == nil)
             #expect(try await problem(cut, last: newest) == .otherLog(path, .cut(newest: 4, expected: newest.number)))

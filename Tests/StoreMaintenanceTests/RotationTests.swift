@@ -15,7 +15,7 @@ import Wire
 
 @Suite("Rotating the vault's keys")
 struct RotationTests {
-    /// Waits for all to be sealed with this version.
+    /// Waits until all values are sealed with this version.
     private static func isSealed(_ server: InProcessServer, with version: UInt32) async -> Bool {
         for _ in 0..<100_000 {
             let result = try? await server.record().last { $0.event == .resealed }?.phase
@@ -57,7 +57,8 @@ struct RotationTests {
                 #expect(try await Self.registers(token, server))
                 let keys = try await Self.versions(server)
                 #expect(keys.filter { !$0.isActive }.allSatisfy { $0.values == 0 && !$0.isRetirable })
-                // 39 wallets with four values, the ended one's identity, and those that registered just now.
+                // 39 wallets with four values each, the identity of the ended one, and the new
+                // registrations.
                 #expect(keys.last?.values == 39 * 4 + 1 + 4 * Int(version - 1))
             }
             for wallet in wallets.dropLast() {
@@ -86,7 +87,7 @@ struct RotationTests {
         }
     }
 
-    @Test("no second rotation while tokens live that were made before the first: no key would take them")
+    @Test("a second rotation is rejected while tokens from before the first are valid: no key would accept them")
     func twice() async throws {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
@@ -96,9 +97,9 @@ struct RotationTests {
             let token = try await Self.token(server)
             let refused = await #expect(throws: AdminFailure.self) { try await Self.give(.rotateVault, to: server) }
             #expect(refused?.kind == .notAllowed && refused?.sentence.contains("2026-") == true)
-            // Nothing was done, and the record does not say that it may have been.
+            // The rotation was not done, and the record does not call it unclear.
             guard case .failed(of: _?, _) = try await server.record().last?.phase else {
-                Issue.record("a refusal is on record as unclear")
+                Issue.record("a rejection is on record as unclear")
                 return
             }
             let early = await #expect(throws: AdminFailure.self) { try await Self.give(.retireVault, to: server) }
@@ -108,7 +109,7 @@ struct RotationTests {
         }
     }
 
-    @Test("a key file from before a rotation, or with another key of the same number, is not started with")
+    @Test("a server does not start with a key file from before a rotation or with another key of the same number")
     func otherKeyFiles() async throws {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
@@ -124,7 +125,7 @@ struct RotationTests {
             await #expect(throws: VaultMismatch.older(file: 1, store: 2)) {
                 try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
             }
-            // What a rotation of the old copy gives: a key 2 that nobody sealed with.
+            // A rotation of the old copy creates another key 2, with which no value is sealed.
             try KeyFileVault.addVersion(to: path)
             let check = try server.vault.check(of: 2).orThrow().hex
             for _ in 0..<2 {
@@ -139,7 +140,7 @@ struct RotationTests {
         }
     }
 
-    @Test("a version that seals something and is not in the key file is shown, and never retired")
+    @Test("a version that seals a value and is missing from the key file is shown and never retired")
     func missing() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -161,17 +162,18 @@ struct RotationTests {
         }
     }
 
-    @Test("a rotation that was cut off goes on at the next start, and a value that came meanwhile stays")
+    @Test("an interrupted rotation continues at the next start, and a value written meanwhile is kept")
     func interrupted() async throws {
         try await InProcessServer.run { server in
             var wallets: [TestWallet] = []
             for _ in 0..<20 { wallets.append(try await server.wallet()) }
             let before = try await server.store.sealedValues(after: nil, limit: 50)
-            // As a server leaves it that ends between the key file and the first pass.
+            // The state that a server leaves if it stops between writing the key file and the first
+            // pass.
             _ = try server.vault.addVersion()
             let changed = try await wallets[3].openSession().changePIN(from: "135790", to: "246813")
             guard case .instruct(.pinChanged) = changed else { throw UnexpectedAnswer(changed) }
-            // A pass that read before the change and writes after it.
+            // A pass that reads before the change of the PIN and writes after it.
             let stale = SealedReplacement(walletID: before[3].walletID, old: before[3].values, new: before[3].values)
             let present = try await server.store.sealedValues(after: nil, limit: 50)
             try await server.store.replace([stale])
@@ -189,7 +191,7 @@ struct RotationTests {
         }
     }
 
-    /// An enrollment that has begun.
+    /// A begun enrollment.
     private static func token(_ server: InProcessServer) async throws -> BegunEnrollment {
         let connection = try await server.endpoint.greet(.android)
         let result = try await connection.call(.beginEnrollment, timeout: TestWallet.patience)

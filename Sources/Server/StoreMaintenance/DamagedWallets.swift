@@ -2,19 +2,19 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// Wallets in use for which something is sealed that does not open.
+/// Wallets in use with a sealed value that does not open.
 struct DamagedWallets: Error, Hashable, CustomStringConvertible {
     var ids: [WalletID]
 
-    /// With the way out, in less than an answer's sentence may have.
+    /// Names the remedy; shorter than the limit of an answer's sentence.
     var description: String {
-        "What is sealed for \(self.ids.named(atMost: 4)) does not open with the key file's keys. Where no copy of the file has "
-            + "a key that it lacks, `admin revoke wallet` ends what cannot be helped, and nothing waits for it any more."
+        "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of the "
+            + "file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
     }
 }
 
 extension [WalletID] {
-    /// The first ones, and how many there are besides: "wallet …", "wallets …, … and 3 more".
+    /// Names the first ids and the number of the others: "wallet …", "wallets …, … and 3 more".
     package func named(atMost limit: Int) -> String {
         let more = self.count > limit ? " and \(self.count - limit) more" : ""
         return
@@ -23,12 +23,12 @@ extension [WalletID] {
 }
 
 extension SealedWallet {
-    /// Whether it has ended: its shares are destroyed, and what is left says who it was, and nothing else.
+    /// Whether the wallet has ended: its shares are destroyed, and only its identity is left.
     var hasEnded: Bool { self.values.shares == nil }
 }
 
 extension SealedValues {
-    /// Each value with the field as which it is sealed.
+    /// Each value with the field that it is sealed as.
     var byField: [(field: VaultField, sealed: Sealed)] {
         var values: [(VaultField, Sealed)] = [(.identity, self.identity)]
         if let shares {

@@ -3,12 +3,12 @@ package import Vault
 internal import Vocabulary
 package import WalletStore
 
-/// The records of epochs, each under the vault's MAC together with its predecessor's.
+/// The records of epochs, each under a MAC of the vault that also covers the previous record's MAC.
 ///
-/// Who writes the database without the vault can take records away, which the audit log's epochs show, but make none and
-/// change none: no rule becomes a milder one.
+/// An attacker that can write the database but not use the vault can remove records, which the
+/// audit log's epochs reveal. It can neither forge nor change one, so no rule becomes milder.
 package enum EpochRecords {
-    /// Whether every record is as a restore with this vault made it.
+    /// Whether a restore with this vault made every record as it is.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
         for epoch in epochs {
@@ -19,8 +19,10 @@ package enum EpochRecords {
         return true
     }
 
-    /// The records that lead from `epochs` to the epoch `number`: where numbers were used up by restores that were killed,
-    /// those that fill the gap cost nothing, and the last one has the rule.
+    /// The records that lead from `epochs` to the epoch `number`.
+    ///
+    /// Interrupted restores may have used up numbers in between; the records that fill the gap
+    /// charge no attempts, and the last record has the rule.
     static func next(
         _ number: Int,
         _ rule: EpochRule,

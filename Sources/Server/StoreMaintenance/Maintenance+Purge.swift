@@ -4,23 +4,24 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// Wallets that have ended are removed once nobody needs them any more.
+// The removal of ended wallets after a time.
 //
-// Until then a phone that was off is told that its wallet was revoked, and why. What stays of one that is gone: the digest of
-// its deletion code with the time of its end, so that the code goes on saying done, and the deny list, which is no wallet's.
+// Until then, a phone that was off still learns that its wallet was revoked, and why. Two things
+// outlive the wallet: the digest of its deletion code with the time of its end, so that the code is
+// still answered with "done", and the deny list, which belongs to no wallet.
 extension Maintenance {
-    /// Wallets that one step looks at, and removes at most.
-    private static let lookedAtAtOnce = 200
+    /// The number of wallets that one step examines and may remove.
+    private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
-    /// How often all wallets that have ended are looked at, on the server's clock.
+    /// The interval between examinations of all ended wallets, on the server's clock.
     private static let interval: Duration = .seconds(3600)
 
-    /// Removes what is due, unless that was done within the last hour.
+    /// Removes the wallets that are due, unless this was done within the last hour.
     package func runDuePurge() async {
         guard let after = self.parts.purgeAfter else { return }
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in
-            // Also where the clock was set back.
+            // A clock that was set back makes the purge due, too.
             if let last = state.lastPurge, last <= now, now < last + Self.interval { return false }
             state.lastPurge = now
             return true
@@ -35,7 +36,7 @@ extension Maintenance {
     }
 
     private func purge(endedBefore limit: Timestamp) async throws -> Int {
-        while try await self.parts.store.findEarlierEnds(lookingAt: Self.lookedAtAtOnce) {
+        while try await self.parts.store.findEarlierEnds(lookingAt: Self.stepSize) {
             try await Task.sleep(for: Self.pause)
         }
         var purged = 0
@@ -43,7 +44,7 @@ extension Maintenance {
         while true {
             let due = try await self.parts.store.purgeable(
                 after: after,
-                lookingAt: Self.lookedAtAtOnce,
+                lookingAt: Self.stepSize,
                 endedBefore: limit
             )
             if !due.wallets.isEmpty { purged += try await self.purge(due.wallets, endedBefore: limit) }
@@ -53,12 +54,12 @@ extension Maintenance {
         }
     }
 
-    /// On record with their ids before they go, as every end of a wallet.
+    /// Removes wallets; their ids are on record before, as for every end of a wallet.
     private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
         let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
         let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number
         let purged: Int
-        do throws(StoreError) {
+        do {
             purged = try await self.parts.store.purge(wallets, endedBefore: limit)
         } catch {
             await audit.tryAppend(.purge, by: .server, on: subject, .unclear(of: begun, reason: "\(error)"))

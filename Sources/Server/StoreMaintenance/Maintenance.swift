@@ -7,22 +7,24 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// What is done to the store as a whole while wallets are served, in steps so small that no PIN waits for them.
+/// Work on the store as a whole while wallets are served, in steps so small that no PIN check waits
+/// for them.
 ///
-/// One thing of each kind at a time. What operators start here goes on without their connection; what was cut off by the
-/// server's end is begun again where that is of use.
+/// One task of each kind runs at a time. A task that an operator starts continues without the
+/// operator's connection. An interrupted resealing continues after a restart; an interrupted backup
+/// does not.
 package final class Maintenance: Sendable {
-    /// What it is made of.
+    /// The parts of the maintenance.
     package struct Parts: Sendable {
         package var store: any MaintenanceStore
         package var vault: any RotatingVault
         package var clock: any WallClock
         package var audit: AuditLog
-        /// Of the store.
+        /// The store's epoch.
         package var epoch: Int
-        /// How long after their ends wallets are removed; nil keeps them.
+        /// The time after which ended wallets are removed; nil keeps them.
         package var purgeAfter: Duration?
-        /// How long an enrollment's token is good.
+        /// The lifetime of an enrollment token.
         package var tokenLifetime: Duration
         package var log: Logger
 
@@ -57,12 +59,12 @@ package final class Maintenance: Sendable {
     struct State {
         var backup: BackupProgress?
         var reseal: ResealProgress?
-        /// Whose values the last look at all wallets could not seal anew; nil where it could.
+        /// The wallets that the last pass could not reseal; nil if it resealed all.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
     }
 
-    /// How often it is asked whether something is due, in real time.
+    /// The interval between checks for due work, in real time.
     private static let interval: Duration = .seconds(30)
 
     package init(_ parts: Parts) {
@@ -71,27 +73,27 @@ package final class Maintenance: Sendable {
         (self.reseals, self.askedReseals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How far everything is.
+    /// The progress of all tasks.
     package func report() -> MaintenanceReport {
         self.state.withLock { MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal) }
     }
 
-    /// Has a backup made by ``run()``.
+    /// Starts a backup, which ``run()`` makes.
     package func startBackup(at path: String) throws(MaintenanceFailure) {
-        // Looked at again when it is made; here so that whoever asks hears of it.
+        // Checked again when the backup is made; here, so that the operator sees the error.
         guard !DurableFile.exists(path) else {
-            throw .notAllowed("\(path) exists and is not overwritten; nothing was done.")
+            throw .notAllowed("\(path) exists and is not overwritten; nothing was done. Name another file.")
         }
         let isFree = self.state.withLock { state in
             guard state.backup?.state != .running else { return false }
             state.backup = BackupProgress(path: path)
             return true
         }
-        guard isFree else { throw .notAllowed("Another backup is being made.") }
+        guard isFree else { throw .notAllowed("Another backup is being made; wait until it is done.") }
         self.askedBackups.yield(path)
     }
 
-    /// Makes what is asked for, and does what is due, until graceful shutdown or cancellation.
+    /// Makes the requested backups and does due work until graceful shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             async let backups: Void = self.makeBackups()
@@ -127,7 +129,8 @@ package final class Maintenance: Sendable {
                 }
             }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
-            // That it was asked for is on record; for want of room for this line no PIN is left unchecked.
+            // The request is on record. A full audit log must not stop PIN checks for want of this
+            // entry.
             await audit.tryAppend(.backup, by: .server, .done(of: nil, result: result), detail: path)
             parts.log.notice("backup made", metadata: ["file": "\(path)", "bytes": "\(backup.byteCount)"])
             self.state.withLock { state in

@@ -10,8 +10,8 @@ typealias Unpacker<Message> = (
 /// Decodes `frame` with the `unpack` function of a message and lends the message to `read`.
 ///
 /// - Parameter id: The field that holds the id of the call, for errors.
-@inline(__always)
-@safe func decode<Message, Value>(
+@inline(__always) @safe
+func decode<Message, Value>(
     _ frame: [UInt8],
     _ unpack: Unpacker<Message>,
     id: KeyPath<Message, UInt64>? = nil,
@@ -22,8 +22,8 @@ typealias Unpacker<Message> = (
 }
 
 /// Decodes into an arena of the caller, which can then report the memory that was used.
-@inline(__always)
-@safe func decode<Message, Value>(
+@inline(__always) @safe
+func decode<Message, Value>(
     _ frame: [UInt8],
     _ unpack: Unpacker<Message>,
     in arena: borrowing Arena,
@@ -47,33 +47,36 @@ typealias Unpacker<Message> = (
 /// must not leave it. The methods are inlined, which reduces a key path to the offset of the field.
 @dynamicMemberLookup
 @safe struct MessageReader<Message> {
+    typealias BytesField = KeyPath<Message, ProtobufCBinaryData>
+    typealias TextField = KeyPath<Message, UnsafeMutablePointer<CChar>?>
+    typealias PartField<Part> = KeyPath<Message, UnsafeMutablePointer<Part>?>
+
     private let message: UnsafeMutablePointer<Message>
 
-    @inline(__always)
-    init(_ message: UnsafeMutablePointer<Message>) {
+    @inline(__always) init(_ message: UnsafeMutablePointer<Message>) {
         unsafe self.message = unsafe message
     }
 
     /// A number, an enumeration or the case of a oneof.
-    @inline(__always)
-    @safe subscript<Value>(dynamicMember field: KeyPath<Message, Value>) -> Value {
+    @inline(__always) @safe subscript<Value>(dynamicMember field: KeyPath<Message, Value>) -> Value {
         unsafe self.message.pointee[keyPath: field]
     }
 
     /// A sub-message that must be present.
-    @inline(__always)
-    @safe func part<Part>(
-        _ field: KeyPath<Message, UnsafeMutablePointer<Part>?>,
-        _ name: WireField
-    ) throws(FieldFault) -> MessageReader<Part> {
+    @inline(__always) @safe
+    func part<Part>(_ field: PartField<Part>, _ name: WireField) throws(FieldFault) -> MessageReader<Part> {
         guard let part = unsafe self.message.pointee[keyPath: field] else { throw .missing(name) }
         return unsafe MessageReader<Part>(part)
     }
 
+    /// True if a field of bytes is empty, which is how an optional one is left out.
+    @inline(__always) @safe func isEmpty(_ field: BytesField) -> Bool {
+        unsafe self.message.pointee[keyPath: field].len == 0
+    }
+
     /// A byte string whose length is in `range`.
-    @inline(__always)
-    @safe func bytes(
-        _ field: KeyPath<Message, ProtobufCBinaryData>,
+    @inline(__always) @safe func bytes(
+        _ field: BytesField,
         _ name: WireField,
         in range: ClosedRange<Int> = 0...(.max)
     ) throws(FieldFault) -> [UInt8] {
@@ -81,80 +84,44 @@ typealias Unpacker<Message> = (
     }
 
     /// An identifier, a key or a signature of the length of its kind.
-    @inline(__always)
-    @safe func fixed<Kind>(
-        _ field: KeyPath<Message, ProtobufCBinaryData>,
-        _ name: WireField
-    ) throws(FieldFault) -> FixedBytes<Kind> {
+    @inline(__always) @safe
+    func fixed<Kind>(_ field: BytesField, _ name: WireField) throws(FieldFault) -> FixedBytes<Kind> {
         try unsafe self.message.pointee[keyPath: field].fixed(name)
     }
 
-    /// An identifier, a key or a signature; nil if the field is empty.
-    @inline(__always)
-    @safe func optionalFixed<Kind>(
-        _ field: KeyPath<Message, ProtobufCBinaryData>,
-        _ name: WireField
-    ) throws(FieldFault) -> FixedBytes<Kind>? {
-        let data = unsafe self.message.pointee[keyPath: field]
-        return unsafe data.len == 0 ? nil : try unsafe data.fixed(name)
-    }
-
     /// A share of 32 bytes.
-    @inline(__always)
-    @safe func share(
-        _ field: KeyPath<Message, ProtobufCBinaryData>,
-        _ name: WireField
-    ) throws(FieldFault) -> Share {
+    @inline(__always) @safe func share(_ field: BytesField, _ name: WireField) throws(FieldFault) -> Share {
         try unsafe self.message.pointee[keyPath: field].share(name)
     }
 
-    /// A share of 32 bytes; nil if the field is empty.
-    @inline(__always)
-    @safe func optionalShare(
-        _ field: KeyPath<Message, ProtobufCBinaryData>,
-        _ name: WireField
-    ) throws(FieldFault) -> Share? {
-        let data = unsafe self.message.pointee[keyPath: field]
-        return unsafe data.len == 0 ? nil : try unsafe data.share(name)
-    }
-
     /// Valid UTF-8 whose length in bytes is in `range`.
-    @inline(__always)
-    @safe func text(
-        _ field: KeyPath<Message, UnsafeMutablePointer<CChar>?>,
-        _ name: WireField,
-        in range: ClosedRange<Int>
-    ) throws(FieldFault) -> String {
+    @inline(__always) @safe
+    func text(_ field: TextField, _ name: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> String {
         try unsafe copiedText(self.message.pointee[keyPath: field], name, in: range)
     }
 
     /// An app version of at most 32 bytes.
-    @inline(__always)
-    @safe func appVersion(_ field: KeyPath<Message, UnsafeMutablePointer<CChar>?>) throws(FieldFault) -> AppVersion {
-        guard let version = AppVersion(try self.text(field, .appVersion, in: 1...32)) else {
-            throw .invalid(.appVersion)
-        }
+    @inline(__always) @safe func appVersion(_ field: TextField) throws(FieldFault) -> AppVersion {
+        let version = AppVersion(try self.text(field, .appVersion, in: 1...32))
+        guard let version else { throw .invalid(.appVersion) }
         return version
     }
 
     /// An OS version: printable ASCII of at most 32 bytes.
-    @inline(__always)
-    @safe func osVersion(_ field: KeyPath<Message, UnsafeMutablePointer<CChar>?>) throws(FieldFault) -> DeviceText {
-        guard let version = DeviceText(try self.text(field, .osVersion, in: 1...32)) else {
-            throw .invalid(.osVersion)
-        }
+    @inline(__always) @safe func osVersion(_ field: TextField) throws(FieldFault) -> DeviceText {
+        let version = DeviceText(try self.text(field, .osVersion, in: 1...32))
+        guard let version else { throw .invalid(.osVersion) }
         return version
     }
 
     /// A point in time, in milliseconds since 1970 that fit into 63 bits.
     @inline(__always)
-    @safe func time(_ field: KeyPath<Message, UInt64>, _ name: WireField) throws(FieldFault) -> Timestamp {
+    func time(_ field: KeyPath<Message, UInt64>, _ name: WireField) throws(FieldFault) -> Timestamp {
         try Timestamp(wireMilliseconds: self[dynamicMember: field], name)
     }
 
     /// A number of milliseconds in `range`.
-    @inline(__always)
-    @safe func duration(
+    @inline(__always) func duration(
         _ field: KeyPath<Message, UInt64>,
         _ name: WireField,
         in range: ClosedRange<UInt64> = 0...(.max)
@@ -163,9 +130,8 @@ typealias Unpacker<Message> = (
     }
 
     /// The numbers of a repeated field, at most `limit` of them.
-    @inline(__always)
-    @safe func numbers(
-        _ field: KeyPath<Message, UnsafeMutablePointer<UInt64>?>,
+    @inline(__always) @safe func numbers(
+        _ field: PartField<UInt64>,
         count: KeyPath<Message, Int>,
         _ name: WireField,
         atMost limit: Int
@@ -175,21 +141,19 @@ typealias Unpacker<Message> = (
         return unsafe Array(UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count))
     }
 
-    /// The byte strings of a repeated field, none of them empty and `totalByteCount` bytes at most in all.
-    @inline(__always)
-    @safe func byteStrings(
-        _ field: KeyPath<Message, UnsafeMutablePointer<ProtobufCBinaryData>?>,
+    /// The byte strings of a repeated field, none of them empty, with `totalByteCount` bytes at most.
+    @inline(__always) @safe func byteStrings(
+        _ field: PartField<ProtobufCBinaryData>,
         count: KeyPath<Message, Int>,
         _ name: WireField,
         in counts: ClosedRange<Int>,
         totalByteCount: Int
     ) throws(FieldFault) -> [[UInt8]] {
         let count = self[dynamicMember: count]
-        guard counts.contains(count), let list = unsafe self.message.pointee[keyPath: field] else {
-            throw .invalid(name)
-        }
+        guard counts.contains(count) else { throw .invalid(name) }
         var strings: [[UInt8]] = []
         var bytesLeft = totalByteCount
+        let list = unsafe UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count)
         for index in 0..<count {
             guard bytesLeft >= 1 else { throw .invalid(name) }
             strings.append(try unsafe list[index].copied(name, in: 1...bytesLeft))
@@ -198,14 +162,13 @@ typealias Unpacker<Message> = (
         return strings
     }
 
-    /// True if the message holds fields that this version does not know.
+    /// True if the message contains fields that this version does not know.
     var hasUnknownFields: Bool {
         // Every generated struct begins with its ProtobufCMessage.
-        unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self).pointee
-            .n_unknown_fields != 0
+        unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self).n_unknown_fields != 0
     }
 
-    /// Rejects a message of a signed body that holds fields this version does not know.
+    /// Rejects a message of a signed body with fields that this version does not know.
     func rejectUnknownFields() throws(FieldFault) {
         guard !self.hasUnknownFields else { throw .unknownField }
     }

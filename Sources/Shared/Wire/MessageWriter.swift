@@ -7,8 +7,8 @@ internal import Vocabulary
 typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
 
 /// Builds a C message in a new arena and serializes it.
-@inline(__always)
-@safe func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter<Message>) -> Void) -> [UInt8] {
+@inline(__always) @safe
+func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter<Message>) -> Void) -> [UInt8] {
     let arena = Arena()
     let root = unsafe MessageWriter(in: arena, initialize)
     write(root)
@@ -20,23 +20,23 @@ typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
 /// A writer is valid only inside the closure of ``encode(_:_:)``, which keeps the arena; it must
 /// not leave it. The methods are inlined, which reduces a key path to the offset of the field.
 @safe struct MessageWriter<Message> {
+    typealias BytesField = WritableKeyPath<Message, ProtobufCBinaryData>
+    typealias PartField<Part> = WritableKeyPath<Message, UnsafeMutablePointer<Part>?>
+
     private let message: UnsafeMutablePointer<Message>
     private let arena: UnsafeMutablePointer<ArenaState>
 
     /// Allocates a message in `arena` with the defaults that `initialize` sets.
-    @inline(__always)
-    init(in arena: borrowing Arena, _ initialize: Initializer<Message>) {
+    @inline(__always) init(in arena: borrowing Arena, _ initialize: Initializer<Message>) {
         unsafe self.init(in: arena.state, initialize)
     }
 
-    @inline(__always)
-    private init(in arena: UnsafeMutablePointer<ArenaState>, _ initialize: Initializer<Message>) {
+    @inline(__always) private init(in arena: UnsafeMutablePointer<ArenaState>, _ initialize: Initializer<Message>) {
         unsafe self.init(arena.pointee.allocate(Message.self, count: 1), in: arena)
         unsafe initialize(self.message)
     }
 
-    @inline(__always)
-    init(_ message: UnsafeMutablePointer<Message>, in arena: UnsafeMutablePointer<ArenaState>) {
+    @inline(__always) init(_ message: UnsafeMutablePointer<Message>, in arena: UnsafeMutablePointer<ArenaState>) {
         unsafe self.message = unsafe message
         unsafe self.arena = unsafe arena
     }
@@ -52,66 +52,56 @@ typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
     }
 
     /// Sets a number, an enumeration or the case of a oneof.
-    @inline(__always)
-    @safe func set<Value>(_ field: WritableKeyPath<Message, Value>, _ value: Value) {
+    @inline(__always) @safe func set<Value>(_ field: WritableKeyPath<Message, Value>, _ value: Value) {
         unsafe self.message.pointee[keyPath: field] = value
     }
 
     /// Sets a truth value.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, protobuf_c_boolean>, _ value: Bool) {
+    @inline(__always) @safe func set(_ field: WritableKeyPath<Message, protobuf_c_boolean>, _ value: Bool) {
         unsafe self.message.pointee[keyPath: field] = value ? 1 : 0
     }
 
     /// Sets a number, clamped to 32 bits.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, UInt32>, _ number: Int) {
+    @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt32>, _ number: Int) {
         unsafe self.message.pointee[keyPath: field] = UInt32(clamping: number)
     }
 
     /// Sets a point in time.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ time: Timestamp) {
+    @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ time: Timestamp) {
         unsafe self.message.pointee[keyPath: field] = time.wireMilliseconds
     }
 
     /// Sets a duration in milliseconds.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ duration: Duration) {
+    @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ duration: Duration) {
         unsafe self.message.pointee[keyPath: field] = duration.wireMilliseconds
     }
 
     /// Sets a byte string.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, ProtobufCBinaryData>, _ bytes: [UInt8]) {
+    @inline(__always) @safe func set(_ field: BytesField, _ bytes: [UInt8]) {
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(bytes)
     }
 
     /// Sets an identifier, a key or a signature; nil leaves the field empty.
-    @inline(__always)
-    @safe func set<Kind>(_ field: WritableKeyPath<Message, ProtobufCBinaryData>, _ value: FixedBytes<Kind>?) {
+    @inline(__always) @safe func set<Kind>(_ field: BytesField, _ value: FixedBytes<Kind>?) {
         guard let value else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(value.bytes)
     }
 
     /// Sets a share, whose copy is wiped with the arena; nil leaves the field empty.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, ProtobufCBinaryData>, _ share: Share?) {
+    @inline(__always) @safe func set(_ field: BytesField, _ share: Share?) {
         guard let share else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(share)
     }
 
     /// Sets a text; the part after a zero byte is not sent, and nil leaves the field empty.
-    @inline(__always)
-    @safe func set(_ field: WritableKeyPath<Message, UnsafeMutablePointer<CChar>?>, _ text: String?) {
+    @inline(__always) @safe func set(_ field: PartField<CChar>, _ text: String?) {
         guard let text else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(text)
     }
 
     /// Sets a repeated field of numbers.
-    @inline(__always)
-    @safe func set(
-        _ field: WritableKeyPath<Message, UnsafeMutablePointer<UInt64>?>,
+    @inline(__always) @safe func set(
+        _ field: PartField<UInt64>,
         count: WritableKeyPath<Message, Int>,
         _ numbers: [UInt64]
     ) {
@@ -122,9 +112,8 @@ typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
     }
 
     /// Sets a repeated field of byte strings.
-    @inline(__always)
-    @safe func set(
-        _ field: WritableKeyPath<Message, UnsafeMutablePointer<ProtobufCBinaryData>?>,
+    @inline(__always) @safe func set(
+        _ field: PartField<ProtobufCBinaryData>,
         count: WritableKeyPath<Message, Int>,
         _ strings: [[UInt8]]
     ) {
@@ -135,10 +124,9 @@ typealias Initializer<Message> = (UnsafeMutablePointer<Message>?) -> Void
     }
 
     /// Adds a sub-message with its defaults and returns its writer.
-    @inline(__always)
     @discardableResult
-    @safe func add<Part>(
-        _ field: WritableKeyPath<Message, UnsafeMutablePointer<Part>?>,
+    @inline(__always) @safe func add<Part>(
+        _ field: PartField<Part>,
         _ initialize: Initializer<Part>
     ) -> MessageWriter<Part> {
         let part = unsafe MessageWriter<Part>(in: self.arena, initialize)

@@ -160,8 +160,9 @@ extension Instruct {
             counter: message.counter,
             body: try message.bytes(\.body, .message),
             pinSignature: try message.fixed(\.pin_signature, .pinSignature),
-            newPINSignature: try message.optionalFixed(\.new_pin_signature, .newPINSignature),
-            pinNonceY: try message.optionalFixed(\.pin_nonce_y, .pinNonceY)
+            newPINSignature: message.isEmpty(\.new_pin_signature)
+                ? nil : try message.fixed(\.new_pin_signature, .newPINSignature),
+            pinNonceY: message.isEmpty(\.pin_nonce_y) ? nil : try message.fixed(\.pin_nonce_y, .pinNonceY)
         )
     }
 }

@@ -127,7 +127,8 @@ extension ActiveWallet {
             pinKeyID: try message.fixed(\.pin_key_id, .pinKeyID),
             pinState: try PINState(reading: message.part(\.pin_state, .pinState)),
             features: Features(reading: try message.part(\.features, .features)),
-            presenceShare: try message.optionalShare(\.presence_share, .presenceShare)
+            presenceShare: message.isEmpty(\.presence_share)
+                ? nil : try message.share(\.presence_share, .presenceShare)
         )
     }
 }

@@ -18,7 +18,7 @@ package struct AdminCommands: Sendable {
     package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
 
     let server: RemotePINServer
-    var services: Services { self.server.services }
+    var services: ServerState { self.server.state }
     /// Nil outside a lab, where no command moves time.
     private let advance: Advance?
     let operations: ServerOperations

@@ -3,24 +3,26 @@ internal import Foundation
 internal import Vault
 internal import Vocabulary
 
-/// What stands behind a backup's pages and says what they are, under the vault's MAC.
+/// The label at the end of a backup: a description of its pages under the vault's MAC.
 ///
 ///     {"remotePINBackup":1,"takenAt":…,"epoch":1,"auditNumber":…,"auditMAC":"…","byteCount":…,"sha256":"…","mac":"…"}
 ///
-/// One line of ``byteCount`` bytes, filled up with spaces. Everything before `,"mac":` is under the MAC, the pages through
-/// their digest: a changed count, a revocation taken back, a page of another backup are found before anything is restored.
+/// One line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":`,
+/// and the pages through their digest. A changed attempt count, an undone revocation or a page of
+/// another backup is thus found before a restore begins.
 struct BackupLabel: Hashable {
-    /// When the copy was whole, milliseconds since 1970.
+    /// The time at which the copy was complete, in milliseconds since 1970.
     var takenAt: Timestamp
     var epoch: Int
-    /// The audit log's newest entry when the copy was about to be whole: what follows it has to be replayed.
+    /// The audit log's newest entry just before the copy was complete; a restore replays the later
+    /// entries.
     var audit: AuditMark
     /// The length of the pages.
     var pagesByteCount: Int
     /// SHA-256 of the pages.
     var digest: [UInt8]
 
-    /// The length of every label; room for the longest numbers.
+    /// The length of every label, sufficient for the longest numbers.
     static let byteCount = 512
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
@@ -35,8 +37,8 @@ struct BackupLabel: Hashable {
         let sha256: String
     }
 
-    /// The line.
-    func line(by vault: any Vault) async throws(VaultError) -> [UInt8] {
+    /// Encodes the label as its line.
+    func line(by vault: any Vault) async throws -> [UInt8] {
         let text =
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
             + "\"auditNumber\":\(self.audit.number),\"auditMAC\":\"\(self.audit.mac)\","
@@ -44,25 +46,25 @@ struct BackupLabel: Hashable {
         let message = Array(text.utf8)
         let mac = try await vault.mac(message, for: .backup)
         let line = message + Self.macName + Array(mac.hex.utf8) + Self.end
-        precondition(line.count < Self.byteCount, "a label has room for the longest numbers")
+        precondition(line.count < Self.byteCount, "a label fits the longest numbers")
         return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
     }
 
-    /// Why bytes are no label.
+    /// The reason that bytes are rejected as a label.
     enum Problem: Error {
-        /// They do not read as one: the file is no backup, or not a whole one.
-        case none
-        /// They do, and this vault did not make it, or not so.
+        /// The bytes do not decode: the file is not a backup or is incomplete.
+        case malformed
+        /// This vault did not make the label, or the label was changed.
         case foreign
     }
 
-    /// Reads a line that this vault made, and nothing else.
+    /// Decodes a line that this vault made and rejects any other.
     static func read(_ bytes: [UInt8], by vault: any Vault) async throws -> BackupLabel {
-        guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.none }
+        guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.malformed }
         let filling = bytes.dropLast().reversed().prefix { $0 == 0x20 }.count
         let line = Array(bytes.dropLast(1 + filling))
         let tail = Self.macName.count + 64 + Self.end.count
-        guard line.count > tail, line.suffix(Self.end.count) == Self.end[...] else { throw Problem.none }
+        guard line.count > tail, line.suffix(Self.end.count) == Self.end[...] else { throw Problem.malformed }
         let message = Array(line.dropLast(tail))
         let name = line.dropLast(tail - Self.macName.count).suffix(Self.macName.count)
         let digits = line.dropLast(Self.end.count).suffix(64)
@@ -70,7 +72,7 @@ struct BackupLabel: Hashable {
             let body = try? JSONDecoder().decode(Body.self, from: Data(line)), body.remotePINBackup == 1,
             let mark = AuditMark("\(body.auditNumber):\(body.auditMAC)"), let digest = [UInt8](hex: body.sha256),
             digest.count == 32, body.byteCount >= 0, body.epoch > 0
-        else { throw Problem.none }
+        else { throw Problem.malformed }
         guard try await vault.isMAC(mac, of: message, for: .backup) else { throw Problem.foreign }
         return BackupLabel(
             takenAt: Timestamp(milliseconds: body.takenAt),

@@ -5,14 +5,15 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// Makes a backup of a store, also while it is served.
+/// Makes a backup of a store, which may be in use.
 ///
 ///     pages, some at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
 ///
-/// Nothing under the final name is ever a part of a backup. The vault's key is not in it: who has the backup alone has
-/// nothing that opens a wallet, and without the key it is worth nothing.
+/// A file with the final name is always complete. The backup does not hold the vault's key: the
+/// backup alone opens no wallet, and a backup without the key is useless.
 package struct BackupMaker: Sendable {
-    /// Pages of one step, and the pause after it: less than a tenth of the store's time.
+    /// The pages of one step and the pause after it, which together use less than a tenth of the
+    /// store's time.
     private static let pagesAtOnce = 32
     private static let pause: Duration = .milliseconds(2)
     private static let chunk = 1 << 20
@@ -24,8 +25,8 @@ package struct BackupMaker: Sendable {
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
-    ///   - stateOf: the moment whose state the store holds, where that is past.
-    ///   - newestEntry: the audit log's.
+    ///   - stateOf: The time whose state the store holds, if it is not the present.
+    ///   - newestEntry: Returns the audit log's newest entry.
     package init(
         store: any MaintenanceStore,
         vault: any Vault,
@@ -40,48 +41,50 @@ package struct BackupMaker: Sendable {
         self.newestEntry = newestEntry
     }
 
-    /// What was made.
+    /// A finished backup.
     package struct Backup: Hashable, Sendable {
-        /// With its label.
+        /// The length with the label.
         package var byteCount: Int
-        /// The moment whose state it holds.
+        /// The time whose state it holds.
         package var takenAt: Timestamp
         package var epoch: Int
     }
 
-    /// Makes a backup in a file that must not exist yet; told of its progress after each step.
+    /// Makes a backup in a file that must not exist yet; reports progress after each step.
     package func make(
         at path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
     ) async throws(BackupFailure) -> Backup {
         let temporary = path + ".partial"
-        do throws(FileError) {
+        do {
             guard !DurableFile.exists(path) else { throw FileError.exists(path) }
-            // What a server that was killed left behind; a running one makes one backup at a time.
+            // Left behind by a killed server; a running one makes one backup at a time.
             if DurableFile.exists(temporary) { try DurableFile.remove(temporary) }
             try DurableFile.makeEmpty(temporary)
+            do {
+                let mark = try await self.copy(to: temporary, progress: progress)
+                return try await self.finish(temporary, as: path, mark: mark)
+            } catch {
+                try? DurableFile.remove(temporary)
+                throw error
+            }
         } catch {
-            throw .file(error)
-        }
-        do throws(BackupFailure) {
-            let mark = try await self.copy(to: temporary, progress: progress)
-            return try await self.finish(temporary, as: path, mark: mark)
-        } catch {
-            try? DurableFile.remove(temporary)
-            throw error
+            throw BackupFailure(error)
         }
     }
 
-    /// Copies all pages; the audit log's newest entry at a moment just before the copy was whole.
+    /// Copies all pages; returns the audit log's newest entry at a time just before the copy was
+    /// complete.
     private func copy(
         to path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
-    ) async throws(BackupFailure) -> AuditMark {
-        do throws(StoreCopyError) { try await self.store.beginCopy(to: path) } catch { throw .copy(error) }
+    ) async throws -> AuditMark {
+        try await self.store.beginCopy(to: path)
         do {
             while true {
-                // An entry stands before its commit: what is not in the copy has entries behind this one, or none that
-                // says how it ended.
+                // An entry precedes its commit. So each commit that the copy lacks has an entry
+                // after this one, or a begun entry before it without an entry that states its
+                // outcome.
                 let mark = self.newestEntry()
                 let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
                 progress(step.copied, step.pages)
@@ -93,25 +96,15 @@ package struct BackupMaker: Sendable {
             }
         } catch {
             try? await self.store.endCopy()
-            throw (error as? StoreCopyError).map(BackupFailure.copy) ?? .stopped
+            throw error
         }
     }
 
-    private func finish(_ temporary: String, as path: String, mark: AuditMark) async throws(BackupFailure) -> Backup {
+    private func finish(_ temporary: String, as path: String, mark: AuditMark) async throws -> Backup {
         let takenAt = self.stateOf ?? self.clock.now()
-        let epoch: Int
-        do throws(StoreError) {
-            epoch = try await self.store.epochs().count + 1
-        } catch {
-            throw .copy(.closing)
-        }
-        let (byteCount, digest): (Int, [UInt8])
-        do throws(FileError) {
-            try StoreFile.mark(temporary, as: .backup)
-            (byteCount, digest) = try await Self.digest(of: temporary)
-        } catch {
-            throw .file(error)
-        }
+        let epoch = try await self.store.epochs().count + 1
+        try StoreFile.mark(temporary, as: .backup)
+        let (byteCount, digest) = try await Self.digest(of: temporary)
         let label = BackupLabel(
             takenAt: takenAt,
             epoch: epoch,
@@ -119,18 +112,13 @@ package struct BackupMaker: Sendable {
             pagesByteCount: byteCount,
             digest: digest
         )
-        let line: [UInt8]
-        do throws(VaultError) { line = try await label.line(by: self.vault) } catch { throw .vault }
-        do throws(FileError) {
-            try DurableFile.append(line, to: temporary)
-            try DurableFile.place(temporary, at: path)
-        } catch {
-            throw .file(error)
-        }
+        let line = try await label.line(by: self.vault)
+        try DurableFile.append(line, to: temporary)
+        try DurableFile.place(temporary, at: path)
         return Backup(byteCount: byteCount + line.count, takenAt: takenAt, epoch: epoch)
     }
 
-    private static func digest(of path: String) async throws(FileError) -> (Int, [UInt8]) {
+    private static func digest(of path: String) async throws -> (Int, [UInt8]) {
         let file = try AppendFile(reading: path)
         var hash = SHA256()
         var count = 0
@@ -139,23 +127,35 @@ package struct BackupMaker: Sendable {
             if bytes.isEmpty { break }
             hash.update(data: bytes)
             count += bytes.count
-            // Others have calls to answer on the same threads.
+            // Calls are answered on the same threads.
             await Task.yield()
         }
         return (count, Array(hash.finalize()))
     }
 }
 
-/// Why there is no backup; nothing was left behind.
+/// The reason that no backup was made; no file is left behind.
 package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The backup's file cannot be written: name another, or make room.
+    /// The backup's file cannot be written: name another file or free disk space.
     case file(FileError)
     /// The store was not copied.
     case copy(StoreCopyError)
-    /// The vault did not answer; again later.
+    /// The vault did not answer: retry later.
     case vault
     /// The server is stopping.
     case stopped
+
+    /// Translates an error of a backup's step.
+    fileprivate init(_ error: any Error) {
+        self =
+            switch error {
+            case let error as FileError: .file(error)
+            case let error as StoreCopyError: .copy(error)
+            case is StoreError: .copy(.closing)
+            case is VaultError: .vault
+            default: .stopped
+            }
+    }
 
     package var description: String {
         switch self {
@@ -164,7 +164,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .copy(.closing): "the store is closing"
         case .copy(.diskFull): "no space left on the backup's device"
         case .copy(.unreadable(let code)):
-            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the backups there are"
+            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the existing backups"
         case .copy(.failed(let code)): "the backup's file cannot be written (SQLite's code \(code))"
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"

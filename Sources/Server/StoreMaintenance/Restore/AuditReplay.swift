@@ -2,34 +2,35 @@ internal import AuditLog
 internal import Vocabulary
 internal import WalletStore
 
-/// What an audit log says happened since a backup that must not be undone by restoring it.
+/// The changes since a backup, according to an audit log, that restoring the backup must not undo.
 ///
-/// What ends something counts from its `begun` entry on, unless a `failed` entry names it: the commit may have been the last
-/// thing before a crash. What gives something back (a code off the deny list, the solution restored) counts only where it is
-/// `done`. In doubt a wallet ends rather than lives again.
+/// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have
+/// been the last step before a crash. A reversal (a code removed from the deny list, the solution
+/// restored) counts only with a `done` entry. In doubt a wallet stays ended.
 struct AuditReplay {
-    /// One thing to be done again, in the order of the log.
+    /// One change to repeat, in the order of the log.
     enum Step: Hashable {
         case end([WalletID], Revocation, at: Timestamp)
-        /// The wallets are those that were linked then, whether the backup has their link or not.
+        /// The wallets are those linked at that time, whether or not the backup has their links.
         case deny(RecoveryCodeMAC, linked: [WalletID], at: Timestamp)
         case allow(RecoveryCodeMAC)
         case setSolutionRevoked(Bool)
     }
 
-    /// The newest entry when the backup was taken; nil replays everything.
+    /// The number of the newest entry at the time of the backup; 0 replays every entry.
     private let mark: UInt64
-    /// Begun up to the mark, and not known to have ended: perhaps committed behind the backup's back.
+    /// The changes that were begun up to the mark without a known outcome; they may have been
+    /// committed after the copy.
     private var open: [UInt64: AuditRecord] = [:]
-    /// By the entry that begins them.
+    /// The changes by the entries that begin them.
     private var steps: [UInt64: Step] = [:]
 
     init(after mark: AuditMark?) {
         self.mark = mark?.number ?? 0
     }
 
-    /// The log's next entry.
-    mutating func take(_ entry: AuditEntry) {
+    /// Reads the log's next entry.
+    mutating func read(_ entry: AuditEntry) {
         let record = entry.record
         switch record.phase {
         case .begun:
@@ -47,20 +48,20 @@ struct AuditReplay {
             } else if let step = Self.givingBack(record) {
                 self.steps[entry.number] = step
             } else {
-                // Also where it was begun before the mark: what is done says again what it was done to.
+                // The change may have begun before the mark; the `done` entry repeats its subject.
                 self.open[of] = nil
                 self.steps[of] = Self.ending(record)
             }
         case .unclear(let of, _):
-            // The store's decision had fallen, so a copy that was whole later has it.
+            // The store had decided, so a copy that was completed later contains the change.
             if entry.number <= self.mark { self.open[of] = nil }
         case .failed(nil, _), .done(nil, _):
             break
         }
     }
 
-    /// All there is to do, in order.
-    func all() -> [Step] {
+    /// The changes to repeat, in order.
+    func allSteps() -> [Step] {
         var steps = self.steps
         for (number, record) in self.open where steps[number] == nil { steps[number] = Self.ending(record) }
         return steps.sorted { $0.key < $1.key }.map(\.value)
@@ -89,28 +90,29 @@ struct AuditReplay {
     }
 }
 
-/// What a replay did.
+/// The result of a replay.
 package struct ReplayReport: Hashable, Sendable {
-    /// Wallets that the backup had in use, and that are ended again.
+    /// The number of wallets in use in the backup that were ended again.
     package var ended = 0
-    /// Recovery codes put on the deny list, each counted as often as it was.
+    /// The number of repeated denials; a recovery code counts once for each.
     package var denied = 0
-    /// Taken off it.
+    /// The number of codes removed from the deny list.
     package var allowed = 0
-    /// Whether the solution is revoked at the end.
+    /// Whether the solution is revoked after the replay.
     package var isSolutionRevoked = false
 
     package init() {}
 }
 
 extension AuditReplay {
-    /// Does it all, after what earlier logs had done again; shares are destroyed in the commits that end their wallets.
+    /// Repeats the changes, after those of earlier logs; the commits that end wallets also destroy
+    /// their shares.
     func carryOut(
         on store: SQLiteWalletStore,
         after earlier: ReplayReport
-    ) async throws(StoreError) -> ReplayReport {
+    ) async throws -> ReplayReport {
         var report = earlier
-        for step in self.all() {
+        for step in self.allSteps() {
             switch step {
             case .end(let wallets, let revocation, let at):
                 report.ended += try await store.end(wallets, as: revocation, at: at).ended

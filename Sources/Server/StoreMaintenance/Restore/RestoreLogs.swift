@@ -5,47 +5,49 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// What the audit logs say of the time since a backup: the one at `audit.file`, and those that stand beside it because they
-/// were damaged when an earlier restore came upon them.
+/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier
+/// restores set aside because they were damaged.
 ///
-/// Invariant: what a log says was ended since the backup ends again, however many restores there were in between. So a log
-/// that was set aside is read as the one that took its place is.
+/// Invariant: every end since the backup that a log records is repeated, however many restores took
+/// place in between. So a log that was set aside is read like the one that replaced it.
 struct RestoreLogs {
-    /// What one of them is found to be.
+    /// The result of reading one log.
     private struct Found {
         let path: String
         let verification: AuditVerification
         let replay: AuditReplay
-        /// Why it does not have the entry that was the newest when the backup was made; nil where it has it.
+        /// The reason that it lacks the entry that was the newest one at the time of the backup;
+        /// nil if it has the entry.
         let isOther: AuditProblem?
         /// The epoch and the time of its first entry.
         let beginning: (epoch: Int, at: Timestamp)
 
-        /// What was changed in it; the remains of a crash are nothing.
+        /// The damage to the log; an entry torn by a crash does not count.
         var damage: AuditProblem? {
             if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
         }
     }
 
-    /// The latest epoch of which any of them tells; 0 where there is none.
+    /// The latest epoch in any of the logs; 0 without one.
     let epoch: Int
-    /// What has to be done again, log by log.
+    /// The changes to repeat, log by log.
     let replays: [AuditReplay]
-    /// Why they do not say all that happened since; nil where they do.
+    /// The reason that the logs do not cover all changes since the backup; nil if they do.
     let problem: LogProblem?
-    /// Whether the log at `audit.file` is not gone on with.
+    /// Whether the log at `audit.file` is set aside and a new one begun.
     let mustSetAside: Bool
 
-    /// Reads them all; changes nothing.
-    init(_ parts: Restoration.Parts, since mark: AuditMark) async throws(RestoreFailure) {
+    /// Reads all logs; changes nothing.
+    init(_ parts: Restoration.Parts, since mark: AuditMark) async throws {
         let path = parts.auditLog
         var logs: [Found] = []
-        for aside in try Self.setAside(path) { logs.append(try await Self.look(at: aside, since: mark, parts)) }
+        for aside in try Self.setAside(path) { logs.append(try await Self.read(at: aside, since: mark, parts)) }
         logs.sort { $0.beginning < $1.beginning }
-        let current = AuditLog.exists(at: path) ? try await Self.look(at: path, since: mark, parts) : nil
+        let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
         if let current { logs.append(current) }
-        // What stands before the log with the backup's newest entry is in the backup. Other logs' numbers say nothing of
-        // it: where none has the entry, all that any of them ends, ends.
+        // The backup contains the changes of all logs before the one with its newest entry. The
+        // numbers of other logs are unrelated: if no log has the entry, every end in any of them is
+        // repeated.
         let since = logs.lastIndex { $0.isOther == nil }
         let relevant = logs[(since ?? 0)...]
         var problem: LogProblem?
@@ -72,37 +74,34 @@ struct RestoreLogs {
         self.mustSetAside = current?.damage != nil
     }
 
-    /// Where a log that is not gone on with is kept by the restore of an epoch.
+    /// The path of a log that the restore of an epoch sets aside.
     static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
 
-    private static func setAside(_ path: String) throws(RestoreFailure) -> [String] {
+    private static func setAside(_ path: String) throws -> [String] {
         let folder = (path as NSString).deletingLastPathComponent
         let name = (path as NSString).lastPathComponent + ".before-"
         guard DurableFile.isFolder(folder) else { return [] }
-        do throws(FileError) {
-            return try DurableFile.names(in: folder).filter { $0.hasPrefix(name) }.map { "\(folder)/\($0)" }
-        } catch {
-            throw .file(error)
-        }
+        return try DurableFile.names(in: folder).filter { $0.hasPrefix(name) }.map { "\(folder)/\($0)" }
     }
 
-    private static func look(
+    private static func read(
         at path: String,
         since mark: AuditMark,
         _ parts: Restoration.Parts
-    ) async throws(RestoreFailure) -> Found {
+    ) async throws -> Found {
         var (first, replay): (AuditRecord?, AuditReplay) = (nil, AuditReplay(after: mark))
         var verification = try await Self.verify(path, parts, last: mark) { entry in
             first = first ?? entry.record
-            replay.take(entry)
+            replay.read(entry)
         }
         var isOther: AuditProblem?
         if !verification.hasMark {
             isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
             if case .replaced? = verification.problem { isOther = verification.problem }
-            // From the first entry to the last: the look for the mark ends where another entry has its number.
+            // Again from the first entry to the last: the first reading stops if another entry has
+            // the mark's number.
             replay = AuditReplay(after: nil)
-            verification = try await Self.verify(path, parts, last: nil) { replay.take($0) }
+            verification = try await Self.verify(path, parts, last: nil) { replay.read($0) }
         }
         return Found(
             path: path,
@@ -118,13 +117,7 @@ struct RestoreLogs {
         _ parts: Restoration.Parts,
         last: AuditMark?,
         read: ((AuditEntry) -> Void)? = nil
-    ) async throws(RestoreFailure) -> AuditVerification {
-        do {
-            return try await AuditReader(path, vault: parts.vault).verify(last: last, read: read)
-        } catch let error as FileError {
-            throw .file(error)
-        } catch {
-            throw .vault
-        }
+    ) async throws -> AuditVerification {
+        try await AuditReader(path, vault: parts.vault).verify(last: last, read: read)
     }
 }

@@ -92,7 +92,7 @@ struct RestoreCommand: AsyncParsableCommand {
             actor: server.actor,
             rule: EpochRule(rawValue: self.epoch) ?? .strict,
             last: self.last.flatMap(AuditMark.init),
-            stage: { (stage: Restoration.Stage) throws(RestoreFailure) in
+            stage: { stage in
                 guard Terminal.isTerminal(2) else { return }
                 StandardStreams.writeError("\(stage.spoken)\n")
             },

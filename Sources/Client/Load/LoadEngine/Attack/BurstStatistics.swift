@@ -128,31 +128,32 @@ extension BurstStatistics {
     /// The report's table.
     func section(_ plan: BurstPlan) -> ReportSection {
         let mean = self.judged.isEmpty ? 0 : Double(self.judged.reduce(0, +)) / Double(self.judged.count)
-        var rows = [
-            ["guesses at once", "\(self.size) over \(plan.connections) connections"],
-            ["bursts", "\(self.bursts + self.unknown)\(self.losses)"],
-            ["the right guess got in", "\(self.timesIn) times, \(Self.percent(self.share))"],
-            [
-                "95 % interval",
-                "\(Self.percent(self.interval.lowerBound)) to \(Self.percent(self.interval.upperBound))",
-            ],
-            ["the policy allows", "\(self.attempts) of \(self.size), \(Self.percent(self.bound))"],
-            ["probability of so many if it allows no more", Self.plain(self.probability)],
-            [
-                "guesses judged in a burst",
-                "\(self.judged.min() ?? 0) to \(self.judged.max() ?? 0), on average \(Self.plain(mean)); at most "
-                    + "\(self.mostAllowed) are allowed, with the right one among them",
-            ],
+        var rows: [(name: String, value: ReportSection.Value)] = [
+            ("guesses per burst", .count(self.size)),
+            ("connections", .count(plan.connections)),
+            ("bursts", .count(self.bursts + self.unknown)),
+            ("bursts with a lost answer", .count(self.incomplete)),
+            ("bursts without the right guess's answer", .count(self.unknown)),
+            ("right guess accepted", .count(self.timesIn)),
+            ("share accepted", .share(self.share)),
+            ("95% interval, lower end", .share(self.interval.lowerBound)),
+            ("95% interval, upper end", .share(self.interval.upperBound)),
+            ("share allowed by the policy", .share(self.bound)),
+            ("p-value under the policy", .number(self.probability)),
+            ("fewest guesses judged per burst", .count(self.judged.min() ?? 0)),
+            ("mean of guesses judged per burst", .number(mean)),
+            ("most guesses judged per burst", .count(self.judged.max() ?? 0)),
+            ("most guesses allowed per burst", .count(self.mostAllowed)),
         ]
         if let spread = Self.median(self.spreads), let together = Self.median(self.together) {
-            rows.append(["from the first write to the last, median", "\(spread.microseconds) µs"])
-            rows.append(["connections that wrote before the first answer, median", Self.percent(together)])
+            rows.append(("median time from first to last write", .micros(Int64(spread / .microseconds(1)))))
+            rows.append(("median share written before the first answer", .share(together)))
         }
         return ReportSection(
             title: "Bursts of guesses",
             summary: self.sentence,
-            columns: ["what", "measured"],
-            rows: rows,
+            columns: ["quantity", "value"],
+            rows: rows.map { [.text($0.name), $0.value] },
             verdict: self.verdict
         )
     }
@@ -183,12 +184,6 @@ extension BurstStatistics {
         }
     }
 
-    /// What was lost, where anything was.
-    private var losses: String {
-        guard self.incomplete > 0 else { return "" }
-        return ", \(self.incomplete) with lost answers, \(self.unknown) of them without that of the right guess"
-    }
-
     private static func median<Value: Comparable>(_ values: [Value]) -> Value? {
         values.isEmpty ? nil : values.sorted()[values.count / 2]
     }
@@ -199,8 +194,4 @@ extension BurstStatistics {
         let places = number >= 0.1 || number == 0 ? 1 : 6
         return String(format: "%.\(places)f", number)
     }
-}
-
-extension Duration {
-    fileprivate var microseconds: Int { Int(self / .microseconds(1)) }
 }

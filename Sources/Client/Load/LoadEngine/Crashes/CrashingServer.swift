@@ -221,8 +221,9 @@ package final class CrashingServer: Sendable {
             columns: ["crash", "at", "killed", "gone after", "ready after"],
             rows: crashes.enumerated().map { number, crash in
                 [
-                    "\(number + 1)", Self.seconds(crash.at), crash.isAtVerdict ? "at a verdict" : "by the clock",
-                    Self.text(crash.dying), Self.text(crash.starting),
+                    .count(number + 1), .micros(Int64(crash.at / .microseconds(1))),
+                    .text(crash.isAtVerdict ? "at a verdict" : "by the clock"),
+                    .micros(Int64(crash.dying / .microseconds(1))), .micros(Int64(crash.starting / .microseconds(1))),
                 ]
             },
             verdict: last == .notBack ? .failed : .neutral
@@ -230,8 +231,4 @@ package final class CrashingServer: Sendable {
     }
 
     private static func text(_ duration: Duration) -> String { "\(duration.milliseconds) ms" }
-
-    private static func seconds(_ duration: Duration) -> String {
-        "\(duration.components.seconds).\(duration.milliseconds % 1000 / 100) s"
-    }
 }

@@ -37,7 +37,7 @@ package final class Fleet: Sendable {
     ///
     /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later
     /// one may arrive first, and the server then rejects the other.
-    let proofs = Turns<Int>()
+    let proofs = KeyedAsyncLock<Int>()
     /// Free slots below the last registered one, ascending; an interrupted registration leaves some.
     let gaps: [Int]
     let counterBase: UInt64

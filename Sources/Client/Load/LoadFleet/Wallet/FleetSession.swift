@@ -91,7 +91,7 @@ package final class FleetSession: Sendable {
             let call = try wallet.sessionCall(facts, of: fleet, on: connection)
             answers = try await connection.flight([hello, .openSession(call)], timeout: timeout)
         case .iOS:
-            answers = try await fleet.proofs.alone(wallet.slot) { () throws(FleetFailure) in
+            answers = try await fleet.proofs.withLock(wallet.slot) { () throws(FleetFailure) in
                 let call = try wallet.sessionCall(facts, of: fleet, on: connection)
                 return try await connection.flight([hello, .openSession(call)], timeout: timeout)
             }
