@@ -5,7 +5,8 @@ import Testing
 ///
 /// `swift package dump-package` waits for the lock that `swift test` holds on the build folder.
 private struct Manifest {
-    /// The direct dependencies of each target: targets by name, products by the name of their constant in the manifest.
+    /// The direct dependencies of each target: targets by name, products by the name of their
+    /// constant in the manifest.
     private var dependencies: [String: Set<String>] = [:]
 
     init(_ text: String) {
