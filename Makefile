@@ -93,10 +93,18 @@ mutants: packages-test ## break the code on purpose, one rule at a time; a test 
 mutants-check: ## check that every mutant still matches the sources; takes a second
 	Tests/Mutants/run.py --check
 
+AIMS :=
+
 .PHONY: bench
-bench: packages-run ## PIN checks, unlocks, verifications of signatures and of evidence per second, from one run
-	$(SWIFT_BUILD) -c release
-	"$$(swift build -c release --show-bin-path)/remote-pin-bench"
+bench: packages-run ## measure server and load tool against their aims; AIMS="checks unlocks" measures only these
+	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product pin-load
+	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
+
+.PHONY: bench-attestation
+bench-attestation: packages-run ## verifications of evidence per second, beside their bare signature checks
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product attestation-bench
+	"$$(swift build -c release --show-bin-path)/attestation-bench"
 
 SECONDS := 60
 
@@ -119,7 +127,7 @@ portal-browser: packages-browser ## the deletion portal in headless Chromium beh
 	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
 .PHONY: report-browser
-report-browser: packages-browser ## a load run's page with its plots in headless Chromium; PICTURES=FOLDER keeps what it looked like
+report-browser: packages-browser ## the HTML report of a load run in headless Chromium; PICTURES=FOLDER keeps the screenshots
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""The server's speed against its aims, each figure a ratio from one run.
+"""Measures the server's speed against its aims; each figure is a ratio from one run.
 
-Server and load tool are separate processes on this machine; nothing is sent anywhere else. Every round measures both
-sides of a ratio in turn, and the middle round counts, so that a machine that is slower for a while is slower for both.
-Where the cost of one operation counts, the server has the machine's first core, with one thread that serves, and the
-load tool the others: neither pays for being moved about by the other (--together lets both have all of them).
+Server and load tool are separate processes on this machine and talk over loopback only. Every round measures both
+sides of a ratio one after the other, and the median round counts: a slow spell of the machine slows both sides.
+If the cost of one operation matters, the server runs on the first core with one serving thread and the load tool on
+the others, so that the scheduler moves neither (--together gives both all cores).
 
-    Benchmarks/aims.py                      all of them; makes its labs and wallets in ./aims and keeps them there
-    Benchmarks/aims.py checks threads       only these
-    Benchmarks/aims.py --many 20000 wallets fewer than a million wallets, which take half an hour to register
+    Benchmarks/aims.py                      measures all aims; keeps its labs and wallets in ./aims
+    Benchmarks/aims.py checks threads       measures only these
+    Benchmarks/aims.py --many 20000 wallets uses fewer than a million wallets, which take half an hour to register
 
-Needs release builds of remote-pin-server and pin-load (`make bench` says how), openssl and Python's own library.
+Needs release builds of remote-pin-server and pin-load (`make bench` builds them) and openssl; of Python only the
+standard library.
 """
 
 import argparse
@@ -34,12 +35,12 @@ def say(text):
 
 
 def middle(rounds):
-    """Of rounds, each a figure and what was measured for it, the one whose figure is the middle one."""
+    """Returns the round with the median figure; a round is a figure and its details."""
     return sorted(rounds)[len(rounds) // 2]
 
 
 def cpu(pid):
-    """Seconds of CPU time of a process, all threads, to the nanosecond."""
+    """Returns the CPU time of all threads of a process in seconds, with nanosecond resolution."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])
@@ -47,12 +48,12 @@ def cpu(pid):
 
 
 def onto(cores):
-    """What has a process that is started run on these cores; nothing where there are none to choose from."""
+    """Returns a function that pins a new process to these cores, or None if there are no cores to choose."""
     return (lambda: os.sched_setaffinity(0, cores)) if cores else None
 
 
 def anonymous_kib(pid):
-    """A process's own memory, without files, in KiB."""
+    """Returns a process's anonymous memory in KiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1])
@@ -79,7 +80,7 @@ class Bench:
 
     @contextlib.contextmanager
     def server(self, lab, apart=False, **settings):
-        """A server of this lab while the block runs; apart, on the first core with one thread that serves."""
+        """Runs a server of this lab during the block; with apart, on the first core with one serving thread."""
         cores = self.first if apart else None
         if cores:
             settings["listen_threads"] = 1
@@ -101,7 +102,7 @@ class Bench:
             process.communicate()
 
     def wallets(self, lab, count, name=None):
-        """A file with so many wallets registered in a served lab."""
+        """Returns a file with `count` wallets registered at a running lab."""
         path = self.folder / f"{pathlib.Path(lab).name}-{name or count}.wallets"
         output = None if sys.stderr.isatty() else subprocess.DEVNULL
         command = ["provision", "--lab", lab, "--wallets", count, "--out", path, "--patience", "10m"]
@@ -109,7 +110,7 @@ class Bench:
         return path
 
     def load(self, lab, wallets, *arguments, wait=True, apart=False):
-        """What `pin-load run` reports; apart, on the cores that the server does not have."""
+        """Returns the report of `pin-load run`; with apart, it runs on the cores without the server."""
         command = [self.program("pin-load"), "run", "--lab", lab, "--wallets", wallets, "--json", *arguments]
         process = subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -168,7 +169,7 @@ class Bench:
 
     @staticmethod
     def free_port():
-        """A port below those that Linux takes for outgoing connections, so that nobody gets it until it is used."""
+        """Returns a free port below the range for outgoing connections, so that no other process is given it."""
         while True:
             port = random.randrange(20000, 32768)
             with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -176,15 +177,15 @@ class Bench:
 
     @staticmethod
     def await_port(port):
-        """Returns once somebody listens there."""
+        """Returns once a server listens on the port."""
         for _ in range(100):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 return
             time.sleep(0.05)
-        raise SystemExit(f"nobody listens at port {port}")
+        raise SystemExit(f"no server listens on port {port}")
 
     def bare_handshake(self, lab):
-        """µs of CPU time of `openssl s_server` for one handshake with the lab's certificate and key."""
+        """Returns the CPU time of `openssl s_server` for one handshake with the lab's certificate, in µs."""
         server = pathlib.Path(lab) / "server"
         port = self.free_port()
         command = [
@@ -210,10 +211,10 @@ class Bench:
         """server CPU of a check with a thousand wallets / with a million, each connection moving on after 8 checks"""
         few, many = self.lab("lab"), self.lab(f"lab-{self.options.many}")
         rounds = []
-        # Both are up at the same time, so that the two runs of a round follow at once.
+        # Both servers are up, so that the two runs of a round follow each other directly.
         with self.server(few, apart=True), self.server(many, apart=True):
             files = [(few, self.wallets(few, 1000)), (many, self.wallets(many, self.options.many))]
-            # A server that has been up for a while has read the index of its wallets.
+            # Reads the index of the wallets into the cache, as on a server that has been up for a while.
             self.load(many, files[1][1], "--connections", 64, "--duration", "60s", "--checks-per-wallet", 2, apart=True)
             for _ in range(self.options.rounds):
                 shares, cost = [], []
@@ -222,21 +223,21 @@ class Bench:
                         lab, file, "--connections", 64, "--warmup", "1s", "--duration", self.seconds(),
                         "--checks-per-wallet", 8, "--pick", "uniform", apart=True,
                     )["totals"]
-                    # In verifications: the two runs are not at the same time.
+                    # In units of a verification, since the two runs are not simultaneous.
                     shares.append(totals["verificationShare"])
                     cost.append(totals["serverCPUMicrosPerOperation"])
                 rounds.append((shares[1] / shares[0], *cost))
         ratio, few, many = middle(rounds)
         plain = middle([(few / many,) for _, few, many in rounds])[0]
-        text = f"{few:.0f} µs, {many:.0f} µs; by µs alone, not by verifications beside, {plain:.2f}"
+        text = f"{few:.0f} µs, {many:.0f} µs; by µs alone {plain:.2f}"
         return [(f"1,000 wallets / {self.options.many:,}", ratio, "≥ 0.9", text)]
 
     def idle(self):
-        """the server's own memory for each idle connection with a session"""
+        """anonymous memory of the server for each idle connection with a session"""
         lab = self.lab("lab")
         with self.server(lab) as pid:
             wallets = self.wallets(lab, 3000)
-            # Every wallet once, so that the database's page cache, which has a bound of its own, does not grow later.
+            # Visits every wallet once, so that the database's page cache, which is bounded, does not grow later.
             self.load(
                 lab, wallets, "--connections", 64, "--duration", "6s", "--checks-per-wallet", 1, "--pick", "uniform"
             )
@@ -258,7 +259,7 @@ class Bench:
         rounds = []
         with self.server(lab, limits_connections=20000, limits_connections_per_source=0):
             wallets, hammered = self.wallets(lab, 11000), self.wallets(lab, 1, "hammered")
-            # Long enough that a hundredth of the calls is not a handful.
+            # Long enough for a p99 of more than a few calls.
             seconds = max(20, self.options.seconds)
             steady = ["--connections", 32, "--rate", 200, "--warmup", "2s", "--duration", f"{seconds}s"]
             for _ in range(self.options.rounds):
@@ -315,13 +316,13 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"  {name:9}{work.__doc__}" for name, work in AIMS.items()),
     )
-    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="which ones; all of them by default")
+    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="aims to measure (all)")
     parser.add_argument("--programs", default=HERE / ".build/release", help="folder of the programs (.build/release)")
-    parser.add_argument("--folder", default="aims", help="folder of labs and wallets; its disk is synced to (./aims)")
-    parser.add_argument("--many", type=int, default=1_000_000, help="wallets of the large store (1,000,000)")
+    parser.add_argument("--folder", default="aims", help="folder for labs and wallets, on the disk to measure (./aims)")
+    parser.add_argument("--many", type=int, default=1_000_000, help="wallets in the large store (1,000,000)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
     parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the middle one counts (5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
     options = parser.parse_args()
     bench = Bench(options)
     for name in options.aims or AIMS:

@@ -2,12 +2,13 @@ import COpenSSL
 import Crypto
 import Foundation
 import BatchVerification
+import Secrets
 import Testing
 import Vocabulary
 
 private typealias MessageDigest = FixedBytes<SHA256DigestKind>
 
-@Suite("Signatures that are verified together")
+@Suite("Batch verification of signatures")
 struct SignatureClaimTests {
     /// RFC 6979 A.2.5, SHA-256: message, signature and the nonce k, so that R is k's public key.
     @Test(
@@ -44,7 +45,7 @@ struct SignatureClaimTests {
         #expect(SignatureClaim.areTrue([SignatureClaim(signature, nonceY: y, by: key, for: digest)]) == [true])
     }
 
-    @Test("R of what is not this key's signature is not found")
+    @Test("R is not recovered from a signature that is not the key's")
     func noR() throws {
         let claim = try Self.claim(1)
         func found(_ signature: P256Signature, _ digest: MessageDigest) -> P256NonceY? {
@@ -57,11 +58,11 @@ struct SignatureClaimTests {
         }
     }
 
-    /// Numbers that fit into 32 bytes and are greater than the order q, made with Tests/interop/remote_pin.py.
+    /// Numbers that fit into 32 bytes and exceed the order q, made with Tests/interop/remote_pin.py.
     @Test(
-        "r and s are below the curve's order, also where the equation would hold",
+        "r and s not below the curve's order are rejected even if the equation would hold",
         arguments: [
-            // s = 1 is true, which is found from e = k − r·d; s = q + 1 is the same number modulo q.
+            // s = 1 is valid, which follows from e = k − r·d; s = q + 1 is the same number modulo q.
             (
                 key: "04f9ebe464147cc102d92324d099d927c1a50e42d57a08a116ffec0a29819d8c65"
                     + "70baf7d12888902a6a0c1d67add103123c859ab69bf8e9431c9384930d4b7eee",
@@ -71,7 +72,7 @@ struct SignatureClaimTests {
                 e: "8fbd94c693e97b6b0923880244ac3eeb723bd54b73f2e41d3836c9464389c040",
                 expected: [true, false]
             ),
-            // R's x coordinate is q + 3 and r therefore 3: a valid signature, whose R cannot be told.
+            // R's x coordinate is q + 3 and r therefore 3: a valid signature whose R cannot be expressed.
             (
                 key: "04a2e586b5d210a625292874fdf359d1f630fd2ed3d20af03c503ecc4dbe0114a0"
                     + "0a64f31c526d760875f2d15d96cdd7f015ea4e60485e6d6f1f393c7cea0c2381",
@@ -101,13 +102,13 @@ struct SignatureClaimTests {
 
     private static let one = String(repeating: "0", count: 63) + "1"
 
-    @Test("claims that are true are found so, alone and in any number", arguments: [0, 1, 2, 31, 32, 33, 70])
+    @Test("true claims are found true, alone and in any number", arguments: [0, 1, 2, 31, 32, 33, 70])
     func allTrue(count: Int) throws {
         let claims = try (0..<count).map { try Self.claim($0 + 1) }
         #expect(SignatureClaim.areTrue(claims) == Array(repeating: true, count: count))
     }
 
-    @Test("what is false is found and changes no verdict on another", arguments: Falsehood.allCases)
+    @Test("a false claim is found and changes no other claim's verdict", arguments: Falsehood.allCases)
     func oneFalse(falsehood: Falsehood) throws {
         for (count, place) in [(1, 0), (2, 1), (5, 0), (5, 4), (32, 17), (40, 33)] {
             var claims = try (0..<count).map { try Self.claim($0 + 1) }
@@ -149,7 +150,7 @@ struct SignatureClaimTests {
         }
     }
 
-    @Test("several that are false are all found")
+    @Test("several false claims are all found")
     func severalFalse() throws {
         var claims = try (0..<12).map { try Self.claim($0 + 1) }
         var expected = Array(repeating: true, count: claims.count)
@@ -162,25 +163,25 @@ struct SignatureClaimTests {
         #expect(SignatureClaim.areTrue(allFalse) == Array(repeating: false, count: claims.count))
     }
 
-    /// Whoever sends both can make the error of one the negative of the other's, here G and −G.
+    /// An attacker who sends both claims can make the error of one the negative of the other's, here G and −G.
     ///
-    /// Only a factor for each that the sender does not know tells them from true ones.
+    /// Only factors that the attacker does not know distinguish them from true claims.
     @Test("errors that cancel each other are found")
     func cancelling() throws {
         let honest = (try Self.claim(1), try Self.claim(2))
         func shifted(_ claim: SignatureClaim, by difference: Int) throws -> SignatureClaim {
             var digest = claim.digest.bytes
-            // The messages never change, and no digest of them ends with 0 or 255: there is no carry.
+            // The messages are constant, and no digest of them ends with 0 or 255: no carry occurs.
             try #require(digest[31] > 0 && digest[31] < 255)
             digest[31] = UInt8(Int(digest[31]) + difference)
             let shifted = try #require(MessageDigest(digest))
             return SignatureClaim(claim.signature, nonceY: claim.nonceY, by: claim.key, for: shifted)
         }
         let claims = [try shifted(honest.0, by: 1), try shifted(honest.1, by: -1)]
-        // So often that a factor of one byte would let them through.
+        // Enough tries that a factor of one byte would let them pass.
         for _ in 0..<2_000 { try #require(SignatureClaim.areTrue(claims) == [false, false]) }
         #expect(SignatureClaim.areTrue([honest.0, honest.1]) == [true, true])
-        // The same signature and its negative, of which the second is true as well: −R and −s.
+        // A signature and its negative, −R and −s, which is also valid.
         let negative = try Self.negated(honest.0)
         #expect(SignatureClaim.areTrue([honest.0, negative]) == [true, true])
         let wrongSigns = [
@@ -190,7 +191,7 @@ struct SignatureClaimTests {
         #expect(SignatureClaim.areTrue(wrongSigns) == [false, false])
     }
 
-    @Test("whatever is altered, a claim is true only where swift-crypto finds the signature valid")
+    @Test("a claim with any alteration is true only if swift-crypto finds the signature valid")
     func agreement() throws {
         var generator = SystemRandomNumberGenerator()
         for round in 0..<40 {
@@ -217,15 +218,15 @@ struct SignatureClaimTests {
         }
     }
 
-    /// libssl looks there whether its own calls failed.
-    @Test("what libcrypto says of points off the curve does not stay in the thread's queue, and what was there does")
+    /// libssl reads the queue to learn if its own calls failed.
+    @Test("errors about points off the curve do not stay in the thread's queue, and earlier errors do")
     func errorQueue() throws {
         let claim = try Self.claim(1)
         let bad = try [Falsehood.offCurveKey, .offCurveNonce].map { try $0.made(of: claim) }
         let claims = [claim] + Array(repeating: bad, count: 20).flatMap(\.self)
         for errors in 0...1 {
             ERR_clear_error()
-            // An error of somebody else: 0 names no curve.
+            // An error of another caller: 0 names no curve.
             if errors == 1 { #expect(unsafe EC_GROUP_new_by_curve_name(0) == nil) }
             let before = ERR_peek_last_error()
             #expect(SignatureClaim.areTrue(claims) == [true] + Array(repeating: false, count: 40))
@@ -235,7 +236,7 @@ struct SignatureClaimTests {
         ERR_clear_error()
     }
 
-    @Test("many threads at once")
+    @Test("verdicts are right on many threads at once")
     func threads() async throws {
         await withTaskGroup { group in
             for number in 0..<16 {
@@ -272,7 +273,7 @@ struct SignatureClaimTests {
         return digest
     }
 
-    /// With q − s for s, and R's negative.
+    /// The claim with q − s for s, and R's negative.
     private static func negated(_ claim: SignatureClaim) throws -> SignatureClaim {
         let s = Self.difference(Self.order, Array(claim.signature.bytes[32...]))
         return SignatureClaim(
@@ -283,7 +284,7 @@ struct SignatureClaimTests {
         )
     }
 
-    /// r and s of 0 and of the curve's order, in turn.
+    /// Signatures with r and s of 0 and of the curve's order.
     static func outOfRange(_ signature: [UInt8]) -> [[UInt8]] {
         let (r, s) = (Array(signature[..<32]), Array(signature[32...]))
         let zero = [UInt8](repeating: 0, count: 32)
@@ -295,7 +296,7 @@ struct SignatureClaimTests {
     private static let order = [UInt8](hex: "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551") ?? []
     private static let prime = [UInt8](hex: "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff") ?? []
 
-    /// Of two big-endian numbers of the same length, the first the greater.
+    /// The difference of two big-endian numbers of the same length, the first the greater.
     private static func difference(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         var (result, borrow) = (left, 0)
         for index in left.indices.reversed() {

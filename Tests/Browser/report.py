@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The page of a load run in headless Chromium: light and dark, on a desk and on a phone.
+"""Checks the HTML report of a load run in headless Chromium: light and dark, desktop and phone.
 
-    report.py PAGE.html FOLDER-FOR-PICTURES
+    report.py PAGE.html SCREENSHOT-FOLDER
 """
 import itertools, pathlib, sys
 from look import Browser
 
-PLOTS = ["Rate over time, per second", "Latency over time", "Latency by percentile", "Cores kept busy"]
-# Each plot with its heading: what is drawn, where, and its name for who cannot see it.
+PLOTS = ["Rate over time, per second", "Latency over time", "Latency by percentile", "Busy cores over time"]
+# The heading, lines, position and accessible name of each plot, and the number of overlapping labels.
 DRAWN = """
 return [...document.querySelectorAll('figure')].map(figure => {
   const svg = figure.querySelector('svg[role=img]'), frame = svg.getBoundingClientRect();

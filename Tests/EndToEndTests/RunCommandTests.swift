@@ -46,7 +46,8 @@ struct RunCommandTests {
         let wrong = try self.scenario("wrong", "[lauch]")
         let run = try await self.run(wrong)
         #expect(
-            run.exitCode == 64 && run.output.contains("\(wrong):3: `steps` has no step `lauch`; did you mean `launch`?")
+            run.exitCode == 64
+                && run.output.contains("\(wrong):3: `steps.lauch` is not a known step; did you mean `launch`?")
         )
         #expect(try await self.run(wrong, "--check").exitCode == 64)
         #expect(try await self.run().exitCode == 64)

@@ -30,7 +30,7 @@ struct ServerFilesTests {
 
     @Test(
         "a vault key file that is open to others, damaged or missing is named with the way out",
-        arguments: [("mode", "chmod 600"), ("damage", "restore it from a backup"), ("loss", "vault.key")]
+        arguments: [("mode", "chmod 600"), ("damage", "restore the file from a backup"), ("loss", "vault.key")]
     )
     func vaultKey(what: String, message: String) async throws {
         let path = self.lab.lab.vaultKeyFile

@@ -3,50 +3,51 @@ import Testing
 import HistoryChecker
 import Vocabulary
 
-@Suite("Every fault is seen")
+@Suite("Detection of faults")
 struct FaultTests {
-    /// Each fault makes a difference under it.
+    /// A policy under which each fault makes a difference.
     static let policy = AttemptPolicy(
         rounds: 4,
         attemptsPerRound: 3,
         blocks: [.milliseconds(300), .milliseconds(600)]
     )
 
-    private func seen(_ fault: Fault, _ kind: Journey.Kind, seeds: ClosedRange<UInt64>) async -> (seen: Int, wrong: Int)
-    {
+    private func seen(_ fault: Fault, _ kind: RandomHistory.Kind, seeds: ClosedRange<UInt64>) async -> (
+        seen: Int, wrong: Int
+    ) {
         var (seen, wrong) = (0, 0)
         for seed in seeds {
-            var journey = Journey(seed: seed, kind: kind, policy: Self.policy, fault: fault)
-            await journey.live()
-            if journey.timesWrong > 0 { wrong += 1 }
-            if !journey.violations.isEmpty { seen += 1 }
+            var random = RandomHistory(seed: seed, kind: kind, policy: Self.policy, fault: fault)
+            await random.run()
+            if random.faultCount > 0 { wrong += 1 }
+            if !random.violations.isEmpty { seen += 1 }
         }
         return (seen, wrong)
     }
 
-    /// Those that need company on the way to the server to be faults at all.
+    /// The faults that do not need concurrent operations.
     static let alone = Fault.allCases.filter { $0 != .burstGivesGuesses }
 
     @Test(
-        "in most lives in which it makes a difference, over one connection with crashes between answers and repeated entries",
+        "a fault is detected in most sequential runs in which it matters, with crashes and repeated attempts",
         arguments: Self.alone
     )
     func sequential(fault: Fault) async {
-        let kind = Journey.Kind(crashes: 60, changeShare: 100, rightOnes: 150, messages: 300)
+        let kind = RandomHistory.Kind(crashes: 60, changeShare: 100, rightShare: 150, operations: 300)
         let (seen, wrong) = await self.seen(fault, kind, seeds: 1...40)
         #expect(wrong >= 3)
         #expect(seen * 10 >= wrong * 8, "seen in \(seen) of \(wrong) lives in which it made a difference")
     }
 
-    @Test("now and then over four connections with lost answers and crashes", arguments: Fault.allCases)
+    @Test("a fault is detected over four connections with lost responses and crashes", arguments: Fault.allCases)
     func parallel(fault: Fault) async {
-        let kind = Journey.Kind(
+        let kind = RandomHistory.Kind(
             connections: 4,
             losses: 10,
             crashes: 15,
             changeShare: 100,
-            rightOnes: 150,
-            messages: 300
+            rightShare: 150,
+            operations: 300
         )
         let (seen, wrong) = await self.seen(fault, kind, seeds: 1...16)
         #expect(seen >= 1, "seen in \(seen) of \(wrong) lives in which it made a difference")

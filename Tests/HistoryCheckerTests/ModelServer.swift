@@ -1,11 +1,11 @@
 import HistoryChecker
 import Vocabulary
 
-/// What is wrong with a model server.
+/// A fault of a model server.
 enum Fault: String, CaseIterable, Sendable {
-    /// A verdict leaves before it is durable: a crash takes the count back.
+    /// A verdict is sent before it is durable: a crash takes the count back.
     case crashGivesGuessBack
-    /// The count is read when a message comes and written when it is judged.
+    /// The count is read when an operation arrives and written when it is judged.
     case burstGivesGuesses
     /// A repeated attempt id is judged and not counted.
     case retryIsFree
@@ -39,26 +39,26 @@ struct ModelServer {
     let policy: AttemptPolicy
     let fault: Fault?
     private(set) var state = State()
-    /// How often the fault made a difference to what is kept or said.
-    private(set) var timesWrong = 0
-    /// What a crash leaves where the last commit was not durable.
+    /// The number of times that the fault changed the state or a response.
+    private(set) var faultCount = 0
+    /// The state after a crash if the last commit was not durable.
     private var durable = State()
 
     struct State: Equatable {
-        var wrongOnes = 0
+        var failures = 0
         var blockEnd: Int64?
         var blockLength: Int64 = 0
-        var isOver = false
+        var isPermanent = false
         var generation = 0
         var last: Int?
     }
 
-    /// A message as it lies in the server.
-    struct Taken {
-        let message: Message
-        let entry: Int
+    /// An operation as received by the server.
+    struct Received {
+        let message: WalletOperation
+        let attempt: Int
         let now: Int64
-        let wrongOnesThen: Int
+        let failuresThen: Int
     }
 
     init(_ policy: AttemptPolicy, fault: Fault? = nil) {
@@ -66,16 +66,16 @@ struct ModelServer {
         self.fault = fault
     }
 
-    func take(_ message: Message, entry: Int, now: Int64) -> Taken {
-        Taken(message: message, entry: entry, now: now, wrongOnesThen: self.state.wrongOnes)
+    func receive(_ message: WalletOperation, attempt: Int, now: Int64) -> Received {
+        Received(message: message, attempt: attempt, now: now, failuresThen: self.state.failures)
     }
 
-    mutating func judge(_ taken: Taken) -> Answer {
+    mutating func judge(_ received: Received) -> WalletResponse {
         self.durable = self.state
-        switch taken.message {
-        case .opening: return self.opening(taken)
-        case .check(let isRight, let generation): return self.enter(isRight, generation, nil, taken)
-        case .change(let isRight, let generation, let next): return self.enter(isRight, generation, next, taken)
+        switch received.message {
+        case .opening: return self.opening(received)
+        case .check(let isRight, let generation): return self.enter(isRight, generation, nil, received)
+        case .change(let isRight, let generation, let next): return self.enter(isRight, generation, next, received)
         }
     }
 
@@ -86,120 +86,123 @@ struct ModelServer {
             var next = self.state
             next.blockEnd = nil
             self.become(next)
-        case .crashResetsCount where !self.state.isOver:
+        case .crashResetsCount where !self.state.isPermanent:
             var next = self.state
-            (next.wrongOnes, next.blockEnd) = (0, nil)
+            (next.failures, next.blockEnd) = (0, nil)
             self.become(next)
         default: break
         }
     }
 
     private mutating func become(_ other: State) {
-        if other != self.state { self.timesWrong += 1 }
+        if other != self.state { self.faultCount += 1 }
         self.state = other
     }
 
-    private mutating func opening(_ taken: Taken) -> Answer {
-        var shown = self.shown(taken.now)
+    private mutating func opening(_ received: Received) -> WalletResponse {
+        var shown = self.shown(received.now)
         if self.fault == .openingShowsFullRound, case .open(let left, let isFinal) = shown,
             left != self.policy.attemptsPerRound
         {
-            self.timesWrong += 1
+            self.faultCount += 1
             shown = .open(attemptsLeft: self.policy.attemptsPerRound, finalRound: isFinal)
         }
         return .opened(shown, generation: self.state.generation)
     }
 
-    private mutating func enter(_ isRight: Bool, _ generation: Int, _ next: Int?, _ taken: Taken) -> Answer {
+    private mutating func enter(_ isRight: Bool, _ generation: Int, _ next: Int?, _ received: Received)
+        -> WalletResponse
+    {
         if generation != self.state.generation {
-            guard self.fault == .oldPINStillWorks, isRight, !self.state.isOver, self.wait(taken.now) == nil else {
+            guard self.fault == .oldPINStillWorks, isRight, !self.state.isPermanent, self.wait(received.now) == nil
+            else {
                 return .pinKeyChanged(current: self.state.generation)
             }
-            self.timesWrong += 1
+            self.faultCount += 1
         }
-        if self.state.isOver {
+        if self.state.isPermanent {
             guard self.fault == .forgetsPermanentBlock else { return .verdict(.blockedPermanently) }
             self.become(State(generation: self.state.generation))
         }
-        if let wait = self.wait(taken.now) {
+        if let wait = self.wait(received.now) {
             if self.fault == .judgesInBlock {
-                self.timesWrong += 1
+                self.faultCount += 1
             } else {
-                self.state.blockEnd = taken.now + wait
+                self.state.blockEnd = received.now + wait
                 return .verdict(.blocked(remaining: .milliseconds(wait)))
             }
-        } else if self.fault == .blocksWithoutCause, taken.entry.isMultiple(of: 7) {
-            self.timesWrong += 1
+        } else if self.fault == .blocksWithoutCause, received.attempt.isMultiple(of: 7) {
+            self.faultCount += 1
             return .verdict(.blocked(remaining: .milliseconds(500)))
         }
-        if taken.entry == self.state.last {
+        if received.attempt == self.state.last {
             switch self.fault {
-            case .retryIsFree where isRight: self.timesWrong += 1
-            case .retryCosts: self.timesWrong += 1
-            default: return .verdict(.wrong(self.shown(taken.now)))
+            case .retryIsFree where isRight: self.faultCount += 1
+            case .retryCosts: self.faultCount += 1
+            default: return .verdict(.wrong(self.shown(received.now)))
             }
         }
-        return isRight ? self.right(next, taken) : self.wrong(taken)
+        return isRight ? self.right(next, received) : self.wrong(received)
     }
 
-    private mutating func right(_ next: Int?, _ taken: Taken) -> Answer {
-        if taken.entry.isMultiple(of: 5) {
+    private mutating func right(_ next: Int?, _ received: Received) -> WalletResponse {
+        if received.attempt.isMultiple(of: 5) {
             if self.fault == .rightCalledWrong {
-                self.timesWrong += 1
-                return self.wrong(taken)
+                self.faultCount += 1
+                return self.wrong(received)
             }
             if self.fault == .rightCalledWrongUncounted {
-                self.timesWrong += 1
-                return .verdict(.wrong(self.shown(taken.now)))
+                self.faultCount += 1
+                return .verdict(.wrong(self.shown(received.now)))
             }
         }
         let generation = next ?? self.state.generation
-        let count = self.state.wrongOnes
+        let count = self.state.failures
         self.state = State(generation: self.fault == .changeWithoutEffect ? self.state.generation : generation)
-        if self.state.generation != generation { self.timesWrong += 1 }
+        if self.state.generation != generation { self.faultCount += 1 }
         if self.fault == .countSurvivesRight, count > 0, count % self.policy.attemptsPerRound != 0 {
-            self.timesWrong += 1
-            self.state.wrongOnes = count
+            self.faultCount += 1
+            self.state.failures = count
         }
-        if self.fault == .shareOfAnother, next == nil, taken.entry.isMultiple(of: 5) {
-            self.timesWrong += 1
+        if self.fault == .shareOfAnother, next == nil, received.attempt.isMultiple(of: 5) {
+            self.faultCount += 1
             return .validWithForeignShare
         }
         return .verdict(.valid)
     }
 
-    private mutating func wrong(_ taken: Taken) -> Answer {
-        if self.fault == .wrongCalledValid, taken.entry.isMultiple(of: 5) {
-            self.timesWrong += 1
+    private mutating func wrong(_ received: Received) -> WalletResponse {
+        if self.fault == .wrongCalledValid, received.attempt.isMultiple(of: 5) {
+            self.faultCount += 1
             return .verdict(.valid)
         }
-        self.state.last = taken.entry
+        self.state.last = received.attempt
         if self.fault == .burstGivesGuesses {
-            if taken.wrongOnesThen != self.state.wrongOnes { self.timesWrong += 1 }
-            self.state.wrongOnes = taken.wrongOnesThen + 1
+            if received.failuresThen != self.state.failures { self.faultCount += 1 }
+            self.state.failures = received.failuresThen + 1
         } else {
-            self.state.wrongOnes += 1
+            self.state.failures += 1
         }
         self.state.blockEnd = nil
-        self.endRound(taken)
-        var shown = self.shown(taken.now)
+        self.endRound(received)
+        var shown = self.shown(received.now)
         if case .open(let left, let isFinal) = shown {
             if self.fault == .attemptsLeftOneMore {
-                self.timesWrong += 1
+                self.faultCount += 1
                 shown = .open(attemptsLeft: left + 1, finalRound: isFinal)
             }
             if self.fault == .finalRoundNotTold, isFinal {
-                self.timesWrong += 1
+                self.faultCount += 1
                 shown = .open(attemptsLeft: left, finalRound: false)
             }
         }
         return .verdict(.wrong(shown))
     }
 
-    private mutating func endRound(_ taken: Taken) {
-        let count = self.state.wrongOnes
+    private mutating func endRound(_ received: Received) {
+        let count = self.state.failures
         if count >= self.policy.rounds * self.policy.attemptsPerRound {
-            if self.fault == .noPermanentBlock { self.timesWrong += 1 } else { self.state.isOver = true }
+            if self.fault == .noPermanentBlock { self.faultCount += 1 } else { self.state.isPermanent = true }
             return
         }
         var placed = count
@@ -208,7 +211,7 @@ struct ModelServer {
         let isEnd = placed > 0 && placed % self.policy.attemptsPerRound == 0
         let shouldEnd = count % self.policy.attemptsPerRound == 0
         guard !self.policy.blocks.isEmpty else { return }
-        if isEnd != shouldEnd { self.timesWrong += 1 }
+        if isEnd != shouldEnd { self.faultCount += 1 }
         guard isEnd else { return }
         let round = max(1, placed / self.policy.attemptsPerRound)
         var length = self.policy.blocks[min(round, self.policy.blocks.count) - 1].milliseconds
@@ -219,9 +222,9 @@ struct ModelServer {
         case .blockOfLastRoundMissing where round > self.policy.blocks.count: length = 0
         default: break
         }
-        if length != proper { self.timesWrong += 1 }
+        if length != proper { self.faultCount += 1 }
         guard length > 0 else { return }
-        (self.state.blockEnd, self.state.blockLength) = (taken.now + length, length)
+        (self.state.blockEnd, self.state.blockLength) = (received.now + length, length)
     }
 
     private func wait(_ now: Int64) -> Int64? {
@@ -230,11 +233,11 @@ struct ModelServer {
     }
 
     private func shown(_ now: Int64) -> PINState {
-        if self.state.isOver { return .blockedPermanently }
+        if self.state.isPermanent { return .blockedPermanently }
         if let wait = self.wait(now) { return .blocked(remaining: .milliseconds(wait)) }
         let (rounds, perRound) = (self.policy.rounds, self.policy.attemptsPerRound)
-        guard self.state.wrongOnes < rounds * perRound else { return .open(attemptsLeft: 1, finalRound: true) }
-        let round = self.state.wrongOnes / perRound + 1
-        return .open(attemptsLeft: perRound - self.state.wrongOnes % perRound, finalRound: round == rounds)
+        guard self.state.failures < rounds * perRound else { return .open(attemptsLeft: 1, finalRound: true) }
+        let round = self.state.failures / perRound + 1
+        return .open(attemptsLeft: perRound - self.state.failures % perRound, finalRound: round == rounds)
     }
 }

@@ -24,8 +24,8 @@ struct AttackTests {
         return measured.result([])
     }
 
-    @Test("a server that counts before it judges lets in no more than a round, over many connections and over one")
-    func honest() async throws {
+    @Test("a server that counts before it judges accepts at most a round, over many connections and over one")
+    func correctServer() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         for text in ["burst:12", "burst:16/2", "burst:8/1"] {
             // More bursts than wallets: the lab's clock is moved past the blocks.
@@ -34,26 +34,30 @@ struct AttackTests {
             #expect(result.errors.isEmpty, "\(result.errors)")
             let section = try #require(result.sections.first)
             // How often the right guess was in is chance, and so is the verdict.
-            let judged = try #require(section.rows.first { $0[0] == "guesses judged in a burst" }?[1])
-            let numbers = try #require(judged.firstMatch(of: /to (\d+),.*at most (\d+) are allowed/))
-            #expect(try #require(Int(numbers.1)) <= (try #require(Int(numbers.2))), "\(judged)")
-            #expect(section.rows.contains(["bursts", "10"]), "\(section.rows)")
+            guard case .count(let judged)? = section["most guesses judged per burst"],
+                case .count(let allowed)? = section["most guesses allowed per burst"]
+            else {
+                Issue.record("\(section.rows)")
+                continue
+            }
+            #expect(judged <= allowed)
+            #expect(section["bursts"] == .count(10), "\(section.rows)")
             #expect(result.notes.contains { $0.contains("clock was moved on") })
             let wayOut = "remote-pin-server admin clock advance 61s --lab \(lab.path)"
             #expect(result.notes.contains { $0.contains(wayOut) }, "\(result.notes)")
         }
-        // Where a burst is no more than a round nobody is blocked, and nothing is said of it.
+        // A burst of at most a round blocks no wallet, and no block is noted.
         let small = try await self.attack("burst:4", repeating: 2, lab)
         #expect(!small.notes.contains { $0.contains("in a block") }, "\(small.notes)")
-        // What is kept of the wallets is true: a run that follows accuses nobody, and their blocks are over.
+        // The saved histories are correct: the next run finds no violation, and the blocks are over.
         let plan = try LoadLab.plan("1s:=2") { $0.mix = try Mix(parsing: "right=1,wrong=1") }
         let after = try await lab.run(plan)
         #expect(after.totals.violations.count == 0, "\(after.totals.violations.examples)")
         await lab.server.terminate()
     }
 
-    @Test("a server that lies is found out in one burst")
-    func liars() async throws {
+    @Test("one burst detects a server that counts nothing")
+    func lyingServer() async throws {
         let lab = try await LoadLab.start(wallets: 2)
         let server = try await LyingServer(.nothingCounted, before: lab)
         let target = try Target(lab: server.folder)
@@ -76,7 +80,7 @@ struct AttackTests {
         await lab.server.terminate()
     }
 
-    @Test("an attack is read as it is written, and says what is wrong with it")
+    @Test("an attack is parsed from its text form, and an invalid text is rejected")
     func parsing() throws {
         #expect(try BurstPlan(parsing: "burst:64").connections == 64)
         #expect(try BurstPlan(parsing: "burst:64/4").mostOnOneConnection == 16)
@@ -87,12 +91,12 @@ struct AttackTests {
     }
 
     @Test(
-        "as often as chance allows is no accusation; more often than one honest server in a thousand is",
+        "a result that one correct server in a thousand exceeds is no accusation, and a rarer one is",
         arguments: [
             (25, 100, false), (37, 100, false), (49, 100, true), (100, 100, true), (0, 100, false), (2, 2, false),
         ]
     )
-    func odds(timesIn: Int, bursts: Int, isExcessive: Bool) {
+    func significance(timesIn: Int, bursts: Int, isExcessive: Bool) {
         var statistics = BurstStatistics(size: 16, attempts: 4)
         for burst in 0..<bursts { statistics.add(isRightIn: burst < timesIn, judged: 4) }
         #expect(statistics.isExcessive == isExcessive, "\(statistics.probability)")
@@ -101,9 +105,9 @@ struct AttackTests {
     }
 
     @Test(
-        "bursts whose right guess nobody answered show nothing, and are no pass; one that was lost beside it is a burst"
+        "bursts without a response to the right guess show nothing and do not pass; one with it counts as a burst"
     )
-    func lost() throws {
+    func missingResponses() throws {
         let plan = try BurstPlan(parsing: "burst:16")
         var statistics = BurstStatistics(size: 16, attempts: 4)
         #expect(statistics.section(plan).verdict == .neutral)
@@ -111,11 +115,9 @@ struct AttackTests {
         (result.judged, result.failed, result.isRightUnknown) = (3, 2, true)
         statistics.add(result)
         #expect(statistics.section(plan).verdict == .failed && statistics.bursts == 0)
-        #expect(
-            statistics.section(plan).rows[1] == [
-                "bursts", "1, 1 with lost answers, 1 of them without that of the right guess",
-            ]
-        )
+        let section = statistics.section(plan)
+        #expect(section["bursts"] == .count(1) && section["bursts with a lost answer"] == .count(1))
+        #expect(section["bursts without the right guess's answer"] == .count(1))
         (result.isRightIn, result.isRightUnknown) = (true, false)
         statistics.add(result)
         #expect(statistics.bursts == 1 && statistics.timesIn == 1 && statistics.section(plan).verdict == .neutral)
@@ -124,8 +126,8 @@ struct AttackTests {
         #expect(statistics.isExcessive && statistics.section(plan).verdict == .failed)
     }
 
-    @Test("an answer that is missing is the right guess's, or another's")
-    func tally() {
+    @Test("a missing response is counted for the right guess or for another")
+    func tallyOfMissingResponse() {
         for isRight in [true, false] {
             let tally = BurstTally()
             tally.answered(.timeout, isRight: isRight, at: .zero)
@@ -133,8 +135,8 @@ struct AttackTests {
         }
     }
 
-    @Test("more judged guesses than two rounds are too many, whichever was right")
-    func judged() {
+    @Test("more judged guesses than two rounds are excessive, with or without the right one")
+    func judgedGuesses() {
         var statistics = BurstStatistics(size: 16, attempts: 4)
         statistics.add(isRightIn: true, judged: 8)
         #expect(!statistics.isExcessive)

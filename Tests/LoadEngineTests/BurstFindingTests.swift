@@ -2,17 +2,17 @@ import LoadReport
 @testable import LoadEngine
 import Testing
 
-@Suite("What bursts of guesses can tell")
+@Suite("Conclusions from bursts of guesses")
 struct BurstFindingTests {
     @Test(
-        "so few that a server that lets in far too many could have been as lucky speak for nobody",
+        "too few bursts to detect a server that accepts far too much are inconclusive",
         arguments: [
-            // Guesses at once, with four to a round; bursts, and in how many the right guess got in.
+            // Guesses per burst, with four per round; bursts, and those in which the right guess was accepted.
             (16, 0, 0, BurstStatistics.Finding.none), (16, 2, 2, .tooFew), (16, 2, 0, .tooFew), (16, 5, 3, .tooFew),
             (16, 10, 3, .tooFew), (16, 100, 25, .withinBound), (16, 100, 33, .withinBound), (16, 100, 49, .excessive),
             (8, 10, 5, .tooFew), (8, 100, 50, .withinBound), (8, 100, 70, .excessive),
             (64, 40, 3, .tooFew), (64, 400, 25, .withinBound),
-            // No more than a round: nothing could be too many.
+            // At most a round: no number could be too high.
             (4, 2, 2, .noLimit), (4, 1000, 1000, .noLimit), (2, 10, 10, .noLimit),
         ]
     )
@@ -26,13 +26,13 @@ struct BurstFindingTests {
         #expect(section.verdict == verdict)
     }
 
-    @Test("what was not shown is said")
+    @Test("an inconclusive result is named")
     func sentences() {
         var few = BurstStatistics(size: 16, attempts: 4)
         for _ in 0..<2 { few.add(isRightIn: true, judged: 4) }
-        #expect(few.sentence.hasPrefix("TOO FEW TO TELL: the right guess got in 2 times in 2 bursts (100.0 %)"))
+        #expect(few.sentence.hasPrefix("TOO FEW BURSTS: the right guess was accepted in 2 of 2 bursts (100.0 %)"))
         var small = BurstStatistics(size: 4, attempts: 4)
         small.add(isRightIn: true, judged: 4)
-        #expect(small.sentence.hasPrefix("NOTHING TO TELL: a round allows all 4 guesses of a burst"))
+        #expect(small.sentence.hasPrefix("NO LIMIT TESTED: a round allows all 4 guesses of a burst"))
     }
 }

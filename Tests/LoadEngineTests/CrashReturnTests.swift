@@ -6,9 +6,9 @@ import LoadEngine
 import TestSupport
 import Testing
 
-@Suite("A server that hangs while it is killed or comes back")
+@Suite("A server that hangs after a kill")
 struct CrashReturnTests {
-    /// A program that serves the lab once, and from then on says that it starts and never does.
+    /// A program that serves the lab once, and afterwards reports that it starts and never does.
     private static func hangingProgram(in lab: LoadLab) throws -> (path: String, mark: String) {
         let mark = lab.folder.file("hangs")
         let script = """
@@ -22,7 +22,7 @@ struct CrashReturnTests {
         return (path, mark)
     }
 
-    /// A lab that nobody serves.
+    /// A lab without a server.
     private static func lab() async throws -> LoadLab {
         let lab = try await LoadLab.start(wallets: 2)
         await lab.server.terminate()
@@ -42,12 +42,12 @@ struct CrashReturnTests {
     }
 
     private static func plan() throws -> LoadPlan {
-        // It ends by what happens, however slow the machine is.
+        // Events end the run, independent of the machine's speed.
         try LoadLab.plan("5m:=2") { $0.timeout = .seconds(1) }
     }
 
-    @Test("is killed when its time is over, and the run ends with its report and fails")
-    func lost() async throws {
+    @Test("a server that does not come back in time is killed, and the run ends with its report and fails")
+    func timeout() async throws {
         let lab = try await Self.lab()
         let program = try Self.hangingProgram(in: lab).path
         let server = try await Self.serve(lab, by: program, returningWithin: .milliseconds(100))
@@ -62,8 +62,8 @@ struct CrashReturnTests {
         #expect(server.section.verdict == .failed, "\(server.section)")
     }
 
-    @Test("is not waited for where a person ends the run, and is not said to be lost")
-    func interrupted() async throws {
+    @Test("an interrupted run does not wait for the server and does not report it as lost")
+    func interruption() async throws {
         let lab = try await Self.lab()
         let (program, mark) = try Self.hangingProgram(in: lab)
         let server = try await Self.serve(lab, by: program, returningWithin: .seconds(3600))
@@ -82,9 +82,9 @@ struct CrashReturnTests {
     }
 
     @Test(
-        "or that a script has started and does not leave with it, is not waited for either, and the sentence says why"
+        "a server that outlives its start script ends the run, with the reason in a note"
     )
-    func script() async throws {
+    func startScriptWithoutExec() async throws {
         let lab = try await Self.lab()
         let program = try lab.folder.write("#!/bin/sh\n\(Programs.path(ServerProgram.name)) \"$@\"\n", to: "server")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("A server that is killed under load")
 struct CrashTests {
-    @Test("comes back, and gives no guess away and takes none")
+    @Test("a server that is killed repeatedly gives no guess away and takes none")
     func crashes() async throws {
         let lab = try await LoadLab.start(wallets: 24)
         await lab.server.terminate()
         let server = try await CrashingServer.start(LabFolder(lab.path), program: Programs.path(ServerProgram.name))
-        // It ends by what has happened, however slow the machine is.
+        // Events end the run, independent of the machine's speed.
         let plan = try LoadLab.plan("5m:=8") { plan in
             plan.mix = try Mix(parsing: "right=5,wrong=4,change-pin=1")
             plan.timeout = .seconds(5)
@@ -29,12 +29,12 @@ struct CrashTests {
         #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         #expect(server.section.rows.count >= 3, "\(server.section)")
         #expect(result.markers.contains { $0.text == "server ready again" })
-        #expect(result.notes.contains { $0.contains("were sent again under their ids") }, "\(result.notes)")
+        #expect(result.notes.contains { $0.contains("were sent again with their attempt ids") }, "\(result.notes)")
         #expect(result.count(.valid) > 0 && result.count(.wrong) > 0, "\(result.errors)")
     }
 
-    @Test("is not one that somebody else serves")
-    func served() async throws {
+    @Test("a lab that another process serves is rejected")
+    func alreadyServed() async throws {
         let lab = try await LoadLab.start(wallets: 1)
         let run = try await ServerProcess.run(
             "pin-load",

@@ -18,7 +18,7 @@ struct EngineTests {
             plan.openConnections = 4
         }
         let result = try await lab.run(plan)
-        // A slow machine may leave some of it unsent, which is said.
+        // A slow machine may leave some checks unsent, which are counted.
         let wrong = result.count(.wrong, of: .check)
         #expect(wrong > 0 && wrong + result.totals.unsent == 120, "\(wrong) \(result.totals.unsent) \(result.errors)")
         #expect(result.totals.count == wrong && result.totals.violations.count == 0)
@@ -29,7 +29,7 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("guesses on many connections at once are judged as often as the policy allows, and not once more")
+    @Test("parallel guesses on many connections are judged exactly as often as the policy allows")
     func attack() async throws {
         let lab = try await LoadLab.start(wallets: 1, LoadLab.withoutBlocks)
         let events = RunEvents()
@@ -47,14 +47,14 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("a server that stalls shows in the latency of all that was due, and in the service time of a few only")
+    @Test("a stalled server raises the latency of all checks that were due, and the service time of only a few")
     func stall() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let plan = try LoadLab.plan("7s:=100/s") { $0.openConnections = 4 }
         let result = try await lab.run(plan, stoppingServerFor: 2)
         let figures = result.totals.figures()
         #expect(result.totals.count + result.totals.unsent == 700, "\(result.errors)")
-        // More than a fifth of all was due in the stall, evenly: a tenth waited half of it or longer. Four were sent.
+        // More than a fifth of all checks was due in the stall: a tenth waited half of it or longer. Four were sent.
         let latency = try #require(figures.latency.percentile(90))
         let service = try #require(figures.serviceTime.percentile(90))
         #expect(latency > 500_000)
@@ -63,7 +63,7 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("what is due beyond the most in flight is not sent, and counted")
+    @Test("a check due beyond the limit of checks in flight is counted as unsent")
     func unsent() async throws {
         let lab = try await LoadLab.start(wallets: 2)
         let plan = try LoadLab.plan("3s:=100/s") { plan in
@@ -77,7 +77,7 @@ struct EngineTests {
     }
 
     @Test(
-        "PINs are changed, wrong ones stay below a round, wallets change: a second run knows where the first left them"
+        "with changed PINs, wrong PINs and changing wallets, a second run continues from the saved histories"
     )
     func mixed() async throws {
         let lab = try await LoadLab.start(wallets: 30)
@@ -91,7 +91,7 @@ struct EngineTests {
             let events = RunEvents()
             let thresholds = ["unexpected==0", "violations==0", "errors==0"]
             let result = try await lab.run(plan, events: events, thresholds: thresholds) { moment in
-                // Until everything was there often enough to go wrong, however slow the machine is.
+                // Until each outcome occurred often enough, independent of the machine's speed.
                 let figures = moment.totals.figures()
                 let isSeen = wanted.allSatisfy { figures.outcomes[$0] != nil }
                 if isSeen, figures.count >= 400, moment.totals.figures(of: .unlock).count > 0 { events.interrupt() }
@@ -105,7 +105,7 @@ struct EngineTests {
     }
 
     @Test(
-        "a connection for each check is an unlock, with or without a ticket",
+        "a check on a new connection is an unlock, with or without a ticket",
         arguments: [ConnectionUse.new, .resumed]
     )
     func unlocks(use: ConnectionUse) async throws {
@@ -123,7 +123,7 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("checks on the open connection, on new ones and on resumed ones are mixed as the weights say")
+    @Test("checks on the open connection, on new ones and on resumed ones are mixed by their weights")
     func mixedUse() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let events = RunEvents()
@@ -132,18 +132,18 @@ struct EngineTests {
             if moment.totals.count >= 100 { events.interrupt() }
         }
         let (unlocks, all) = (result.totals.figures(of: .unlock).count, result.totals.count)
-        // Half of them, but for some seven standard deviations.
+        // Half of them, within about seven standard deviations.
         #expect(all >= 100 && unlocks > all * 3 / 20 && unlocks < all * 17 / 20, "\(unlocks) of \(all)")
         #expect(result.errors.isEmpty)
         let resumed = result.notes.first { $0.hasSuffix("connections were resumed with a ticket") }
         let count = Int(resumed?.prefix { $0.isNumber } ?? "")
-        // Half of those, likewise.
+        // Half of those, within the same range.
         #expect((unlocks * 3 / 20...unlocks * 17 / 20).contains(count ?? 0), "\(resumed ?? "") of \(unlocks)")
         await lab.server.terminate()
     }
 
-    @Test("the same seed again asks for the same PINs with other attempt ids, which the server counts")
-    func seedAgain() async throws {
+    @Test("a second run with the same seed enters the same PINs with other attempt ids, which the server counts")
+    func repeatedSeed() async throws {
         let lab = try await LoadLab.start(wallets: 40, LoadLab.withoutBlocks)
         let plan = try LoadLab.plan("2s:=40/s") { plan in
             plan.mix = try Mix(parsing: "wrong=1")
@@ -153,14 +153,14 @@ struct EngineTests {
         }
         for _ in 0..<2 {
             let result = try await lab.run(plan)
-            // However few a slow machine comes to: each repeats the one before it in the second run.
+            // On a machine of any speed, the second run repeats the checks of the first.
             #expect(result.count(.wrong) > 0, "\(result.errors)")
             #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         }
         await lab.server.terminate()
     }
 
-    @Test("what is under way when a run is ended early is in its figures, with the time that it had waited")
+    @Test("calls in flight when a run is ended early are in its figures, with their waiting time")
     func interruptedWhileHanging() async throws {
         let lab = try await LoadLab.start(wallets: 6)
         let events = RunEvents()
@@ -182,7 +182,7 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("of a backlog neither the warm-up's part nor the time after the plan's end is in the figures")
+    @Test("the figures contain neither the warm-up's part of a backlog nor the time after the plan's end")
     func backlog() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let plan = try LoadLab.plan("2s:=100/s") { plan in
@@ -190,7 +190,7 @@ struct EngineTests {
             plan.openConnections = 4
             plan.timeout = .seconds(300)
         }
-        // Until the plan's end, when 500 are waiting.
+        // Until the plan's end, when 500 checks are waiting.
         let result = try await lab.run(plan, stoppingServerFor: 5)
         let (answered, unsent) = (result.totals.count, result.totals.unsent)
         #expect(answered + unsent == 200 && unsent < 100, "\(answered) \(unsent) \(result.errors) \(result.end)")
@@ -201,8 +201,8 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("a server that puts its callers off is named, with what to set")
-    func limited() async throws {
+    @Test("a rate limit of the server is noted with its setting")
+    func rateLimited() async throws {
         let limits = ["REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "1", "REMOTE_PIN_LIMITS_FRAME_BURST_PER_SOURCE": "30"]
         let lab = try await LoadLab.start(wallets: 2, limits)
         let events = RunEvents()
@@ -214,10 +214,10 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("connections come and go as the stages say, and idle ones stay")
+    @Test("the number of connections follows the stages, and idle ones stay open")
     func stages() async throws {
         let lab = try await LoadLab.start(wallets: 20)
-        // A slow machine has time for it only in longer stages.
+        // A slow machine needs longer stages.
         for seconds in [3, 15, 60] {
             let events = RunEvents()
             let plan = try LoadLab.plan("\(seconds)s:=3,\(seconds)s:=10,2m:=1") { plan in
@@ -238,7 +238,7 @@ struct EngineTests {
         await lab.server.terminate()
     }
 
-    @Test("a server that dies and comes back costs errors with their reasons, and no false alarm")
+    @Test("a server that is killed and restarted causes errors with their reasons, and no false alarm")
     func restart() async throws {
         let lab = try await LoadLab.start(wallets: 8)
         let events = RunEvents()
@@ -264,12 +264,12 @@ struct EngineTests {
         #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         #expect(result.count(.failed("closed")) > 0 || result.count(.failed("connect:refused")) > 0, "\(result.errors)")
         #expect(result.markers.map(\.text) == ["killed"])
-        // Of the process that came in the midst of an interval only the rest of its time is known.
+        // An interval with a new process has no CPU time of the server.
         let known = result.intervals.compactMap { interval in
             interval.gauges.serverCPUSeconds.map { ($0, interval.totals.answered) }
         }
         #expect(
-            // What eight connections had under way may have cost the interval before.
+            // The calls in flight of eight connections may have used CPU time in the interval before.
             known.contains { $0.1 > 0 } && known.allSatisfy { $0.1 <= 16 || $0.0 > 0.00001 * Double($0.1) },
             "\(known)"
         )
@@ -277,11 +277,11 @@ struct EngineTests {
         await again.withLock { $0 }?.terminate()
     }
 
-    @Test("a run needs a wallet for each connection, and a server that answers")
+    @Test("a run needs a wallet for each connection, and a server that responds")
     func impossible() async throws {
         let lab = try await LoadLab.start(wallets: 2)
         let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=3")) }
-        #expect(tooMany?.description.contains("2 wallets are fewer than connections") == true)
+        #expect(tooMany?.description.contains("2 wallets are fewer than the connections") == true)
         await lab.server.terminate()
         let gone = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=1")) }
         #expect(gone?.description.contains("nothing listens there") == true, "\(gone?.description ?? "")")

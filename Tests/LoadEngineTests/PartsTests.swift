@@ -11,34 +11,34 @@ import Wire
 @Suite("Parts of a run")
 struct PartsTests {
     @Test(
-        "no wallet is handed out twice at once, and each that is free can be had",
+        "each wallet is lent to one user at a time, and every free one can be had",
         arguments: ["uniform", "zipf:1.5"]
     )
-    func desk(pick: String) throws {
-        let desk = try WalletDesk(try Pick(parsing: pick), among: 100)
+    func pool(pick: String) throws {
+        let pool = try WalletPool(try Pick(parsing: pick), among: 100)
         var generator = PlanGenerator(seed: 5)
-        let taken = (0..<100).compactMap { _ in desk.take(using: &generator) }
+        let taken = (0..<100).compactMap { _ in pool.take(using: &generator) }
         #expect(Set(taken).count == 100)
-        #expect(desk.take(using: &generator) == nil)
-        desk.giveBack(37)
-        desk.giveBack(37)
-        #expect(desk.take(using: &generator) == 37)
-        #expect(desk.take(using: &generator) == nil)
-        for index in [3, 70] { desk.giveBack(index) }
-        #expect(desk.take(70, using: &generator) == 70)
-        #expect(desk.take(70, using: &generator) == 3)
-        #expect(desk.usedCount == 100)
+        #expect(pool.take(using: &generator) == nil)
+        pool.release(37)
+        pool.release(37)
+        #expect(pool.take(using: &generator) == 37)
+        #expect(pool.take(using: &generator) == nil)
+        for index in [3, 70] { pool.release(index) }
+        #expect(pool.take(70, using: &generator) == 70)
+        #expect(pool.take(70, using: &generator) == 3)
+        #expect(pool.usedCount == 100)
     }
 
-    @Test("a single wallet under attack is handed out to everybody")
-    func sharedDesk() throws {
-        let desk = try WalletDesk(.single(index: 3), among: 5)
+    @Test("a single wallet under attack is lent to all users")
+    func sharedPool() throws {
+        let pool = try WalletPool(.single(index: 3), among: 5)
         var generator = PlanGenerator(seed: 5)
-        #expect((0..<10).allSatisfy { _ in desk.take(using: &generator) == 3 })
+        #expect((0..<10).allSatisfy { _ in pool.take(using: &generator) == 3 })
     }
 
     @Test(
-        "every failure has a name that a threshold may give",
+        "every failure has a name that a threshold can use",
         arguments: [
             .connect(.noRoute), .connect(.refused), .connect(.timedOut), .connect(.tls(.untrusted("words"))),
             .connect(.tls(.wrongName)), .connect(.tls(.noCommonProtocol)), .connect(.tls(.refusedByPeer(alert: 40))),
@@ -60,12 +60,12 @@ struct PartsTests {
         ArrivalQueue(Arrivals(.constant, Schedule(try Stages(parsing: stages)), seed: 1), maxInFlight: maxInFlight)
     }
 
-    @Test("what is due waits in order, and keeps its due time")
+    @Test("checks that are due wait in order and keep their due times")
     func waiting() throws {
         let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
         let first = try #require(queue.take(at: .zero))
-        #expect(first == ArrivalQueue.Turn(due: .zero, isAdmitted: true))
-        // Nobody asked for half a second.
+        #expect(first == ArrivalQueue.Arrival(due: .zero, isAdmitted: true))
+        // No connection asked for half a second.
         let late = (0..<5).compactMap { _ in queue.take(at: .milliseconds(510)) }
         #expect(late.count == 5 && late.allSatisfy { $0.isAdmitted })
         #expect(late.map { ($0.due / .milliseconds(1)).rounded() } == [100, 200, 300, 400, 500])
@@ -80,14 +80,14 @@ struct PartsTests {
         #expect(rest == 3)
     }
 
-    @Test("what becomes due beyond the most in flight is counted as unsent, once")
+    @Test("a check that becomes due beyond the limit in flight is counted as unsent, once")
     func unsent() throws {
         let queue = try Self.queue("1s:=100/s", maxInFlight: 10)
         #expect(queue.advance(to: .milliseconds(505)) == 41)
         #expect(queue.advance(to: .milliseconds(505)) == 0)
         #expect(queue.inFlight == 10 && queue.waiting == 10)
         for _ in 0..<10 { #expect(queue.take(at: .milliseconds(505))?.isAdmitted == true) }
-        // All ten are under way: the next is refused at its time.
+        // All ten are in flight: the next one is rejected at its time.
         let next = try #require(queue.take(at: .milliseconds(505)))
         #expect(!queue.admit(next))
         #expect(queue.advance(to: .milliseconds(505)) == 1)
@@ -96,7 +96,7 @@ struct PartsTests {
         #expect(queue.admit(admitted))
     }
 
-    @Test("a run is not over while a connection waits for the time of its turn, however late it wakes")
+    @Test("a queue is not idle while a connection waits for an arrival's time, even if it wakes late")
     func ahead() throws {
         let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
         #expect(!queue.isIdle(at: .zero), "the first is due, though nobody has asked for it")
@@ -112,7 +112,7 @@ struct PartsTests {
         #expect(queue.take(at: .seconds(1)) == nil)
     }
 
-    @Test("what still waits when a run is ended is unsent")
+    @Test("checks still waiting when a run is ended are unsent")
     func abandoned() throws {
         let queue = try Self.queue("1s:=100/s", maxInFlight: 1000)
         _ = queue.advance(to: .milliseconds(505))
@@ -121,23 +121,23 @@ struct PartsTests {
         #expect(queue.abandon(at: .milliseconds(505)) == 0)
         #expect(queue.take(at: .milliseconds(505)) == nil)
         #expect(queue.inFlight == 1)
-        // Due, and not even let in yet.
+        // Due and not admitted yet.
         #expect(try Self.queue("1s:=100/s", maxInFlight: 1000).abandon(at: .milliseconds(505)) == 51)
     }
 
-    @Test("a turn that a connection has when a run is ended is unsent where it was due, and nothing where it was not")
-    func givenBack() throws {
+    @Test("an arrival released at the end of a run is unsent if it was due, and not counted otherwise")
+    func released() throws {
         let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
         let waited = try #require(queue.take(at: .milliseconds(105)))
         #expect(queue.take(at: .milliseconds(105))?.isAdmitted == true)
         queue.finish()
         let (late, early) = (queue.take(at: .milliseconds(105)), queue.take(at: .milliseconds(105)))
-        for turn in [waited, try #require(late), try #require(early)] { queue.giveBack(turn, at: .milliseconds(205)) }
+        for turn in [waited, try #require(late), try #require(early)] { queue.release(turn, at: .milliseconds(205)) }
         #expect(queue.abandon(at: .milliseconds(205)) == 2)
         #expect(queue.isIdle(at: .milliseconds(205)))
     }
 
-    @Test("every arrival is either taken or unsent, whatever the order of events", arguments: 0..<50 as Range<UInt64>)
+    @Test("every arrival is either taken or unsent, for any order of events", arguments: 0..<50 as Range<UInt64>)
     func conservation(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let limit = Int.random(in: 1...20, using: &random)
@@ -161,28 +161,28 @@ struct PartsTests {
         #expect(sent + unsent == 300, "seed \(seed)")
     }
 
-    @Test("a pause after a failure grows to its limit, differs, and begins anew after a success")
+    @Test("a back-off grows to its limit with jitter, and starts again after a success")
     func backoff() {
         var generator = PlanGenerator(seed: 5)
         var backoff = Backoff()
-        let pauses = (0..<12).map { _ in backoff.grow(using: &generator) }
+        let pauses = (0..<12).map { _ in backoff.nextPause(using: &generator) }
         #expect(pauses.allSatisfy { $0 <= Backoff.longest && $0 >= Backoff.first / 2 })
         #expect(pauses[11] > Backoff.longest / 2 && pauses[0] <= Backoff.first)
         #expect(Set(pauses).count == 12)
         backoff.reset()
-        #expect(backoff.grow(using: &generator) <= Backoff.first)
+        #expect(backoff.nextPause(using: &generator) <= Backoff.first)
     }
 
-    @Test("more connections than one address has room for come from several, on this machine only")
+    @Test("more connections than one address allows come from several, on this machine only")
     func addresses() {
-        #expect(Reach.sourceAddresses(for: 2000, host: "127.0.0.1").isEmpty)
-        #expect(Reach.sourceAddresses(for: 2001, host: "127.0.0.1") == ["127.0.1.1", "127.0.1.2"])
-        let many = Reach.sourceAddresses(for: 1_000_000, host: "127.0.0.1")
+        #expect(ConnectionLimits.sourceAddresses(for: 2000, host: "127.0.0.1").isEmpty)
+        #expect(ConnectionLimits.sourceAddresses(for: 2001, host: "127.0.0.1") == ["127.0.1.1", "127.0.1.2"])
+        let many = ConnectionLimits.sourceAddresses(for: 1_000_000, host: "127.0.0.1")
         #expect(many.count == 500 && Set(many).count == 500 && many.last == "127.0.2.250")
-        #expect(Reach.sourceAddresses(for: 10_000, host: "10.0.0.1").isEmpty)
+        #expect(ConnectionLimits.sourceAddresses(for: 10_000, host: "10.0.0.1").isEmpty)
     }
 
-    @Test("the socket of a port is found in the system's table, and no other")
+    @Test("a port's listening socket is found in the system's table, and no other")
     func sockets() {
         let table = """
               sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -195,7 +195,7 @@ struct PartsTests {
         #expect(ListeningProcess.inodes(listeningOn: 81, in: table).isEmpty)
     }
 
-    @Test("this process uses CPU time and memory, and one that is not there has neither")
+    @Test("a running process has CPU time and memory, and an absent one has no reading")
     func meter() throws {
         var meter = ProcessMeter(pid: nil)
         let first = meter.read()

@@ -2,19 +2,19 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What pin-load is given and cannot use")
+@Suite("Input that pin-load rejects")
 struct RefusedInputTests {
     @Test(
-        "is refused with a sentence, and 1",
+        "invalid options are rejected with a message and exit code 1",
         arguments: [
-            (["flood", "--lab", "/nowhere", "--kinds", ","], "name one kind at least"),
+            (["flood", "--lab", "/nowhere", "--kinds", ","], "name at least one kind"),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages", "5s:5", "--connections", "20"],
-                "--connections: stages say how many there are"
+                "--connections: stages define the connections"
             ),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--stages-file", "FILE", "--connections", "20"],
-                "--connections: stages say how many there are"
+                "--connections: stages define the connections"
             ),
             (
                 ["run", "--lab", "/nowhere", "--wallets", "/nowhere", "--attack", "burst:8", "--abort-on-fail"],
@@ -34,7 +34,7 @@ struct RefusedInputTests {
         #expect(run.output.contains(message), "\(run.output)")
     }
 
-    @Test("a file of wallets that a symbolic link names is not followed, and the sentence says so")
+    @Test("a symbolic link to a file of wallets is rejected with a message")
     func link() async throws {
         let lab = try await LoadLab.start(wallets: 1)
         let link = lab.folder.file("link")

@@ -3,13 +3,13 @@ import Lab
 import TestSupport
 import Testing
 
-@Suite("pin-load run, as a person starts it")
+@Suite("The command pin-load run")
 struct RunCommandTests {
     private static func run(_ arguments: [String]) async throws -> ProgramRun {
         try await ServerProcess.run("pin-load", ["run"] + arguments)
     }
 
-    @Test("everything that is wrong with the options is told at once, and ends with 1")
+    @Test("all errors in the options are reported together, with exit code 1")
     func usage() async throws {
         let run = try await Self.run([
             "--address", "127.0.0.1:1", "--ca", "/nowhere", "--wallets", "/nowhere", "--connections", "5", "--duration",
@@ -17,24 +17,25 @@ struct RunCommandTests {
         ])
         #expect(run.exitCode == 1)
         for text in [
-            "--duration: `5` is not a time", "--mix: there is no `rihgt`; did you mean `right`?",
-            "--think: `soon` is not a time",
-            "--arrivals: `poison` is none of constant, poisson; did you mean `poisson`?",
+            "--duration: `5` is not a time",
+            "--mix: `rihgt` is not one of right, wrong, change-pin, register; did you mean `right`?",
+            "--think: `soon` is not a duration",
+            "--arrivals: `poison` is not one of constant, poisson; did you mean `poisson`?",
         ] {
             #expect(run.output.contains(text), "\(run.output)")
         }
     }
 
     @Test(
-        "options that do not go together are refused with their names",
+        "incompatible options are rejected by name",
         arguments: [
-            (["--connections", "5"], "--duration: say how long"),
-            (["--duration", "5s"], "--connections: say how much"),
+            (["--connections", "5"], "--duration: missing"),
+            (["--duration", "5s"], "--connections: missing"),
             (["--rate", "5", "--stages", "5s:5"], "--rate: not together with --stages"),
             (["--connections", "5", "--duration", "5s", "--arrivals", "poisson"], "--arrivals: only with --rate"),
-            (["--rate", "5", "--duration", "5s", "--think", "1s"], "--think: with a rate"),
+            (["--rate", "5", "--duration", "5s", "--think", "1s"], "--think: cannot be combined with a rate"),
             (["--connections", "5", "--duration", "5s", "--threshold", "p99"], "--threshold p99"),
-            (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: the ending says the form"),
+            (["--connections", "5", "--duration", "5s", "--out", "a.pdf"], "--out a.pdf: unknown file extension"),
             (["--stages-file", "/nowhere.yaml"], "--stages-file: "),
             (["--attack", "burst:8", "--connections", "5"], "--connections: not together with --attack"),
             (["--attack", "burst:8", "--mix", "right=1"], "--mix: not together with --attack"),
@@ -42,13 +43,13 @@ struct RunCommandTests {
             (["--attack", "burst:8", "--connection", "new"], "--connection: not together with --attack"),
         ] as [([String], String)]
     )
-    func together(arguments: [String], message: String) async throws {
+    func incompatible(arguments: [String], message: String) async throws {
         let run = try await Self.run(["--lab", "/nowhere", "--wallets", "/nowhere"] + arguments)
         #expect(run.exitCode == 1)
         #expect(run.output.contains(message), "\(run.output)")
     }
 
-    @Test("completions have the names that options take")
+    @Test("completions contain the values of options")
     func completions() async throws {
         let script = try await ServerProcess.run("pin-load", ["--generate-completion-script", "zsh"]).output
         for names in [
@@ -60,7 +61,7 @@ struct RunCommandTests {
         }
     }
 
-    @Test("another machine is not loaded unless it is named as one's own")
+    @Test("a load on another machine requires the option that names it as one's own")
     func ownership() async throws {
         let folder = TemporaryFolder()
         let ca = try folder.write(LabAuthority().tlsAuthorityPEM, to: "ca.pem")
@@ -72,7 +73,7 @@ struct RunCommandTests {
         #expect(run.output.contains("--i-own-this-server 192.0.2.1"), "\(run.output)")
     }
 
-    @Test("thresholds decide the exit code, and the result is written in every form")
+    @Test("thresholds decide the exit code, and the result is written in every format")
     func thresholds() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let out = lab.folder.file("result")
@@ -82,7 +83,7 @@ struct RunCommandTests {
         )
         #expect(good.exitCode == 0, "\(good.output)")
         let names = try FileManager.default.contentsOfDirectory(atPath: out).sorted()
-        #expect(names == ["csv", "hgrm", "hlog", "html", "json", "txt"].map { "result.\($0)" })
+        #expect(names == ["csv", "html", "json", "txt"].map { "result.\($0)" })
         let bad = try await Self.run(common + ["1s", "--threshold", "p50<1us", "--lines"])
         #expect(bad.exitCode == 99, "\(bad.output)")
         #expect(bad.output.contains("failing p50<1us"))
@@ -95,7 +96,7 @@ struct RunCommandTests {
         await lab.server.terminate()
         let gone = try await Self.run(common + ["1s"])
         #expect(gone.exitCode == 69)
-        #expect(gone.output.contains("Is it being served?"), "\(gone.output)")
+        #expect(gone.output.contains("Start the server first"), "\(gone.output)")
     }
 
     @Test("Ctrl-C ends a run with its report and 130")
@@ -111,14 +112,14 @@ struct RunCommandTests {
         let (ends, ended) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { ended.yield($0.terminationStatus) }
         try process.run()
-        #expect(await output.waits(for: "0:02  "))
+        #expect(await output.waits(for: "0:02 of "))
         process.interrupt()
         await output.isClosed()
         let status = await ends.first { _ in true }
         #expect(status == 130)
         #expect(output.text.contains("interrupted ·"), "\(output.text)")
-        #expect(output.text.contains("impossible answers 0"))
-        // The wallets are free, and whole, for the next run.
+        #expect(output.text.contains("violations 0"))
+        // The file of wallets is unlocked and intact for the next run.
         let next = try await Self.run([
             "--lab", lab.path, "--wallets", lab.walletsFile, "--connections", "4", "--duration", "1s",
             "--threshold", "violations==0",

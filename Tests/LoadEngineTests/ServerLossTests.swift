@@ -9,9 +9,9 @@ import Testing
 
 @testable import LoadEngine
 
-@Suite("A run whose server goes, or forgets")
+@Suite("A run whose server ends or forgets")
 struct ServerLossTests {
-    @Test("a server that comes back with an older store is caught, however many wallets there are")
+    @Test("a server that comes back with an older store is detected, for any number of wallets")
     func forgetful() async throws {
         let lab = try await LoadLab.start(wallets: 600)
         await lab.server.terminate()
@@ -19,7 +19,7 @@ struct ServerLossTests {
         try FileManager.default.copyItem(atPath: data, toPath: copy)
         let first = try await lab.restart()
         let again = Mutex<ServerProcess?>(nil)
-        // A few checks in all, each of another wallet: hardly one is met twice.
+        // Few checks, each of another wallet: hardly any wallet is used twice.
         let plan = try LoadLab.plan("5s:=2") { plan in
             plan.mix = try Mix(parsing: "wrong=1")
             plan.checksPerWallet = 1
@@ -40,10 +40,10 @@ struct ServerLossTests {
             if moment.totals.answered > 0 { signal.finish() }
         }
         #expect(result.totals.violations.count > 0, "\(result.notes)")
-        #expect(result.notes.contains { $0.contains("were opened once more at the end") }, "\(result.notes)")
+        #expect(result.notes.contains { $0.contains("were opened again at the end") }, "\(result.notes)")
         #expect(result.exitCode == 99)
         #expect(result.notes.contains { $0.contains("--forget-histories") })
-        // What is put back on purpose is no fault.
+        // A deliberate restore is no fault.
         let fleet = try Fleet.open(lab.walletsFile, for: Target(lab: lab.path).fingerprint)
         try fleet.forgetHistories()
         try fleet.close()
@@ -52,7 +52,7 @@ struct ServerLossTests {
         await again.withLock { $0 }?.terminate()
     }
 
-    @Test("a server that dies and stays away ends the run as lost", arguments: ["8s:=4", "8s:=40/s"])
+    @Test("a server that ends permanently ends the run as lost", arguments: ["8s:=4", "8s:=40/s"])
     func lost(stages: String) async throws {
         let lab = try await LoadLab.start(wallets: 8)
         let plan = try LoadLab.plan(stages) { $0.openConnections = 4 }
@@ -60,11 +60,11 @@ struct ServerLossTests {
             if moment.totals.answered > 0 { lab.server.send(SIGKILL) }
         }
         #expect(result.end == .lost && result.exitCode == 99, "\(result.end) \(result.notes)")
-        #expect(result.notes.contains { $0.contains("did not answer any more") })
+        #expect(result.notes.contains { $0.contains("stopped responding") })
         await lab.server.kill()
     }
 
-    @Test("one wallet that was revoked is passed over and named, and the run goes on with the others")
+    @Test("a revoked wallet is excluded and named, and the run continues with the others")
     func revoked() async throws {
         let lab = try await LoadLab.start(wallets: 5)
         try await lab.revoke(wallet: 2)
@@ -78,11 +78,11 @@ struct ServerLossTests {
             result.notes.contains { $0.contains("each connection kept its wallet: ") && $0.contains(" of 5 were used") }
         )
         let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=5")) }
-        #expect(tooMany?.description.contains("fewer than connections") == true, "\(tooMany?.description ?? "")")
+        #expect(tooMany?.description.contains("fewer than the connections") == true, "\(tooMany?.description ?? "")")
         await lab.server.terminate()
     }
 
-    @Test("a plan's end without answers is told from a pause, from a backlog and from a short gap")
+    @Test("an end without responses is distinguished from a pause, a backlog and a short gap")
     func silence() {
         func interval(_ second: Int, _ outcomes: [Outcome: Int], unsent: Int = 0, isTail: Bool = false) -> Interval {
             return Interval(

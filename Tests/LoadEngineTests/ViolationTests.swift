@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A server that lies")
 struct ViolationTests {
-    @Test("is found out by the lie that it tells, and one that does not is not accused")
+    @Test("each lie of a server is detected as its own violation, and an honest server has none")
     func lies() async throws {
         let lab = try await LoadLab.start(wallets: 24)
         let wrong = try Mix(parsing: "wrong=1")
@@ -22,7 +22,7 @@ struct ViolationTests {
         #expect(Set(cases.map(\.0)) == Set(LyingServer.Lie.allCases))
         for (number, (lie, mix, name)) in cases.enumerated() {
             let server = try await LyingServer(lie, before: lab)
-            // Each has a wallet of its own, because what it said is remembered.
+            // A separate wallet for each lie, because the histories are saved.
             let events = RunEvents()
             let plan = try LoadLab.plan("10m:=1") { plan in
                 plan.mix = mix
@@ -30,7 +30,7 @@ struct ViolationTests {
                 plan.connectionUse = Weights(only: lie == .openingForgetsCount ? .new : .warm)
             }
             let result = try await lab.run(plan, at: try Target(lab: server.folder), events: events) { moment in
-                // Enough for any lie to be told, however slow the machine is.
+                // Enough responses for any lie, independent of the machine's speed.
                 if moment.totals.violations.count > 0 || moment.totals.count >= 12 { events.interrupt() }
             }
             server.stop()
@@ -51,14 +51,14 @@ struct ViolationTests {
         await lab.server.terminate()
     }
 
-    @Test("is found out also in the warm-up, whose figures are discarded")
+    @Test("a lie in the warm-up is detected although its figures are discarded")
     func warmup() async throws {
         let lab = try await LoadLab.start(wallets: 1)
         let server = try await LyingServer(.rightIsWrong, before: lab)
         let events = RunEvents()
         let plan = try LoadLab.plan("1m:=1") { $0.warmup = .seconds(30) }
         let result = try await lab.run(plan, at: try Target(lab: server.folder), events: events) { moment in
-            // The warm-up's first answer is enough.
+            // The first response in the warm-up suffices.
             if moment.interval.operations.values.contains(where: { $0.answered > 0 }) { events.interrupt() }
         }
         server.stop()

@@ -10,7 +10,7 @@ import Vocabulary
 struct CounterTests {
     private let folder = TemporaryFolder()
 
-    @Test("a process that is killed at any moment never leaves a counter to be used again")
+    @Test("a process killed at any moment never leaves a counter to be used again")
     func killed() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed of the counters' crash test: \(seed)")
@@ -37,7 +37,7 @@ struct CounterTests {
         #expect(used.count == 4)
     }
 
-    /// Takes counters and writes down each that it has taken, as a proof that left would.
+    /// Takes counters and writes each of them down, as a proof that was sent would.
     private static func proveUntilKilled(in folder: String, _ proofs: Int) throws {
         let fleet = try Fleet.open("\(folder)/wallets", for: FleetOfTests.fingerprint)
         for number in 0..<(proofs + 4) {
@@ -48,8 +48,8 @@ struct CounterTests {
         kill(getpid(), SIGKILL)
     }
 
-    @Test("a machine that ends and loses every write since the last flush leaves no counter to be used again")
-    func machineEnds() throws {
+    @Test("a machine that crashes and loses every write since the last flush leaves no counter to be used again")
+    func machineCrashes() throws {
         do { _ = try FleetOfTests.make(in: self.folder, wallets: 1, registered: [0], platform: .iOS) }
         var highest: UInt32 = 1
         for round in 0..<4 {
@@ -62,13 +62,13 @@ struct CounterTests {
                 #expect(counter > highest, "round \(round)")
                 highest = counter
             }
-            // Not closed: what follows in this process is written to a file that has lost its name.
+            // Not closed: later writes of this process go to a file without a name.
             try DurableFile.write(flushed, to: copy)
             withExtendedLifetime(fleet) {}
         }
     }
 
-    @Test("a counter at its end is refused, and never begins anew")
+    @Test("a counter at its maximum is refused and never starts again")
     func spent() throws {
         let folder = TemporaryFolder()
         let fleet = try FleetOfTests.make(in: folder, wallets: 1, registered: [], platform: .iOS)

@@ -1,4 +1,5 @@
 import Foundation
+import HistoryChecker
 import HostSystem
 import TestSupport
 import Testing
@@ -10,16 +11,16 @@ import Vocabulary
 struct FleetFileTests {
     private let folder = TemporaryFolder()
 
-    @Test("it takes 64 bytes for each wallet beside 8,192, and its owner alone can read it")
+    @Test("a file takes 8,192 bytes plus 64 for each wallet, and only its owner can read it")
     func size() throws {
         _ = try FleetOfTests.make(in: self.folder, wallets: 1000, registered: [])
         #expect(try FleetOfTests.bytes(in: self.folder).count == 8192 + 1000 * 64)
         #expect(try DurableFile.mode(of: self.folder.file("wallets")) == 0o600)
     }
 
-    @Test("what was kept is there again")
-    func kept() throws {
-        let history = WalletHistoryBytes(first: 0x0123_4567_89AB_CDEF, second: 42)
+    @Test("saved values are read back")
+    func savedValues() throws {
+        let history = HistorySummary(first: 0x0123_4567_89AB_CDEF, second: 42)
         do {
             let fleet = try FleetOfTests.make(in: self.folder, wallets: 3, registered: 0..<3)
             try fleet.close()
@@ -31,7 +32,7 @@ struct FleetFileTests {
             try fleet.record(history, of: 1)
             try fleet.keep(generation: 7, of: before)
             try fleet.keep(generation: 5, of: before)
-            #expect(try fleet.history(of: 0) == nil)
+            #expect(try fleet.history(of: 0) == .fresh)
         }
         let fleet = try FleetOfTests.open(in: self.folder)
         let after = try fleet[1]
@@ -39,11 +40,11 @@ struct FleetFileTests {
         #expect(after.generation == 7, "an earlier PIN never counts again")
         #expect(try fleet.history(of: 1) == history)
         #expect(!fleet.mayBeBehind)
-        try fleet.record(nil, of: 1)
-        #expect(try fleet.history(of: 1) == nil)
+        try fleet.record(.fresh, of: 1)
+        #expect(try fleet.history(of: 1) == .fresh)
     }
 
-    @Test("indices have no gaps, whatever slots a provisioning left free")
+    @Test("indices have no gaps, for any free slots of an interrupted registration")
     func gaps() throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed of the gaps: \(seed)")
@@ -76,7 +77,7 @@ struct FleetFileTests {
         #expect(free == 60 - ids.count)
     }
 
-    @Test("a record that is part old and part new is recognized, wherever it was torn")
+    @Test("a record of two writes is detected, torn at any byte")
     func torn() throws {
         let old = FleetRecord(FleetOfTests.wallet(.iOS)).encoded
         let new = FleetRecord(FleetOfTests.wallet(.android)).encoded
@@ -97,7 +98,7 @@ struct FleetFileTests {
         }
     }
 
-    @Test("a torn record is a free slot, and the wallets beside it are whole")
+    @Test("a torn record is a free slot, and its neighbors are intact")
     func tornInFile() throws {
         do {
             let fleet = try FleetOfTests.make(in: self.folder, wallets: 4, registered: 0..<4)
@@ -111,8 +112,8 @@ struct FleetFileTests {
         #expect(try fleet[1].walletID == fleet.record(in: 2).walletID)
     }
 
-    @Test("a file that was cut is recognized, and made whole by the next provisioning", arguments: [0, 1, 63, 64, 200])
-    func cut(byteCount: Int) throws {
+    @Test("a truncated file is detected and restored by the next registration", arguments: [0, 1, 63, 64, 200])
+    func truncated(byteCount: Int) throws {
         do {
             let fleet = try FleetOfTests.make(in: self.folder, wallets: 4, registered: 0..<4)
             try fleet.close()
@@ -128,14 +129,14 @@ struct FleetFileTests {
         #expect(try FleetOfTests.bytes(in: self.folder).count == bytes.count)
     }
 
-    @Test("it grows, and keeps what it has")
+    @Test("a file grows and keeps its wallets")
     func grows() throws {
         do { _ = try FleetOfTests.make(in: self.folder, wallets: 2, registered: 0..<2) }
         let fleet = try Fleet.resume(self.folder.file("wallets"), wallets: 5, for: FleetOfTests.fingerprint)
         #expect(fleet.slotCount == 5 && fleet.count == 2)
     }
 
-    @Test("one damaged copy of the header costs nothing, two cost the file", arguments: FleetHeader.places)
+    @Test("one damaged copy of the header is harmless, two make the file unusable", arguments: FleetHeader.places)
     func header(place: Int) throws {
         do { _ = try FleetOfTests.make(in: self.folder, wallets: 2, registered: 0..<2) }
         var bytes = try FleetOfTests.bytes(in: self.folder)
@@ -150,19 +151,19 @@ struct FleetFileTests {
         #expect(throws: FleetError.damaged(path: path)) { try FleetOfTests.open(in: self.folder) }
     }
 
-    @Test("other files are not taken for one")
+    @Test("other kinds of files are rejected")
     func foreign() throws {
         let path = try self.folder.write("just a text\n", to: "wallets")
         #expect(throws: FleetError.foreign(path: path)) { try FleetOfTests.open(in: self.folder) }
         var bytes = FleetHeader(count: 1, seed: Array(repeating: 1, count: 32), authority: FleetOfTests.fingerprint)
             .encoded
         bytes[8] = 9
-        bytes.replaceSubrange(124..<128, with: Checksum.of(bytes[..<124]).littleEndianBytes)
+        bytes.replaceSubrange(124..<128, with: CRC32.of(bytes[..<124]).littleEndianBytes)
         try FleetOfTests.replace(bytes, in: self.folder)
         #expect(throws: FleetError.version(path: path, found: 9)) { try FleetOfTests.open(in: self.folder) }
     }
 
-    @Test("wallets of another server, and a file without any, are refused")
+    @Test("wallets of another server and a file without wallets are rejected")
     func otherServer() throws {
         let path = self.folder.file("wallets")
         do { _ = try FleetOfTests.make(in: self.folder, wallets: 1, registered: []) }
@@ -173,8 +174,8 @@ struct FleetFileTests {
         }
     }
 
-    @Test("the checksum is the one that everybody calls CRC-32")
+    @Test("the checksum is CRC-32")
     func checksum() {
-        #expect(Checksum.of(Array("123456789".utf8)) == 0xCBF4_3926)
+        #expect(CRC32.of(Array("123456789".utf8)) == 0xCBF4_3926)
     }
 }

@@ -28,7 +28,7 @@ enum FleetOfTests {
         )
     }
 
-    /// A new file in a folder with these slots registered.
+    /// Creates a file in a folder with these slots registered.
     static func make(
         in folder: TemporaryFolder,
         wallets: Int,
@@ -49,7 +49,7 @@ enum FleetOfTests {
         try DurableFile.read(folder.file("wallets"), atMost: 1 << 20)
     }
 
-    /// Puts other bytes in the file's place, as a crash of the machine or a bad disk would.
+    /// Replaces the file's bytes, as a crash of the machine or a faulty disk would.
     static func replace(_ bytes: [UInt8], in folder: TemporaryFolder) throws {
         try DurableFile.write(bytes, to: folder.file("wallets"))
     }

@@ -4,7 +4,7 @@ import Testing
 import Transport
 import Vocabulary
 
-/// A lab with a real server, for loads.
+/// A lab with a real server for load tests.
 final class LoadLab: Sendable {
     static let patience: Duration = .seconds(60)
 
@@ -12,7 +12,7 @@ final class LoadLab: Sendable {
     var path: String { self.folder.file("lab") }
     var wallets: String { self.folder.file("wallets") }
 
-    /// Makes the lab, and does not serve it.
+    /// Creates the lab without serving it.
     init() async throws {
         let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.path])
         try #require(made.exitCode == 0, "\(made.output)")
@@ -23,16 +23,16 @@ final class LoadLab: Sendable {
         try await ServerProcess.start(["lab", "up", self.path], environment: environment)
     }
 
-    /// A fleet of so many wallets, registered by the provisioning that `pin-load` has.
+    /// A fleet of this many wallets, registered by the provisioner of `pin-load`.
     func fleet(_ count: Int, share: String = "50%") async throws -> (fleet: Fleet, target: Target) {
         let target = try Target(lab: self.path)
         do {
             let empty = try Fleet.create(at: self.wallets, wallets: count, fingerprint: target.fingerprint)
-            var options = Provisioning.Options()
+            var options = FleetProvisioner.Options()
             options.connections = 8
             options.timeout = Self.patience
             options.share = try #require(PlatformShare(share))
-            let provisioning = try Provisioning(empty, goal: count, at: target, options: options)
+            let provisioning = try FleetProvisioner(empty, goal: count, at: target, options: options)
             try await provisioning.run()
             try #require(provisioning.progress.registered == count)
         }
@@ -41,7 +41,7 @@ final class LoadLab: Sendable {
 }
 
 extension Fleet {
-    /// A session of a wallet on a connection of its own.
+    /// Opens a session of a wallet on a separate connection.
     func session(_ index: Int, at target: Target, _ tls: TLSClientContext? = nil) async throws -> FleetSession {
         let context = try tls ?? target.tls(resuming: false)
         return try await FleetSession.open(

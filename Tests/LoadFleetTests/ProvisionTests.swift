@@ -8,7 +8,7 @@ import Wire
 
 @testable import LoadFleet
 
-@Suite("pin-load provision, with the real programs")
+@Suite("The command pin-load provision")
 struct ProvisionTests {
     private let lab: LoadLab
 
@@ -20,7 +20,7 @@ struct ProvisionTests {
         ["provision", "--lab", self.lab.path, "--wallets", "\(wallets)", "--out", self.lab.wallets] + more
     }
 
-    /// Every wallet of the file is registered, once, and its PIN is right.
+    /// Expects that every wallet of the file is registered once and that its PIN is right.
     private func expectWallets(_ count: Int) async throws {
         let target = try Target(lab: self.lab.path)
         let fleet = try Fleet.open(self.lab.wallets, for: target.fingerprint)
@@ -36,15 +36,15 @@ struct ProvisionTests {
         }
     }
 
-    /// So few calls that no provisioning is done before a signal arrives, however late.
+    /// A rate so low that no registration completes before a signal arrives, however late.
     private static let slow = [
         "REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "20", "REMOTE_PIN_LIMITS_FRAME_BURST_PER_SOURCE": "100",
     ]
 
-    /// With one connection, which a limit does not keep from registering anything.
+    /// Uses one connection, with which the rate limit still allows registrations.
     private func slowly(_ wallets: Int) -> [String] { self.arguments(wallets, "--connections", "1") }
 
-    @Test("killed, interrupted and begun again it ends with every wallet, once")
+    @Test("a registration that is killed, interrupted and restarted ends with every wallet, once")
     func killed() async throws {
         let slow = try await self.lab.start(Self.slow)
         let running = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
@@ -53,10 +53,10 @@ struct ProvisionTests {
         #expect(after.count == FleetHeader.end + 1000 * FleetRecord.byteCount)
 
         let second = try await ServerProcess.start(self.slowly(1000), of: "pin-load", until: " left")
-        #expect(second.output.contains("are there already"), "\(second.output)")
+        #expect(second.output.contains("exist already"), "\(second.output)")
         second.send(SIGINT)
         #expect(await second.ended() == 130, "\(second.output)")
-        #expect(second.output.contains("Interrupted; the same command goes on from here."))
+        #expect(second.output.contains("Interrupted; run the same command to continue."))
 
         await slow.terminate()
         let server = try await self.lab.start()
@@ -68,7 +68,7 @@ struct ProvisionTests {
         await server.terminate()
     }
 
-    @Test("a server that is killed and served again is waited for; what it did not answer is sent again")
+    @Test("a registration waits for a restarted server and repeats the calls without a response")
     func serverRestarts() async throws {
         let server = try await self.lab.start()
         let running = try await ServerProcess.start(self.arguments(500), of: "pin-load", until: " left")
@@ -79,7 +79,7 @@ struct ProvisionTests {
         await again.terminate()
     }
 
-    @Test("two processes never have the same wallets")
+    @Test("two processes never use the same wallets")
     func twoProcesses() async throws {
         let server = try await self.lab.start(Self.slow)
         let first = try await ServerProcess.start(self.slowly(2000), of: "pin-load", until: "registering")
@@ -90,7 +90,7 @@ struct ProvisionTests {
         await server.terminate()
     }
 
-    @Test("a token that is not taken any more is dropped for a new one")
+    @Test("an expired token is replaced by a new one")
     func expiredToken() async throws {
         let server = try await self.lab.start()
         let target = try Target(lab: self.lab.path)
@@ -115,14 +115,14 @@ struct ProvisionTests {
             return
         }
         #expect(refusal.reason == .challengeInvalid)
-        let provisioning = try Provisioning(fleet, goal: 1, at: target, options: Provisioning.Options())
+        let provisioning = try FleetProvisioner(fleet, goal: 1, at: target, options: FleetProvisioner.Options())
         try await provisioning.run()
         #expect(provisioning.progress.registered == 1)
         await server.terminate()
     }
 
     @Test(
-        "what cannot be done is said with the way out, and the exit code that is promised",
+        "invalid input is rejected with a remedy and the documented exit code",
         arguments: [
             (["provision"], 1, "--lab DIR"),
             (["provision", "--lab", "LAB", "--wallets", "0", "--out", "x"], 1, "1 to 100M"),
@@ -146,7 +146,7 @@ struct ProvisionTests {
             (["nonsense"], 1, "nonsense"),
         ]
     )
-    func refusals(arguments: [String], exitCode: Int32, words: String) async throws {
+    func rejected(arguments: [String], exitCode: Int32, words: String) async throws {
         let names = [
             "LAB": self.lab.path, "CA": "\(self.lab.path)/authority/tls-ca.pem",
             "AUTHORITY": "\(self.lab.path)/authority", "OUT": self.lab.wallets,
@@ -158,9 +158,9 @@ struct ProvisionTests {
     }
 }
 
-@Suite("How a provisioning is planned and shown")
+@Suite("The plan and progress of a registration")
 struct ProvisioningPlanTests {
-    @Test("iPhones are as many as asked for, in any stretch", arguments: ["0%", "12.5%", "30%", "50%", "100%"])
+    @Test("the share of iPhones is right in any range", arguments: ["0%", "12.5%", "30%", "50%", "100%"])
     func share(text: String) throws {
         let share = try #require(PlatformShare(text))
         #expect("\(share)" == text)
@@ -172,12 +172,12 @@ struct ProvisioningPlanTests {
         #expect(abs(few - share.thousandthsOfIOS * 20 / 1000) <= 1)
     }
 
-    @Test("other shares are refused", arguments: ["30", "-1%", "101%", "0.05%", "%", "x%", ""])
-    func noShare(text: String) {
+    @Test("invalid shares are rejected", arguments: ["30", "-1%", "101%", "0.05%", "%", "x%", ""])
+    func invalidShare(text: String) {
         #expect(PlatformShare(text) == nil)
     }
 
-    @Test("the rate is that of the last seconds")
+    @Test("the rate is that of the sliding window")
     func rate() {
         var meter = RateMeter(window: .seconds(10))
         #expect(meter.perSecond == 0 && meter.time(for: 5) == nil)
@@ -189,13 +189,13 @@ struct ProvisioningPlanTests {
         #expect(meter.time(for: 1) == nil)
     }
 
-    @Test("every wrong variant is another PIN, and none is the right one")
-    func entries() {
+    @Test("every wrong variant is a different PIN and never the right one")
+    func wrongVariants() {
         let right: UInt64 = 987_654
         var seen: Set<UInt64> = [right]
-        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINEntry.wrong(variant).number(right: right)) }
+        for variant in 0..<UInt32(FleetKeys.pins - 1) { seen.insert(PINChoice.wrong(variant).number(right: right)) }
         #expect(seen.count == Int(FleetKeys.pins))
-        #expect(PINEntry.right.number(right: right) == right)
+        #expect(PINChoice.right.number(right: right) == right)
     }
 
     @Test(
@@ -213,8 +213,8 @@ struct ProvisioningPlanTests {
         #expect(target.address == address)
     }
 
-    @Test("an address is host and port", arguments: ["", "x", "x:", ":1", "x:0", "x:70000", "::1:5", "[::1]"])
-    func noAddress(text: String) {
+    @Test("an invalid address is rejected", arguments: ["", "x", "x:", ":1", "x:0", "x:70000", "::1:5", "[::1]"])
+    func invalidAddress(text: String) {
         #expect(throws: Target.Problem.address(text)) { try Target(address: text, caFile: "/dev/null") }
     }
 }

@@ -18,7 +18,7 @@ struct SessionTests {
         self.server = try await self.lab.start()
     }
 
-    @Test("wallets of both platforms are judged right and wrong as they are, and know their share again")
+    @Test("right and wrong PINs of both platforms get their verdicts, and the share is the wallet's")
     func verdicts() async throws {
         let (fleet, target) = try await self.lab.fleet(6)
         #expect(try Set((0..<6).map { try fleet[$0].platform }) == [.android, .iOS])
@@ -44,7 +44,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a changed PIN counts from then on, in the file, in other sessions and after a lost answer")
+    @Test("a changed PIN is current in the file, in other sessions and after a lost response")
     func change() async throws {
         var (fleet, target) = try await self.lab.fleet(1)
         let session = try await fleet.session(0, at: target)
@@ -64,7 +64,7 @@ struct SessionTests {
         }
         #expect(session.generation == 1)
         #expect(try await Self.isValid(session))
-        // The answer is lost where the file says that the old one counts.
+        // The response is lost if the file still has the old generation.
         for _ in 0..<3 { _ = try await session.changePIN() }
         try self.behind(&fleet, target) { $0.generation = 1 }
         let late = try await fleet.session(0, at: target)
@@ -72,8 +72,8 @@ struct SessionTests {
         #expect(try await Self.isValid(late))
     }
 
-    @Test("an iPhone's sessions that are opened all at once are all opened")
-    func together() async throws {
+    @Test("parallel sessions of one iPhone are all opened")
+    func parallelSessions() async throws {
         let (fleet, target) = try await self.lab.fleet(1, share: "100%")
         let opened = try await withThrowingTaskGroup(of: FleetSession.self) { group in
             for _ in 0..<16 { group.addTask { try await fleet.session(0, at: target) } }
@@ -83,17 +83,17 @@ struct SessionTests {
         for session in opened { #expect(try await Self.isValid(session)) }
     }
 
-    @Test("an iPhone's proof is not made while another is on its way")
-    func inTurn() async throws {
+    @Test("an iPhone's proof is not made while another one is in flight")
+    func serializedProofs() async throws {
         let (fleet, target) = try await self.lab.fleet(1, share: "100%")
-        await fleet.proofs.begin(0)
+        await fleet.proofs.acquire(0)
         let opening = Task { try await fleet.session(0, at: target).close() }
         #expect(await eventually { fleet.proofs.waitingCount(0) > 0 })
-        fleet.proofs.end(0)
+        fleet.proofs.release(0)
         try await opening.value
     }
 
-    @Test("after a machine that lost the last writes, an iPhone still proves itself")
+    @Test("an iPhone proves itself after a crash of the machine that lost the last writes")
     func lostWrites() async throws {
         var (fleet, target) = try await self.lab.fleet(1, share: "100%")
         for _ in 0..<5 { try await fleet.session(0, at: target).close() }
@@ -102,7 +102,7 @@ struct SessionTests {
         #expect(try await Self.isValid(try await fleet.session(0, at: target)))
     }
 
-    @Test("a share that is not the wallet's own is no proof of a right PIN")
+    @Test("a share that is not the wallet's does not prove a right PIN")
     func falseShare() async throws {
         var (fleet, target) = try await self.lab.fleet(1)
         try self.behind(&fleet, target) { $0.shareCheck[0] ^= 1 }
@@ -110,8 +110,8 @@ struct SessionTests {
         await #expect(throws: FleetFailure.falseShare) { try await session.check(.right) }
     }
 
-    @Test("a wallet that this server does not know is refused, and its failure has a name")
-    func unknown() async throws {
+    @Test("a wallet that the server does not know is refused with a named failure")
+    func unknownWallet() async throws {
         var (fleet, target) = try await self.lab.fleet(1)
         try self.behind(&fleet, target) { $0.walletID = .random() }
         let failure = await #expect(throws: FleetFailure.self) { try await fleet.session(0, at: target) }
@@ -119,7 +119,7 @@ struct SessionTests {
         #expect(failure?.isTransient == false)
     }
 
-    @Test("a context that resumes does so, one that does not never does")
+    @Test("a context resumes connections only if it is told to keep tickets")
     func resumption() async throws {
         let (fleet, target) = try await self.lab.fleet(1)
         for isResuming in [true, false] {
@@ -127,7 +127,7 @@ struct SessionTests {
             for number in 0..<3 {
                 let session = try await fleet.session(0, at: target, tls)
                 #expect(session.isResumed == (isResuming && number > 0))
-                // The ticket comes with the first answers.
+                // The ticket arrives with the first responses.
                 #expect(try await Self.isValid(session))
                 session.close()
                 await session.connection.closed()
@@ -135,7 +135,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a wallet registers outside of the file, over a connection that has said hello")
+    @Test("a wallet registers without a file, over a connection after Hello")
     func register() async throws {
         let (fleet, target) = try await self.lab.fleet(1)
         let registrar = try Registrar(for: fleet, at: target)
@@ -155,7 +155,7 @@ struct SessionTests {
         return false
     }
 
-    /// Opens the file again as it is where the first wallet's record is another, and nobody closed it.
+    /// Opens the file again, unclosed and with another first record.
     private func behind(
         _ fleet: inout Fleet,
         _ target: Target,

@@ -7,32 +7,32 @@ import Transport
 import Vocabulary
 import Wire
 
-@Suite("Where a flood comes from")
+@Suite("The source addresses of a flood")
 struct SourceNetworkTests {
     @Test(
-        "is a part of this machine's loopback network and nothing else",
+        "a network within 127.0.0.0/8 is accepted",
         arguments: [
             "127.0.0.0/16", "127.0.0.0/8", "127.1.2.3", "127.1.2.3/32", "127.128.0.0/9",
         ]
     )
-    func taken(text: String) throws {
+    func accepted(text: String) throws {
         let network = try #require(SourceNetwork(text))
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<100 { #expect(network.address(using: &generator).hasPrefix("127.")) }
     }
 
     @Test(
-        "other networks are not taken",
+        "other networks are rejected",
         arguments: [
             "10.0.0.0/8", "0.0.0.0/0", "126.0.0.0/7", "127.0.0.1/16", "127.0.0.0/7", "127.0.0.0/33", "::1", "127.0.0",
             "",
         ]
     )
-    func refused(text: String) {
+    func rejected(text: String) {
         #expect(SourceNetwork(text) == nil)
     }
 
-    @Test("addresses are all over the network and never outside")
+    @Test("addresses cover the network and never leave it")
     func spread() throws {
         let network = try #require(SourceNetwork("127.9.8.0/24"))
         var generator = SystemRandomNumberGenerator()
@@ -42,7 +42,7 @@ struct SourceNetworkTests {
     }
 }
 
-/// A served lab in a folder of its own.
+/// A served lab in a separate folder.
 private final class FloodedLab: Sendable {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("flood-\(UUID().uuidString.prefix(8))")
         .path
@@ -70,7 +70,7 @@ private final class FloodedLab: Sendable {
 
 @Suite("A server under a flood", .serialized)
 struct FloodTests {
-    @Test("sessions go on, newcomers get in, and the log is not filled", .timeLimit(.minutes(5)))
+    @Test("sessions continue, new clients get in, and the log stays short", .timeLimit(.minutes(5)))
     func sessionsGoOn() async throws {
         let lab = FloodedLab()
         let server = try await lab.serve(["REMOTE_PIN_LIMITS_HANDSHAKES": "100"])
@@ -81,7 +81,7 @@ struct FloodTests {
             sources: SourceNetwork("127.0.0.0/16"),
             rate: 300,
             held: 500,
-            // Beyond the test's time limit: nobody gets in because it is over.
+            // Longer than the test's time limit: the flood does not end before the test.
             duration: .seconds(600)
         )
         let flood = Flood(plan, host: "127.0.0.1", port: wallet.server.port)
@@ -94,7 +94,7 @@ struct FloodTests {
             }
             checks += 1
         }
-        // Newcomers, whoever else fills the handshakes. On a busy machine one may be the oldest of many that came at once.
+        // A new client competes for handshakes. On a busy machine its handshake may be evicted as the oldest of many.
         var newcomer: TestSession?
         while newcomer == nil {
             try Task.checkCancellation()
@@ -108,14 +108,14 @@ struct FloodTests {
         await flooding
         let progress = flood.progress
         #expect(progress.closedByServer > 0)
-        // Client hellos were answered: the flood made the server do what costs it most.
+        // The server answered client hellos: the flood made it do its most expensive work.
         #expect(progress.bytesReceived > 10_000)
         _ = await server.terminate()
         let lines = server.output.split(separator: "\n").filter { $0.contains("no TLS connection") }
         #expect(!lines.isEmpty && lines.count < 200, "\(lines.count) lines for \(progress.opened) connections")
     }
 
-    @Test("the program floods loopback, says what it did and ends by itself")
+    @Test("the program floods loopback, reports the result and ends")
     func program() async throws {
         let lab = FloodedLab()
         let server = try await lab.serve()
@@ -127,11 +127,11 @@ struct FloodTests {
             ]
         )
         #expect(run.exitCode == 0, "\(run.output)")
-        #expect(run.output.contains("flood over: ") && run.output.contains("from 127.0.0.0/16: half-open, garbage"))
+        #expect(run.output.contains("flood ended: ") && run.output.contains("from 127.0.0.0/16: half-open, garbage"))
         await server.kill()
     }
 
-    @Test("another machine is flooded only where its owner is named, and never from loopback addresses")
+    @Test("a flood of another machine requires its owner's name, and never uses loopback addresses")
     func otherMachines() async throws {
         let ca = FileManager.default.temporaryDirectory.appendingPathComponent("flood-ca-\(UUID().uuidString).pem")
         try LabAuthority().tlsAuthorityPEM.write(to: ca, atomically: true, encoding: .utf8)

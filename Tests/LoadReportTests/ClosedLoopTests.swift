@@ -2,9 +2,9 @@
 import TestSupport
 import Testing
 
-@Suite("The report of a closed loop")
+@Suite("Report of a closed loop")
 struct ClosedLoopTests {
-    /// Four seconds; nothing is answered in the third, with operations under way or without.
+    /// Four seconds without an answer in the third one, with `waiting` operations in flight.
     private static func run(rate: Double? = nil, waiting: Int = 8, lateBy: UInt64 = 0) -> RunResult {
         let intervals = (0..<4).map { second in
             let figures = OperationFigures(
@@ -22,29 +22,29 @@ struct ClosedLoopTests {
         return SampleRun.result(of: intervals, seed: 1, thresholds: [])
     }
 
-    @Test("has one table of times, which does not speak of due times, and no more does the page")
-    func closed() {
+    @Test("a closed loop has one table of times, from sending")
+    func closedLoopHasOneTable() {
         let (text, page) = (Self.run().text(as: .text), Self.run().text(as: .html))
-        #expect(text.contains("  from sending ") && !text.contains("due time"))
+        #expect(text.contains("Latency from sending:\n") && !text.contains("due time"))
         #expect(text.split(separator: "\n").count { $0.hasPrefix("  check ") } == 1)
-        #expect(page.contains("From sending: a closed loop") && !page.lowercased().contains("due time"))
+        #expect(page.contains(">Latency from sending<") && !page.lowercased().contains("due time"))
     }
 
-    @Test("has two where something became due by itself: a rate, or guesses that left all at once")
-    func due() {
+    @Test("an open loop and an attack have two tables of times, from the due time and from sending")
+    func openLoopHasTwoTables() {
         for run in [Self.run(rate: 2), Self.run(lateBy: 500)] {
             let text = run.text(as: .text)
-            #expect(text.contains("  from the due time ") && text.contains("  from sending "))
-            #expect(run.text(as: .html).contains("From the due time: what a person waits"))
+            #expect(text.contains("Latency from the due time:\n") && text.contains("Service time from sending:\n"))
+            #expect(run.text(as: .html).contains(">Latency from the due time<"))
         }
     }
 
-    @Test("notes for how long no answer came while operations were under way")
-    func silence() {
-        let note = "for 1.0 s no answer came while operations were under way"
+    @Test("a note states how long no answer arrived with operations in flight")
+    func stallIsNoted() {
+        let note = "no answer arrived for 1.0 s with operations in flight"
         #expect(Self.run().text(as: .text).contains(note))
         #expect(Self.run().text(as: .html).contains(note))
-        // With a rate the times show it; where nothing was under way nobody waited.
+        // The times of an open loop show the stall; without operations in flight there is none.
         #expect(!Self.run(rate: 2).text(as: .text).contains(note))
         #expect(!Self.run(waiting: 0).text(as: .text).contains(note))
     }

@@ -30,15 +30,15 @@ struct CommandTests {
     }
 
     @Test(
-        "a run's JSON is told again in the form that is asked for",
-        arguments: [ReportFormat.text, .json, .csv, .hgrm, .html]
+        "'report' writes the requested format",
+        arguments: LoadReportFormat.allCases
     )
-    func forms(format: ReportFormat) async throws {
+    func formats(format: LoadReportFormat) async throws {
         let path = try self.folder.write(SampleRun.plain.text(as: .json), to: "run.json")
         let out = self.folder.file("out")
         #expect(try await self.report(path, "--out", out, "--format", format.rawValue) == 0)
         #expect(try String(contentsOfFile: out, encoding: .utf8) == SampleRun.plain.text(as: format))
-        // Or that the file's name asks for, unless another one is named.
+        // The file extension is the default.
         let named = self.folder.file("out.\(format == .text ? "txt" : format.rawValue)")
         #expect(try await self.report(path, "--out", named) == 0)
         #expect(try String(contentsOfFile: named, encoding: .utf8) == SampleRun.plain.text(as: format))
@@ -46,16 +46,8 @@ struct CommandTests {
         #expect(try String(contentsOfFile: named, encoding: .utf8) == SampleRun.plain.text(as: .csv))
     }
 
-    @Test("a percentile table can be of one kind of operation")
-    func operation() async throws {
-        let path = try self.folder.write(SampleRun.plain.text(as: .json), to: "run.json")
-        let out = self.folder.file("out")
-        #expect(try await self.report(path, "--out", out, "--format", "hgrm", "--operation", "unlock") == 0)
-        #expect(try String(contentsOfFile: out, encoding: .utf8) == SampleRun.plain.text(as: .hgrm, of: .unlock))
-    }
-
     @Test(
-        "comparing ends with 99 where a figure changed by more than is allowed, or is missing",
+        "'compare' exits with 99 if a metric changed by more than the limit, or is missing",
         arguments: [
             ([], 0), (["service.p50>+30%"], 0), (["service.p50>+10%"], 99), (["register.p50>+1%"], 99),
             (["service.p50>+30%", "server-cpu > +10%"], 99),
@@ -66,11 +58,10 @@ struct CommandTests {
         let after = try self.folder.write(SampleRun.slower.text(as: .json), to: "after.json")
         let words = [before, after] + limits.flatMap { ["--fail-if", $0] }
         #expect(try await self.compare(words) == code)
-        #expect(try await self.compare(words + ["--json"]) == code)
     }
 
-    @Test("a file that is no result, or not there, ends with 1, and one that cannot be written with 70")
-    func wrongFiles() async throws {
+    @Test("an invalid or missing input file gives exit code 1, an output file that cannot be written 70")
+    func unusableFiles() async throws {
         let path = try self.folder.write("{}", to: "run.json")
         #expect(try await self.report(path) == 1)
         #expect(try await self.report(self.folder.file("none")) == 1)
@@ -80,15 +71,15 @@ struct CommandTests {
     }
 
     @Test(
-        "a mistake in the command line is told by what was meant",
+        "a mistake in the command line gives a message with the correct form",
         arguments: [
-            ("p99>10%", "write a sign and a percentage: p99>+10% or p99<-5%"),
-            ("p99x>+1%", "there is no figure 'p99x'"),
+            ("p99>10%", "write a signed percentage, as in p99>+10% or p99<-5%"),
+            ("p99x>+1%", "unknown metric 'p99x'"),
         ] as [(String, String)]
     )
     func mistakes(limit: String, message: String) throws {
         let error = #expect(throws: (any Error).self) { try CompareCommand.parse(["a", "b", "--fail-if", limit]) }
         #expect(CompareCommand.fullMessage(for: try #require(error)).contains(message))
-        #expect(throws: (any Error).self) { try ReportCommand.parse(["a", "--operation", "check"]) }
+        #expect(throws: (any Error).self) { try ReportCommand.parse(["a", "--format", "hlog"]) }
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LoadReport
 
-@Suite("Comparing two runs")
+@Suite("Comparison of two runs")
 struct ComparisonTests {
-    @Test("runs that differ by chance alone differ within the noise", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test("runs that differ only by chance differ within the noise", arguments: 1...10 as ClosedRange<UInt64>)
     func chance(seed: UInt64) throws {
         let comparison = Comparison(SampleRun.result(seed: seed), SampleRun.result(seed: seed + 1000))
         for name in [
@@ -17,7 +17,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test("a server that became slower is found, whatever chance does", arguments: 1...5 as ClosedRange<UInt64>)
+    @Test("a slower server is detected despite the noise", arguments: 1...5 as ClosedRange<UInt64>)
     func slower(seed: UInt64) throws {
         let before = SampleRun.result(seed: seed)
         let after = SampleRun.result(seed: seed + 1000, slowdown: 1.2)
@@ -31,7 +31,7 @@ struct ComparisonTests {
         #expect(better.finding == .better)
     }
 
-    @Test("a single impossible answer is never within the noise")
+    @Test("a single violation is never within the noise")
     func violation() throws {
         let comparison = Comparison(
             SampleRun.plain,
@@ -40,7 +40,7 @@ struct ComparisonTests {
         #expect(try #require(comparison.rows.first { $0.name == "violations" }).finding == .worse)
     }
 
-    @Test("of runs that are too short nothing is claimed")
+    @Test("runs that are too short give no finding")
     func short() throws {
         var intervals = SampleRun.plain.measuredIntervals
         intervals = Array(intervals.prefix(3))
@@ -49,7 +49,7 @@ struct ComparisonTests {
         #expect(try #require(Comparison(short, slower).rows.first { $0.name == "p50" }).finding == .unknown)
     }
 
-    @Test("each choice and circumstance in which runs differ is named once")
+    @Test("each setting that differs is named once")
     func differences() throws {
         let before = SampleRun.plain
         var after = before
@@ -65,7 +65,7 @@ struct ComparisonTests {
     }
 
     @Test(
-        "a limit is exceeded only by more than it allows, in its direction",
+        "a limit is exceeded only by a larger change in its direction",
         arguments: [
             ("service.p50>+15%", true), ("service.p50>+25%", false), ("service.p50<-1%", false), ("rate<-5%", false),
             ("rate>+5%", false), ("service.p50>-5%", true), ("violations>+0%", false), ("check.count<-1%", false),
@@ -80,7 +80,7 @@ struct ComparisonTests {
         "runs of different lengths are compared by shares, not by counts",
         arguments: ["errors", "check.errors", "wrong"]
     )
-    func lengths(figure: String) throws {
+    func lengths(metric: String) throws {
         let once = SampleRun.plain.intervals.filter { !$0.isWarmup }
         let shift = Duration.seconds(SampleRun.seconds)
         let again = once.map { interval in
@@ -89,12 +89,12 @@ struct ComparisonTests {
             return interval
         }
         let comparison = Comparison(SampleRun.result(of: once, seed: 1), SampleRun.result(of: once + again, seed: 1))
-        #expect(try ChangeLimit(parsing: figure + ">+10%").isExceeded(in: comparison) == false)
+        #expect(try ChangeLimit(parsing: metric + ">+10%").isExceeded(in: comparison) == false)
         #expect(try ChangeLimit(parsing: "count>+99%").isExceeded(in: comparison) == true)
     }
 
     @Test(
-        "exactly what a limit allows is not more",
+        "a change of exactly the limit does not exceed it",
         arguments: [(100, 110, "+10%"), (100, 107, "+7%"), (1000, 1290, "+29%")]
     )
     func exactly(before: Int, after: Int, limit: String) throws {
@@ -110,7 +110,7 @@ struct ComparisonTests {
         #expect(try ChangeLimit(parsing: "count>+6.9%").isExceeded(in: comparison) == true)
     }
 
-    @Test("something in place of nothing is growth beyond every limit, and a missing figure is no pass")
+    @Test("growth from zero exceeds every limit, and a missing metric is not a pass")
     func extremes() throws {
         let before = SampleRun.plain
         let comparison = Comparison(before, SampleRun.violated(by: "a right PIN was called wrong"))
@@ -119,19 +119,19 @@ struct ComparisonTests {
     }
 
     @Test(
-        "a wrong limit is refused with what was meant",
+        "an invalid limit is rejected with the correct form",
         arguments: [
-            ("p99", "'p99' has no comparison; write a figure, < or >, and a change in percent: p99>+10%"),
-            ("p99>10%", "'>10%' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"),
+            ("p99", "'p99' has no comparison; write a metric, < or >, and a signed percentage, as in p99>+10%"),
+            ("p99>10%", "'>10%' is not a change of p99; write a signed percentage, as in p99>+10% or p99<-5%"),
             (
                 "p99>+10ms",
-                "'>+10ms' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"
+                "'>+10ms' is not a change of p99; write a signed percentage, as in p99>+10% or p99<-5%"
             ),
             (
                 "p99>=+10%",
-                "'>=+10%' is no limit for the change of p99; write a sign and a percentage: p99>+10% or p99<-5%"
+                "'>=+10%' is not a change of p99; write a signed percentage, as in p99>+10% or p99<-5%"
             ),
-            ("eror>+1%", "there is no figure 'eror'; did you mean 'errors'?"),
+            ("eror>+1%", "unknown metric 'eror'; did you mean 'errors'?"),
         ]
     )
     func refused(text: String, message: String) {
@@ -139,23 +139,11 @@ struct ComparisonTests {
         #expect(error?.description == message)
     }
 
-    @Test("the comparison's text is the one that was looked at")
+    @Test("the text of a comparison equals the reviewed one")
     func golden() throws {
         let limits = try ["service.p50>+10%", "p90>+10%", "rate<-5%"].map { try ChangeLimit(parsing: $0) }
         var after = SampleRun.slower
         after.setting.serverBuild = "remote-pin-server 1.0 (def5678)"
         try Golden.expect("compare.txt", Comparison(SampleRun.plain, after).text(limits: limits))
-    }
-
-    @Test("the comparison's JSON says the same as the text")
-    func json() throws {
-        let comparison = Comparison(SampleRun.plain, SampleRun.slower)
-        let value = try JSONValue(comparison.jsonText(limits: [try ChangeLimit(parsing: "service.p50>+10%")]))
-        #expect(value["v"] == .integer(1))
-        #expect(value["figures"]?.array.count == comparison.rows.count)
-        #expect(value["limits"]?.array.first?["exceeded"] == .boolean(true))
-        #expect(value["differences"]?.array.first?["name"] == .string("seed"))
-        let median = try #require(value["figures"]?.array.first { $0["name"] == .string("service.p50") })
-        #expect(median["finding"] == .string("worse") && median["unit"] == .string("microseconds"))
     }
 }

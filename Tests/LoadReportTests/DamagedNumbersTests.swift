@@ -1,10 +1,10 @@
 import LoadReport
 import Testing
 
-@Suite("A result whose numbers no run can have")
+@Suite("JSON with numbers out of range")
 struct DamagedNumbersTests {
     @Test(
-        "is malformed, and nothing is summed",
+        "a number that no run can have is malformed and not summed",
         arguments: [
             ("\"unsent\":0", "\"unsent\":9223372036854775807"), ("\"unsent\":0", "\"unsent\":-1"),
             ("\"valid\":", "\"failed:other\":9223372036854775807,\"valid\":"),
@@ -22,8 +22,8 @@ struct DamagedNumbersTests {
         #expect(throws: RunResultError.malformed(field: "intervals")) { try RunResult(json: Array(damaged.utf8)) }
     }
 
-    @Test("a rate beyond every whole number is told all the same")
-    func rate() {
-        #expect(Figure.rate(1e30) == "9,223,372,036,854,775,807/s")
+    @Test("a rate above the range of integers is written as the largest one")
+    func hugeRate() {
+        #expect(NumberText.rate(1e30) == "9,223,372,036,854,775,807/s")
     }
 }

@@ -1,14 +1,15 @@
+import Foundation
 import Histogram
 import TestSupport
 import Testing
 
 @testable import LoadReport
 
-@Suite("Distributions of times")
+@Suite("Distribution of times")
 struct LatenciesTests {
     private static let percents = [0.1, 1, 10, 50, 75, 90, 99, 99.9, 99.99, 100]
 
-    /// Values over seven orders of magnitude.
+    /// Random values over seven orders of magnitude.
     private static func values(_ count: Int, seed: UInt64) -> [UInt64] {
         var generator = SeededGenerator(seed: seed)
         return (0..<count).map { _ in
@@ -16,7 +17,7 @@ struct LatenciesTests {
         }
     }
 
-    @Test("a percentile is the sorted values' own, to three digits", arguments: [1, 2, 7, 1000, 20_000])
+    @Test("a percentile is the value of that rank to three digits", arguments: [1, 2, 7, 1000, 20_000])
     func percentiles(count: Int) throws {
         let values = Self.values(count, seed: UInt64(count))
         let latencies = Latencies(microseconds: values)
@@ -32,7 +33,7 @@ struct LatenciesTests {
         #expect(least <= sorted[0] && Double(sorted[0] - least) <= Double(sorted[0]) / 1000)
     }
 
-    @Test("every figure is the one that the package gives", arguments: [1, 2, 7, 1000, 20_000])
+    @Test("every statistic equals that of the package", arguments: [1, 2, 7, 1000, 20_000])
     func package(count: Int) throws {
         let values = Self.values(count, seed: UInt64(count) + 50)
         let latencies = Latencies(microseconds: values)
@@ -48,8 +49,8 @@ struct LatenciesTests {
         #expect(latencies.min == histogram.lowestEquivalentForValue(histogram.min))
     }
 
-    @Test("adding two is recording both's values, in whatever order")
-    func adding() {
+    @Test("the sum of two distributions is that of all their values, in any order")
+    func sum() {
         for seed in 1...20 as ClosedRange<UInt64> {
             let first = Self.values(Int(seed) * 37, seed: seed)
             let second = Self.values(300, seed: seed + 100)
@@ -62,8 +63,8 @@ struct LatenciesTests {
         }
     }
 
-    @Test("nothing measured has no figures, and changes nothing when added")
-    func nothing() {
+    @Test("an empty distribution has no statistics and adds nothing")
+    func empty() {
         let nothing = Latencies()
         #expect(nothing.percentile(50) == nil && nothing.min == nil && nothing.max == nil && nothing.mean == nil)
         var sum = Latencies(microseconds: [5])
@@ -74,32 +75,39 @@ struct LatenciesTests {
         #expect(other == sum)
     }
 
-    @Test("what takes longer than an hour counts as an hour")
+    @Test("a time over one hour counts as one hour")
     func longest() {
         let latencies = Latencies(microseconds: [Latencies.highest, Latencies.highest * 1000])
         #expect(latencies.count == 2)
         #expect(latencies == Latencies(microseconds: [Latencies.highest, Latencies.highest]))
     }
 
-    @Test("a value's cell is the one that the package would count it in")
-    func cells() {
-        let package = Latencies.emptyHistogram(of: UInt64.self)
-        var previous = -1
-        for index in 0..<CellIndex.count {
-            let highest = CellIndex.highestValue(at: index)
-            guard package.highestEquivalentForValue(highest) == highest else {
-                Issue.record("\(highest) is not the last of its cell")
-                return
-            }
-            guard CellIndex.index(of: highest) == index,
-                CellIndex.index(of: package.lowestEquivalentForValue(highest)) == index
-            else {
-                Issue.record("the cell of \(highest) is not \(index)")
-                return
-            }
-            previous = index
+    @Test(
+        "the JSON of a distribution reads back as the same cells, which merge exactly",
+        arguments: 1...20 as ClosedRange<UInt64>
+    )
+    func jsonKeepsEveryCell(seed: UInt64) throws {
+        let values = [Self.values(Int(seed) * 37, seed: seed), Self.values(300, seed: seed + 100), []]
+        var merged = Latencies()
+        for part in values {
+            let latencies = Latencies(microseconds: part)
+            let read = try JSONDecoder().decode(Latencies.self, from: JSONEncoder().encode(latencies))
+            #expect(read == latencies, "seed \(seed)")
+            merged.add(read)
         }
-        #expect(previous == CellIndex.count - 1)
-        #expect(CellIndex.highestValue(at: CellIndex.count - 1) >= Latencies.highest)
+        #expect(merged == Latencies(microseconds: values.flatMap(\.self)), "seed \(seed)")
+    }
+
+    @Test(
+        "cells that no distribution has are rejected",
+        arguments: [
+            ("[1]", "[]"), ("[2, 1]", "[1, 1]"), ("[1, 1]", "[1, 1]"), ("[5]", "[0]"), ("[5]", "[-1]"),
+            ("[5]", "[10000000001]"), ("[5]", "[18446744073709551615]"), ("[2048]", "[1]"), ("[7000000000]", "[1]"),
+            ("[5.5]", "[1]"), ("\"5\"", "[1]"),
+        ]
+    )
+    func damagedCells(values: String, counts: String) {
+        let json = Data("{\"count\":1,\"values\":\(values),\"counts\":\(counts)}".utf8)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Latencies.self, from: json) }
     }
 }

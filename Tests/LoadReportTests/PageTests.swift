@@ -3,12 +3,12 @@ import Testing
 
 @testable import LoadReport
 
-@Suite("The page")
+@Suite("HTML report")
 struct PageTests {
-    /// Those elements that HTML closes by itself.
+    /// Elements without an end tag.
     private static let void: Set<String> = ["meta"]
 
-    /// The names of a page's elements, each with its whole tag; nil where they do not nest.
+    /// The names and tags of all elements; nil if they are not nested correctly.
     private static func elements(_ html: String) -> [(name: String, tag: String)]? {
         var open: [String] = []
         var elements: [(name: String, tag: String)] = []
@@ -24,36 +24,37 @@ struct PageTests {
         return open.isEmpty ? elements : nil
     }
 
-    @Test("every element is closed where it has to be, whatever a run says")
-    func nesting() throws {
+    @Test("every element is closed, for any content of the result")
+    func elementsNest() throws {
         for result in [SampleRun.plain, ReportTests.hostile(), ReportTests.empty] {
             #expect(Self.elements(result.text(as: .html)) != nil)
         }
     }
 
-    @Test("nothing that a run says becomes an element, an attribute or an address")
-    func hostile() throws {
+    @Test("no text of the result becomes an element, an attribute or an address")
+    func hostileTextIsEscaped() throws {
         let html = ReportTests.hostile().text(as: .html)
         let plain = SampleRun.plain.text(as: .html)
         let names = try Set(#require(Self.elements(html)).map(\.name))
         let known = try Set(#require(Self.elements(plain)).map(\.name))
         #expect(names.subtracting(known).subtracting(["ul", "li", "small"]).isEmpty)
-        // What stands in quotes is text, however it looks.
+        // Attribute values in quotes are text.
         let tags = try #require(Self.elements(html)).map { $0.tag.replacing(/"[^"]*"/, with: "") }.joined()
         for word in ["onerror", "onload", "script", "href", "src=", "url("] { #expect(!tags.contains(word), "\(word)") }
     }
 
-    @Test("the page asks nothing of a network and runs nothing")
-    func selfContained() throws {
+    @Test("the page loads nothing and contains no script")
+    func pageIsSelfContained() throws {
         let html = SampleRun.plain.text(as: .html)
         for word in ["http://", "https://", "<script", "<link", "<img", "<iframe", "@import", "url("] {
             #expect(!html.contains(word), "\(word)")
         }
-        #expect(html.contains("script-src 'none'; connect-src 'none'; img-src 'none'"))
+        #expect(html.contains("script-src &#39;none&#39;; connect-src &#39;none&#39;; img-src &#39;none&#39;"))
+        #expect(!html.contains("{{") && !html.contains("}}"))
     }
 
-    @Test("every plot has words, and every table a caption and heads with a scope")
-    func accessibility() throws {
+    @Test("every plot has a description, and every table a caption and headings with a scope")
+    func pageIsAccessible() throws {
         let html = SampleRun.plain.text(as: .html)
         let elements = try #require(Self.elements(html))
         let plots = elements.filter { $0.name == "svg" && $0.tag.contains("role=\"img\"") }
@@ -70,8 +71,8 @@ struct PageTests {
         #expect(elements.filter { $0.name == "th" }.allSatisfy { $0.tag.contains("scope=") })
     }
 
-    @Test("no more is drawn than a screen can show, and nothing of a long run is left out")
-    func longRun() throws {
+    @Test("a long run is drawn with at most 240 points, which contain all operations")
+    func longRunIsMerged() throws {
         let short = SampleRun.plain
         var intervals: [Interval] = []
         for second in 0..<1000 {
@@ -80,16 +81,16 @@ struct PageTests {
             interval.end = .seconds(second + 1)
             intervals.append(interval)
         }
-        let line = TimeLine(RunResult(setting: short.setting, intervals: intervals, end: .completed))
-        #expect(line.points.count == 240)
-        #expect(line.points.first?.start == 0 && line.points.last?.end == 1000)
-        #expect(zip(line.points, line.points.dropFirst()).allSatisfy { $0.end == $1.start })
+        let timeline = Timeline(RunResult(setting: short.setting, intervals: intervals, end: .completed))
+        #expect(timeline.points.count == 240)
+        #expect(timeline.points.first?.start == 0 && timeline.points.last?.end == 1000)
+        #expect(zip(timeline.points, timeline.points.dropFirst()).allSatisfy { $0.end == $1.start })
         let count = intervals.reduce(0) { $0 + $1.totals.count }
-        #expect(line.points.reduce(0) { $0 + $1.totals.count } == count)
+        #expect(timeline.points.reduce(0) { $0 + $1.totals.count } == count)
     }
 
     @Test(
-        "an axis begins and ends around its figures, with few round ticks",
+        "an axis encloses its values and has few round ticks",
         arguments: [
             0.3, 1, 7, 10, 99, 100, 101, 950, 12_345, 1e6,
         ]
@@ -105,19 +106,21 @@ struct PageTests {
     }
 
     @Test(
-        "figures have three digits that matter",
+        "numbers have three significant digits",
         arguments: [
-            (Figure.time(microseconds: 7), "7 µs"), (Figure.time(microseconds: 99.94), "99.9 µs"),
-            (Figure.time(microseconds: 999.4), "999 µs"), (Figure.time(microseconds: 999.6), "1.00 ms"),
-            (Figure.time(microseconds: 12_345), "12.3 ms"), (Figure.time(microseconds: 999_500), "1.00 s"),
-            (Figure.rate(0), "0.00/s"), (Figure.rate(999.6), "1,000/s"), (Figure.rate(1_234_567), "1,234,567/s"),
-            (Figure.percent(0), "0%"), (Figure.percent(0.000_001), "<0.001%"), (Figure.percent(0.999_999), ">99.9%"),
-            (Figure.percent(0.0012), "0.12%"), (Figure.percent(1), "100%"), (Figure.bytes(1023), "1023 B"),
-            (Figure.bytes(1_572_864), "1.50 MiB"), (Figure.count(-1234), "−1,234"), (Figure.fixed(-0.001, 2), "0.00"),
-            (Figure.fixed(0.05, 3), "0.050"), (Figure.fixed(.infinity, 2), "inf"), (Figure.fixed(2.5, 0), "2"),
+            (NumberText.time(microseconds: 7), "7 µs"), (NumberText.time(microseconds: 99.94), "99.9 µs"),
+            (NumberText.time(microseconds: 999.4), "999 µs"), (NumberText.time(microseconds: 999.6), "1.00 ms"),
+            (NumberText.time(microseconds: 12_345), "12.3 ms"), (NumberText.time(microseconds: 999_500), "1.00 s"),
+            (NumberText.rate(0), "0.00/s"), (NumberText.rate(999.6), "1,000/s"),
+            (NumberText.rate(1_234_567), "1,234,567/s"), (NumberText.percent(0), "0%"),
+            (NumberText.percent(0.000_001), "<0.001%"), (NumberText.percent(0.999_999), ">99.9%"),
+            (NumberText.percent(0.0012), "0.12%"), (NumberText.percent(1), "100%"), (NumberText.bytes(1023), "1023 B"),
+            (NumberText.bytes(1_572_864), "1.50 MiB"), (NumberText.count(-1234), "−1,234"),
+            (NumberText.fixed(-0.001, 2), "0.00"), (NumberText.fixed(0.05, 3), "0.050"),
+            (NumberText.fixed(.infinity, 2), "inf"), (NumberText.fixed(2.5, 0), "2"),
         ]
     )
-    func figures(text: String, expected: String) {
+    func numberTexts(text: String, expected: String) {
         #expect(text == expected)
     }
 }

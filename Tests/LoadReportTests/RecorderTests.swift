@@ -2,13 +2,13 @@ import LoadReport
 import TestSupport
 import Testing
 
-@Suite("Recording")
+@Suite("Recorder")
 struct RecorderTests {
     private static func sample(_ outcome: Outcome = .valid, micros: Int64 = 500) -> Sample {
         Sample(.check, outcome, latency: .microseconds(micros), serviceTime: .microseconds(micros / 2))
     }
 
-    @Test("nothing is lost or counted twice while several lanes record and intervals are taken")
+    @Test("every operation of concurrent lanes is in exactly one interval")
     func concurrently() async {
         let recorder = Recorder()
         let perLane = 20_000
@@ -41,7 +41,7 @@ struct RecorderTests {
         #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).operations.isEmpty)
     }
 
-    @Test("an answer and what was waited for in vain are timed; a connection that was refused is only counted")
+    @Test("answers, timeouts and interruptions are timed, other failures only counted")
     func timed() {
         let recorder = Recorder()
         let waited: [Outcome] = [.timeout, .connectTimeout, .interrupted]
@@ -53,7 +53,7 @@ struct RecorderTests {
         #expect(figures.latency.count == 9)
     }
 
-    @Test("a failure is no answer, and so no unexpected one")
+    @Test("a failure is not an unexpected answer")
     func unexpected() {
         let recorder = Recorder()
         for outcome in [.blocked, .timeout, .failed("connect:refused")] as [Outcome] {
@@ -62,7 +62,7 @@ struct RecorderTests {
         #expect(recorder.takeInterval(from: .zero, to: .seconds(1)).totals.figures().unexpected == 1)
     }
 
-    @Test("what comes after the plan's end counts and is timed; its seconds make no rate and no noise")
+    @Test("answers after the end of the plan are counted and timed, but not part of rate and noise")
     func tail() throws {
         let recorder = Recorder()
         var intervals: [Interval] = []
@@ -75,7 +75,7 @@ struct RecorderTests {
         let totals = Totals(of: intervals)
         #expect(totals.count == 140 && totals.duration == .seconds(10))
         #expect(totals.rate == 10 && totals.rate(of: .check) == 10 && totals.rate(of: .unlock) == 0)
-        #expect(intervals[19].totals.rate == 40, "by itself it is an interval like the others")
+        #expect(intervals[19].totals.rate == 40, "alone it is an interval like the others")
         let long = SampleRun.result(of: intervals, seed: 1)
         let read = try RunResult(json: Array(long.jsonText.utf8))
         #expect(read.intervals == intervals)
@@ -84,7 +84,7 @@ struct RecorderTests {
     }
 
     @Test(
-        "a time that no clock gives is put into the range instead of ending the run",
+        "a time out of range is counted at the end of the range",
         arguments: [
             (Duration.microseconds(-5), 0), (.nanoseconds(-1), 0), (.nanoseconds(999), 0), (.nanoseconds(1500), 1),
             (.seconds(3600), 3_600_000_000), (.seconds(1_000_000_000), 3_600_000_000),
@@ -97,7 +97,7 @@ struct RecorderTests {
         #expect(figures.latency == Latencies(microseconds: [micros]))
     }
 
-    @Test("every violation counts, the first are kept in words, and those of the warm-up count as well")
+    @Test("every violation counts, also in the warm-up, and the first ones keep their description")
     func violations() {
         let recorder = Recorder()
         for number in 0..<50 { recorder.recordViolation("number \(number)") }
@@ -108,7 +108,7 @@ struct RecorderTests {
         #expect(totals.count == 0)
     }
 
-    @Test("the warm-up changes no figure")
+    @Test("the warm-up changes no metric")
     func warmup() {
         let recorder = Recorder()
         recorder.record(Self.sample(micros: 1_000_000))
@@ -129,7 +129,7 @@ struct RecorderTests {
         #expect(Totals(of: [warm, measured]).serverCPUMicrosecondsPerOperation == 500_000)
     }
 
-    @Test("the server's cost counts only the operations of intervals in which it is known")
+    @Test("the cost per operation uses only intervals with a known CPU time")
     func partlyKnown() {
         let recorder = Recorder()
         recorder.record(Self.sample())
@@ -139,7 +139,7 @@ struct RecorderTests {
         #expect(Totals(of: [unknown, known]).serverCPUMicrosecondsPerOperation == 1000)
     }
 
-    @Test("a verification's share of an operation's cost is that of all measured intervals together")
+    @Test("the share of a verification is computed over all measured intervals")
     func verificationShare() {
         let recorder = Recorder()
         var intervals: [Interval] = []
@@ -160,7 +160,7 @@ struct RecorderTests {
     }
 
     @Test(
-        "an outcome's name comes back as the outcome",
+        "the name of an outcome reads back as the outcome",
         arguments: Outcome.answers + [.timeout, .failed("refused:rate-limited")]
     )
     func names(outcome: Outcome) {
@@ -168,15 +168,15 @@ struct RecorderTests {
         #expect(Outcome(rawValue: "x" + outcome.rawValue) == nil)
     }
 
-    @Test("a tool that is busy while the server is not says that the rate is its own")
+    @Test("a note states if pin-load limited the rate")
     func toolBound() {
         func totals(_ tool: Double?, _ server: Double?) -> Totals {
             let gauges = Gauges(serverCPUSeconds: server, toolCPUSeconds: tool)
             return Totals(of: [Interval(from: .zero, to: .seconds(2), gauges: gauges)])
         }
-        #expect(totals(1.9, 0.1).toolsOwnLimit?.contains("this tool used 95 % of a core and the server 5 %") == true)
+        #expect(totals(1.9, 0.1).toolLimitNote?.contains("pin-load used 95% of a core and the server 5%") == true)
         for (tool, server) in [(1.9, 1.0), (0.5, 0.01), (nil, 0.1), (1.9, nil)] as [(Double?, Double?)] {
-            #expect(totals(tool, server).toolsOwnLimit == nil)
+            #expect(totals(tool, server).toolLimitNote == nil)
         }
     }
 }

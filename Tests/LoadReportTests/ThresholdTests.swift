@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Thresholds")
 struct ThresholdTests {
-    /// 1,000 checks of 1 to 1,000 ms from the due time, half of it from sending; 100 changes of a PIN in 5 ms; 10 s.
+    /// Ten seconds with 1,000 checks of 1 to 1,000 ms latency, half of it service time, and 100 PIN changes of 5 ms.
     private static let totals: Totals = {
         let recorder = Recorder()
         for number in 1...1000 {
@@ -23,7 +23,7 @@ struct ThresholdTests {
     }()
 
     @Test(
-        "each figure is held against its limit",
+        "each metric is compared with its limit",
         arguments: [
             ("check.p50<500ms", true, "499 ms"), ("check.p50<499ms", false, "499 ms"),
             ("check.max<=0.998s", true, "997 ms"),
@@ -46,7 +46,7 @@ struct ThresholdTests {
     }
 
     @Test(
-        "what was not measured is not met",
+        "a threshold on an unmeasured metric is not met",
         arguments: [
             "p99<1s", "unlock.p50<1s", "errors<50%", "server-cpu<1s", "rate>0", "errors==0", "unexpected==0",
             "unsent==0",
@@ -60,15 +60,18 @@ struct ThresholdTests {
         #expect(result.verdict == .unmeasured && result.value == "not measured")
     }
 
-    @Test("a kind of operation that never was has no errors to be without", arguments: ["errors", "wrong", "p99"])
-    func absentKind(figure: String) throws {
-        let relation = figure == "p99" ? "<1s" : "==0"
-        #expect(try Threshold(parsing: "unlock." + figure + relation).isMet(by: Self.totals) == nil)
+    @Test(
+        "an operation that never happened does not meet a threshold on its errors",
+        arguments: ["errors", "wrong", "p99"]
+    )
+    func absentOperation(metric: String) throws {
+        let relation = metric == "p99" ? "<1s" : "==0"
+        #expect(try Threshold(parsing: "unlock." + metric + relation).isMet(by: Self.totals) == nil)
         #expect(try Threshold(parsing: "unlock.count==0").isMet(by: Self.totals) == true)
     }
 
     @Test(
-        "a count that has still to grow to its limit is waited for",
+        "a count below its minimum is pending",
         arguments: [
             ("count>=5000", true), ("count>=1100", false), ("valid>900", true), ("wrong==91", true),
             ("wrong==89", false),
@@ -82,26 +85,29 @@ struct ThresholdTests {
     }
 
     @Test(
-        "a wrong text is refused with what was meant",
+        "an invalid threshold is rejected with the correct form",
         arguments: [
-            ("p99", "'p99' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"),
-            ("p99=20ms", "'p99=20ms' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"),
-            ("p99<20", "'20' is no limit for p99; write it like p99<20ms"),
-            ("p99<<20ms", "'<20ms' is no limit for p99; write it like p99<20ms"),
-            ("p99<20%", "'20%' is no limit for p99; write it like p99<20ms"),
-            ("p99<-1ms", "'-1ms' is no limit for p99; write it like p99<20ms"),
-            ("p101<1s", "'p101' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
-            ("p0<1s", "'p0' is no percentile; they lie above p0 and up to p100, p99.9 for instance"),
-            ("error<1%", "there is no figure 'error'; did you mean 'errors'?"),
-            ("failed:timout==0", "there is no figure 'failed:timout'; did you mean 'failed:timeout'?"),
-            ("chekc.p99<1s", "there is no figure 'chekc.p99'; did you mean 'check.p99'?"),
-            ("check.mux<1s", "there is no figure 'check.mux'; did you mean 'check.max'?"),
-            ("errors<0.001", "'0.001' is no limit for errors; write it like errors<10, or as a share 0.1%"),
-            ("errors<101%", "'101%' is no limit for errors; write it like errors<10, or as a share 0.1%"),
-            ("violations<1%", "'1%' is no limit for violations; write it like violations==0"),
-            ("check.unsent==0", "'unsent' is a figure of the whole run; write it without the kind of operation"),
-            ("server-memory<64", "'64' is no limit for server-memory; write it like server-memory<512MiB"),
-            ("rate>5k", "'5k' is no limit for rate; write it like rate>5000"),
+            ("p99", "'p99' has no comparison; write a metric, <, <=, >, >=, == or !=, and a limit, as in p99<20ms"),
+            (
+                "p99=20ms",
+                "'p99=20ms' has no comparison; write a metric, <, <=, >, >=, == or !=, and a limit, as in p99<20ms"
+            ),
+            ("p99<20", "'20' is not a limit for p99; write it as in p99<20ms"),
+            ("p99<<20ms", "'<20ms' is not a limit for p99; write it as in p99<20ms"),
+            ("p99<20%", "'20%' is not a limit for p99; write it as in p99<20ms"),
+            ("p99<-1ms", "'-1ms' is not a limit for p99; write it as in p99<20ms"),
+            ("p101<1s", "'p101' is not a percentile; the range is above 0 to 100, as in p99.9"),
+            ("p0<1s", "'p0' is not a percentile; the range is above 0 to 100, as in p99.9"),
+            ("error<1%", "unknown metric 'error'; did you mean 'errors'?"),
+            ("failed:timout==0", "unknown metric 'failed:timout'; did you mean 'failed:timeout'?"),
+            ("chekc.p99<1s", "unknown metric 'chekc.p99'; did you mean 'check.p99'?"),
+            ("check.mux<1s", "unknown metric 'check.mux'; did you mean 'check.max'?"),
+            ("errors<0.001", "'0.001' is not a limit for errors; write it as in errors<10 or <0.1%"),
+            ("errors<101%", "'101%' is not a limit for errors; write it as in errors<10 or <0.1%"),
+            ("violations<1%", "'1%' is not a limit for violations; write it as in violations==0"),
+            ("check.unsent==0", "'unsent' is a metric of the whole run; write it without an operation"),
+            ("server-memory<64", "'64' is not a limit for server-memory; write it as in server-memory<512MiB"),
+            ("rate>5k", "'5k' is not a limit for rate; write it as in rate>5000"),
         ]
     )
     func refused(text: String, message: String) throws {
@@ -109,14 +115,14 @@ struct ThresholdTests {
         #expect(error?.description == message)
     }
 
-    @Test("a name that is near to nothing is answered with all that there are")
+    @Test("an unknown name without a similar metric gives the list of all metrics")
     func unknown() throws {
         let error = #expect(throws: ThresholdError.self) { try Threshold(parsing: "throughputness<1s") }
-        #expect(error?.description.contains("there are p50, p99.9, min, mean") == true)
+        #expect(error?.description.contains("known are p50, p99.9, min, mean") == true)
     }
 
     @Test(
-        "only a count that grows beyond its limit is lost for good",
+        "only a count above its maximum can never be met again",
         arguments: [
             ("violations==0", false), ("errors<3", true), ("errors<=3", false), ("errors<4", false),
             ("errors==2", true),
@@ -128,7 +134,7 @@ struct ThresholdTests {
         #expect(try Threshold(parsing: text).isLost(by: Self.totals) == isLost)
     }
 
-    @Test("a run with a threshold that is not met ends with 99, an interrupted one with 130, any other with 0")
+    @Test("the exit code is 99 for a failed run, 130 for an interrupted one and 0 otherwise")
     func exitCodes() throws {
         let met = SampleRun.result(of: SampleRun.plain.intervals, seed: 1, thresholds: ["p50<20ms", "errors<1%"])
         #expect(met.isSuccess && met.exitCode == 0)
@@ -140,16 +146,15 @@ struct ThresholdTests {
         var lost = met
         lost.end = .lost
         #expect(!lost.isSuccess && lost.exitCode == 99)
-        // Ended by a threshold that holds again by its end.
         var aborted = met
         aborted.end = .aborted
         #expect(!aborted.isSuccess && aborted.exitCode == 99)
-        #expect(aborted.text(as: .text).contains("ended by a threshold that held again"))
+        #expect(aborted.text(as: .text).contains("aborted by a threshold that was met again"))
         var interrupted = met
         interrupted.end = .interrupted
         #expect(interrupted.exitCode == 130)
         interrupted.sections.append(
-            ReportSection(title: "Burst", columns: ["guesses"], rows: [["5"]], verdict: .failed)
+            ReportSection(title: "Burst", columns: ["guesses"], rows: [[.count(5)]], verdict: .failed)
         )
         #expect(interrupted.exitCode == 99)
     }

@@ -1,5 +1,6 @@
 import RemotePINServer
 import Secrets
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -1,15 +1,16 @@
 import AttestationVerifier
 import SimulatedPhone
 import Foundation
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
 
 @testable import RemotePINServer
 
-@Suite("What was attested is kept for operators")
+@Suite("Attested facts, stored for operators")
 struct AttestedFactsTests {
-    /// What the server logs of a registration is what it stores.
+    /// Returns the stored facts; checks that the log holds the same.
     private func facts(
         _ platform: Platform,
         _ change: @escaping @Sendable (inout DeviceProfile) -> Void = { _ in }
@@ -37,7 +38,7 @@ struct AttestedFactsTests {
         var text = ""
     }
 
-    @Test("of an Android device: level, boot state, versions, patch levels, brand and model, app and time")
+    @Test("an Android device: level, boot state, versions, patch levels, brand and model, app and time")
     func android() async throws {
         let facts = try await self.facts(.android)
         #expect(facts["platform"] as? String == "android")
@@ -52,7 +53,7 @@ struct AttestedFactsTests {
         #expect((facts["root"] as? String)?.hasPrefix("sha256:") == true)
     }
 
-    @Test("texts that are too long for an operator are cut: whoever can sign a chain can write what he likes")
+    @Test("long texts are truncated: the signer of a chain controls their length")
     func longTexts() async throws {
         let facts = try await self.facts(.android) { profile in
             profile.brand = String(repeating: "\u{1}", count: 8_000)
@@ -62,7 +63,7 @@ struct AttestedFactsTests {
         #expect((facts["model"] as? String)?.unicodeScalars.count == 100)
     }
 
-    @Test("of an iOS device: level, environment, OS version, app and time; the root is no path")
+    @Test("an iOS device: level, environment, OS version, app and time; the root is not part of a path")
     func iOS() async throws {
         let facts = try await self.facts(.iOS)
         #expect(facts["platform"] as? String == "ios")

@@ -1,6 +1,7 @@
 import AuditLog
 import RemotePINServer
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -9,7 +10,7 @@ import Vocabulary
 import WalletStore
 import Wire
 
-@Suite("What wallets and strangers can make of the record")
+@Suite("The audit entries that wallets and attackers can cause")
 struct AuditGrowthTests {
     private static let code = Array("NL-999-SECRET".utf8)
     private static let right = "135790"
@@ -23,7 +24,7 @@ struct AuditGrowthTests {
         try await self.give(.revokeRecoveryCode(try RecoveryCode(self.code).orThrow()), to: server)
     }
 
-    /// Asks for the link as no right PIN for it would.
+    /// Links the denied code with this PIN.
     private static func link(
         _ session: TestSession,
         pin: String,
@@ -34,7 +35,7 @@ struct AuditGrowthTests {
         return await session.connection.answer(.instruct(call))
     }
 
-    /// A server whose store holds each commit back while a gate is closed.
+    /// Options for a server whose store delays each commit while a gate is closed.
     private static func holdingCommits(at gate: Gate) -> InProcessServer.Options {
         var options = InProcessServer.Options()
         options.wrapping = { store in
@@ -45,7 +46,7 @@ struct AuditGrowthTests {
         return options
     }
 
-    @Test("nobody fills the disk with links to a denied code: wrong, repeated and outdated PINs leave no entry")
+    @Test("links to a denied code with wrong, repeated or outdated PINs leave no entry")
     func notLinked() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -64,15 +65,15 @@ struct AuditGrowthTests {
             }
             for _ in 0..<5 {
                 guard case .refused(.pinKeyChanged) = try await Self.link(session, pin: Self.right, pair: old) else {
-                    Issue.record("an old key's PIN was judged")
+                    Issue.record("the PIN of an old key was judged")
                     return
                 }
             }
-            // In a block nothing is judged, so nothing ends.
+            // During a block no attempt is judged, so no wallet ends.
             for _ in 0..<4 { _ = try await session.check("000000") }
             for _ in 0..<5 {
                 guard case .blocked = try await Self.link(session, pin: "246813") else {
-                    Issue.record("judged in a block")
+                    Issue.record("judged during a block")
                     return
                 }
             }
@@ -81,8 +82,8 @@ struct AuditGrowthTests {
         }
     }
 
-    @Test("nor with right PINs: a wallet that is linked already, or a solution that is revoked, leaves none either")
-    func nothingToEnd() async throws {
+    @Test("a right PIN leaves no entry if the wallet is linked already or the solution is revoked")
+    func noEnd() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
@@ -98,8 +99,8 @@ struct AuditGrowthTests {
         }
     }
 
-    @Test("however many connections ask for a wallet's end at a time, it is on record once")
-    func together() async throws {
+    @Test("concurrent requests to end a wallet leave a single record")
+    func concurrentRequests() async throws {
         let gate = Gate()
         try await InProcessServer.run(Self.holdingCommits(at: gate)) { server in
             let wallet = try await server.wallet()
@@ -111,18 +112,18 @@ struct AuditGrowthTests {
                 for connection in connections {
                     group.addTask { #expect(await connection.answer(.revokeWithCode(text)) == .other("revoked")) }
                 }
-                // On record as begun, and held back before its commit while the others ask.
+                // Recorded as begun and delayed before its commit while the other requests arrive.
                 await gate.isReached()
                 for _ in 0..<50 { try await Self.give(.showStatus, to: server) }
                 gate.open()
                 try await group.waitForAll()
             }
-            // Begun and done.
+            // The begun and the done entry.
             #expect(try await server.record().filter { $0.event == .deletionCode }.count == 2)
         }
     }
 
-    @Test("an end that the store does not take stays begun, once, until it does: a full disk does not fill another")
+    @Test("an end that the store rejects stays begun with one entry until the store accepts it")
     func unavailable() async throws {
         let fails = Mutex(true)
         try await InProcessServer.run(.failing(with: .unavailable, at: .beforeCommit) { fails.withLock { $0 } }) {
@@ -134,7 +135,7 @@ struct AuditGrowthTests {
                 guard case .refused(.unavailable) = await session.connection.answer(.reportWipe),
                     case .refused(.unavailable) = await session.connection.answer(.revokeWithCode(text))
                 else {
-                    Issue.record("done without the store")
+                    Issue.record("ended without the store")
                     return
                 }
             }
@@ -148,7 +149,7 @@ struct AuditGrowthTests {
         }
     }
 
-    @Test("a denial and what takes it back are replayed in the order in which they were committed")
+    @Test("a denial and its removal are replayed in the order of their commits")
     func order() async throws {
         let gate = Gate()
         try await InProcessServer.run(Self.holdingCommits(at: gate)) { server in
@@ -157,7 +158,7 @@ struct AuditGrowthTests {
             let backup = try await server.backup("one")
             try await Self.deny(server)
             gate.close()
-            // On record as begun, and held back before its commit while the other one is given.
+            // Recorded as begun and delayed before its commit while the other command arrives.
             async let denial: Void = Self.deny(server)
             await gate.isReached()
             async let allowed: Void = Self.give(.removeDenied(.code(code)), to: server)

@@ -2,6 +2,7 @@ import AuditLog
 import Foundation
 import RemotePINServer
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -9,7 +10,7 @@ import Vocabulary
 import WalletStore
 import Wire
 
-@Suite("What is on record of commands and revocations")
+@Suite("The audit entries of commands and revocations")
 struct AuditTests {
     private static let actor = AuditActor(rawValue: "uid 4711")
     private static let code = Array("NL-999-SECRET".utf8)
@@ -18,7 +19,7 @@ struct AuditTests {
         await server.commands.carryOut(command, by: InProcessServer.peer)
     }
 
-    /// Each with its pin, so that none is forgotten when one is added.
+    /// Every command with its event, so that a new command must be added here.
     private static func commands(_ wallet: WalletID) throws -> [(command: AdminCommand, name: String, changes: Bool)] {
         let code = try RecoveryCode(self.code).orThrow()
         return [
@@ -38,20 +39,21 @@ struct AuditTests {
         ]
     }
 
-    @Test("every command is on record with who gave it and what came of it; one that changes something also before")
+    @Test("every command is on record with its operator and its result, and a changing one also before it is done")
     func commands() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             for (command, name, changes) in try Self.commands(wallet.walletID) {
                 let before = try await server.record().count
                 if case .failed(let failure) = await Self.give(command, to: server) { throw failure }
-                // The server's own may be among them: a rotation says when all is sealed anew.
+                // The server's entries may be among them: a rotation records that all values are
+                // resealed.
                 let entries = try await server.record().dropFirst(before).filter { $0.actor != .server }
                 #expect(entries.map(\.event.rawValue) == Array(repeating: name, count: changes ? 2 : 1))
                 #expect(AuditEvent.all.contains { $0.rawValue == name }, "\(name) cannot be looked for")
                 #expect(entries.allSatisfy { $0.actor == Self.actor && $0.epoch == 1 })
                 guard case .done(let of, _) = entries.last?.phase else {
-                    Issue.record("\(name) is not done")
+                    Issue.record("\(name) was not done")
                     continue
                 }
                 #expect(of == (changes ? UInt64(before + 1) : nil), "\(name)")
@@ -72,7 +74,7 @@ struct AuditTests {
         }
     }
 
-    @Test("wipes, deletion codes and links to denied codes are on record once, however often they are said")
+    @Test("repeated wipes, deletion codes and links to denied codes are on record once")
     func revocations() async throws {
         try await InProcessServer.run { server in
             let (wiped, deleted) = (try await server.wallet(), try await server.wallet())
@@ -102,7 +104,7 @@ struct AuditTests {
         }
     }
 
-    @Test("at no step is a revocation committed that is not on record: a crash between any two loses none")
+    @Test("every committed revocation is on record at every step: a crash between any two loses none")
     func order() async throws {
         let look = Mutex<(@Sendable (GatedStore.Moment) async -> Void)?>(nil)
         var options = InProcessServer.Options()
@@ -113,7 +115,7 @@ struct AuditTests {
         }
         try await InProcessServer.run(options) { server in
             let seen = Mutex<[String]>([])
-            // What a crash at this moment would leave on the disk.
+            // The state that a crash at this moment would leave on the disk.
             look.withLock { look in
                 look = { moment in
                     let newest = try? await server.record().last
@@ -142,7 +144,7 @@ struct AuditTests {
         }
     }
 
-    @Test("what the audit log does not take is not done, and nothing is told")
+    @Test("a change that the audit log rejects is not done and not reported")
     func refused() async throws {
         try await InProcessServer.run { server in
             let (wallet, linked) = (try await server.wallet(), try await server.wallet())
@@ -162,12 +164,12 @@ struct AuditTests {
             #expect(try await server.store.denied(after: nil, limit: 9).entries.isEmpty)
             #expect(try await !server.store.isSolutionRevoked())
             #expect(try await server.store.operatorValues().values.isEmpty)
-            // What is no revocation goes on.
+            // Calls that revoke nothing continue.
             #expect(try await linked.openSession().answer(.linkRecoveryCode([7]), pin: "135790") == .recoveryCodeLinked)
         }
     }
 
-    @Test("where the store does not say whether it was done, the record does not say that it was not")
+    @Test("if the store does not report an outcome, the record does not claim a failure")
     func unclear() async throws {
         let fails = Mutex(false)
         try await InProcessServer.run(.failing(with: .unavailable, at: .afterCommit) { fails.withLock { $0 } }) {
@@ -184,13 +186,13 @@ struct AuditTests {
                 Issue.record("\(phases)")
                 return
             }
-            // Again, and it is as it was asked.
+            // The repeated command completes.
             fails.withLock { $0 = false }
             #expect(await Self.give(.revokeWallets([first.walletID]), to: server) == .walletsRevoked(now: 0, before: 1))
         }
     }
 
-    @Test("wallets that a command ended while the log could not be emptied are told of at once, and not again")
+    @Test("wallets that a command ended while the store's log could not be emptied are reported at once and only once")
     func notErased() async throws {
         let fails = Mutex(true)
         try await InProcessServer.run(.failing(with: .notErased, at: .afterCommit) { fails.withLock { $0 } }) {

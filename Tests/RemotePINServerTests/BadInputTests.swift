@@ -1,17 +1,18 @@
 import Foundation
 import RemotePINServer
 import HostSystem
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
 import Wire
 
-/// Bytes to a server as nobody's library would send them, and what came back.
+/// A client that sends raw bytes to a server and collects the answers.
 private struct RawExchange {
     let server: InProcessServer
 
-    /// What the server answered until it closed the connection, as messages.
+    /// Sends the bytes and returns the server's answers until it closes the connection.
     func answers(to bytes: [UInt8]) async throws -> [CallResult] {
         let received = try await self.run(
             "exec openssl s_client -quiet -verify_quiet -tls1_3 -alpn remote-pin/1 -connect 127.0.0.1:$PORT",
@@ -28,7 +29,7 @@ private struct RawExchange {
         return results
     }
 
-    /// Connects without TLS, sends the bytes and waits for the end.
+    /// Connects without TLS, sends the bytes and waits until the connection is closed.
     func plain(_ bytes: [UInt8]) async throws {
         _ = try await self.run("exec 3<>/dev/tcp/127.0.0.1/$PORT; cat >&3; exec cat <&3", input: bytes)
     }
@@ -63,9 +64,9 @@ private func frame(_ bytes: [UInt8]) -> [UInt8] {
 
 @Suite("Bad input")
 struct BadInputTests {
-    /// Each case: what is sent, and what comes back before the connection ends.
+    /// The cases: the sent bytes and the answers before the connection ends.
     ///
-    /// An empty frame follows each, which ends those connections that live on.
+    /// An empty frame follows each case and ends the connections that are still open.
     private static let cases: [(name: String, bytes: [UInt8], answers: [Refusal.Reason])] = [
         ("an empty frame", [0, 0, 0, 0], [.malformed]),
         ("a frame that is too long", [0, 1, 0, 1], [.malformed]),
@@ -85,7 +86,7 @@ struct BadInputTests {
         ("thousands of empty parts", frame((0..<2000).flatMap { _ in [UInt8(0x12), 0] }), [.malformed]),
     ]
 
-    @Test("each gets its error, and another connection's PIN checks are answered meanwhile", arguments: 0..<10)
+    @Test("each input gets its error, and PIN checks on another connection are answered meanwhile", arguments: 0..<10)
     func bad(index: Int) async throws {
         let bad = Self.cases[index]
         try await InProcessServer.run { server in
@@ -99,7 +100,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("random bytes move no count and end no other connection")
+    @Test("random bytes change no attempt count and end no other connection")
     func random() async throws {
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
@@ -122,7 +123,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("who says nothing, or begins and does not go on, is disconnected while others are served")
+    @Test("silent and stalled clients are disconnected while others are served")
     func slow() async throws {
         var options = InProcessServer.Options()
         options.limits.handshake = .milliseconds(300)

@@ -1,4 +1,5 @@
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -9,7 +10,8 @@ import Wire
 
 @Suite("Bursts of guesses")
 struct BurstTests {
-    /// Sends `count` guesses for one wallet over all sessions at once, pipelined on each, and counts the answers.
+    /// Sends `count` guesses for one wallet over all sessions at once, pipelined on each, and
+    /// returns the number of each answer.
     private func burst(_ count: Int, over sessions: [TestSession]) async throws -> [Answer: Int] {
         try await withThrowingTaskGroup(of: [Answer].self) { group in
             for session in sessions {
@@ -33,7 +35,7 @@ struct BurstTests {
         return sessions
     }
 
-    @Test("of two thousand parallel guesses over 64 connections exactly one round is judged, block after block")
+    @Test("of 2,000 parallel guesses over 64 connections exactly one round is judged, block after block")
     func rounds() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -57,7 +59,7 @@ struct BurstTests {
         }
     }
 
-    @Test("with blocks of no length one burst is judged rounds × attempts times and no more")
+    @Test("with blocks of zero length, exactly rounds × attempts guesses of one burst are judged")
     func withoutBlocks() async throws {
         var options = InProcessServer.Options()
         let blocks = [Duration](repeating: .zero, count: 3)
@@ -70,7 +72,7 @@ struct BurstTests {
         }
     }
 
-    @Test("one wallet's guesses over 32 connections have the store one at a time, whatever is sent in parallel")
+    @Test("parallel guesses for one wallet over 32 connections reach the store one at a time")
     func oneAtATime() async throws {
         let inStore = Mutex<[WalletID: (now: Int, most: Int)]>([:])
         var options = InProcessServer.Options()
@@ -98,29 +100,5 @@ struct BurstTests {
             #expect(inStore.withLock { $0[hammered.walletID]?.most } == 1)
             #expect(inStore.withLock { $0[other.walletID]?.most } == 1)
         }
-    }
-
-    @Test("whoever waits for a wallet's turn gets it in the order in which they came, and nobody is left waiting")
-    func turns() async {
-        let lane = InstructionLane()
-        let (order, turns) = AsyncStream.makeStream(of: Int.self)
-        await lane.enter()
-        await withDiscardingTaskGroup { group in
-            for number in 0..<50 {
-                let isWaiting = lane.waitingCount
-                group.addTask {
-                    await lane.enter()
-                    turns.yield(number)
-                    lane.leave()
-                }
-                // Each in its place before the next one comes.
-                while lane.waitingCount == isWaiting { await Task.yield() }
-            }
-            lane.leave()
-        }
-        turns.finish()
-        #expect(await order.reduce(into: []) { $0.append($1) } == Array(0..<50))
-        await lane.enter()
-        lane.leave()
     }
 }

@@ -4,7 +4,7 @@ import Vocabulary
 
 @testable import RemotePINServer
 
-/// A connection that records what is done to it and closes when it is told.
+/// A connection that records the calls on its handle and closes on request.
 private final class RecordedConnection: Sendable {
     private struct State {
         var events: [String] = []
@@ -14,7 +14,7 @@ private final class RecordedConnection: Sendable {
 
     private let state = Mutex(State())
     let id: UInt64
-    /// Whether an abort closes it at once, as a real one's does.
+    /// Whether an abort closes the connection at once, as for a real one.
     private let closesWhenAborted: Bool
 
     init(_ id: UInt64, closesWhenAborted: Bool = true) {
@@ -33,8 +33,8 @@ private final class RecordedConnection: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    var live: LiveConnection {
-        LiveConnection(
+    var handle: ConnectionHandle {
+        ConnectionHandle(
             id: self.id,
             abort: {
                 self.state.withLock { $0.events.append("abort") }
@@ -54,17 +54,17 @@ private final class RecordedConnection: Sendable {
     }
 }
 
-@Suite("Connections that carry something of a wallet")
+@Suite("Connections that carry a wallet's data")
 struct ConnectionRegistryTests {
     let registry = ConnectionRegistry()
     let wallet = WalletID.random()
 
-    @Test("a revocation ends all of the wallet's connections but the asking one, and no other wallet's")
+    @Test("a revocation closes all of the wallet's connections except the requesting one, and no other wallet's")
     func abortAll() async {
         let mine = [RecordedConnection(1), RecordedConnection(2), RecordedConnection(3)]
         let other = RecordedConnection(4)
-        for connection in mine { self.registry.join(connection.live, wallet: self.wallet) }
-        self.registry.join(other.live, wallet: .random())
+        for connection in mine { self.registry.join(connection.handle, wallet: self.wallet) }
+        self.registry.join(other.handle, wallet: .random())
         await self.registry.abortAll(of: self.wallet, except: 2)
         #expect(mine.map(\.events) == [["abort"], [], ["abort"]])
         #expect(other.events.isEmpty)
@@ -74,10 +74,10 @@ struct ConnectionRegistryTests {
     func awaitsClosing() async {
         let slow = RecordedConnection(1, closesWhenAborted: false)
         let (registry, wallet, returned) = (self.registry, self.wallet, RecordedConnection(0))
-        registry.join(slow.live, wallet: wallet)
+        registry.join(slow.handle, wallet: wallet)
         async let revocation: Void = {
             await registry.abortAll(of: wallet, except: 9)
-            returned.live.close()
+            returned.handle.close()
         }()
         while slow.events.isEmpty { await Task.yield() }
         #expect(returned.events.isEmpty)
@@ -86,11 +86,11 @@ struct ConnectionRegistryTests {
         #expect(returned.events == ["close"])
     }
 
-    @Test("a connection that left is not touched, and nothing of it stays")
+    @Test("a connection that left is not aborted and leaves no entry")
     func leave() async {
         let connection = RecordedConnection(1)
-        self.registry.join(connection.live, wallet: self.wallet)
-        self.registry.join(connection.live, wallet: .random())
+        self.registry.join(connection.handle, wallet: self.wallet)
+        self.registry.join(connection.handle, wallet: .random())
         #expect(self.registry.count == 1)
         self.registry.leave(1)
         #expect(self.registry.count == 0)
@@ -98,10 +98,10 @@ struct ConnectionRegistryTests {
         #expect(connection.events.isEmpty)
     }
 
-    @Test("connections are closed once their session is over, and only once")
+    @Test("connections are closed when their session expires, and only once")
     func sessionsEnd() {
         let connections = [RecordedConnection(1), RecordedConnection(2)]
-        for connection in connections { self.registry.join(connection.live, wallet: self.wallet) }
+        for connection in connections { self.registry.join(connection.handle, wallet: self.wallet) }
         let now = Timestamp(milliseconds: 0)
         self.registry.sessionOpened(on: 1, until: now + .seconds(60))
         self.registry.sessionOpened(on: 2, until: now + .seconds(61))

@@ -36,7 +36,7 @@ private func inSession(servesVersion: Bool = true) throws -> ConnectionStateMach
 
 @Suite("The order of calls on one connection")
 struct ConnectionStateMachineTests {
-    @Test("before Hello nothing else is taken")
+    @Test("before Hello every other call is rejected")
     func helloFirst() {
         var machine = ConnectionStateMachine()
         #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveEnrollment() }
@@ -45,14 +45,14 @@ struct ConnectionStateMachineTests {
         #expect(throws: OrderViolation.notAllowed(.beforeHello)) { try machine.receiveReportWipe(at: start) }
     }
 
-    @Test("Hello is said once")
+    @Test("a second Hello is rejected")
     func helloOnce() throws {
         var machine = ConnectionStateMachine()
         try machine.receiveHello(servesVersion: true)
         #expect(throws: OrderViolation.notAllowed(.secondHello)) { try machine.receiveHello(servesVersion: true) }
     }
 
-    @Test("without a session nothing is instructed and no wipe reported")
+    @Test("without a session, instructions and wipe reports are rejected")
     func sessionRequired() throws {
         var machine = ConnectionStateMachine()
         try machine.receiveHello(servesVersion: true)
@@ -60,7 +60,7 @@ struct ConnectionStateMachineTests {
         #expect(throws: OrderViolation.sessionRequired) { try machine.receiveReportWipe(at: start) }
     }
 
-    @Test("one session per connection, also after its end")
+    @Test("a connection has one session, even after that session's end")
     func oneSession() throws {
         var machine = try inSession()
         #expect(throws: OrderViolation.notAllowed(.secondSession)) { try machine.receiveOpenSession() }
@@ -70,7 +70,7 @@ struct ConnectionStateMachineTests {
         #expect(throws: OrderViolation.sessionRequired) { try machine.receiveInstruct(counter: 1, at: start) }
     }
 
-    @Test("counters go from 1 by one; any other is refused and consumes nothing")
+    @Test("counters rise from 1 by one; any other is rejected and consumes nothing")
     func counters() throws {
         var machine = try inSession()
         for wrong: UInt64 in [0, 2, .max] {
@@ -82,7 +82,7 @@ struct ConnectionStateMachineTests {
         #expect(throws: OrderViolation.outOfOrder(expected: 6)) { try machine.receiveInstruct(counter: 5, at: start) }
     }
 
-    @Test("a session lives until its end and not a moment longer")
+    @Test("a session is open before its end and not from its end on")
     func lifetime() throws {
         var machine = try inSession()
         _ = try machine.receiveInstruct(counter: 1, at: start + .milliseconds(59_999))
@@ -104,7 +104,7 @@ struct ConnectionStateMachineTests {
         _ = try machine.receiveReportWipe(at: start)
     }
 
-    @Test("a newer identity of the wallet counts for the next instruction")
+    @Test("a replaced identity applies to the next instruction")
     func identityReplaced() throws {
         var machine = try inSession()
         let newer = try identity(pin: 2)
@@ -115,7 +115,7 @@ struct ConnectionStateMachineTests {
 
 @Suite("The identity record")
 struct IdentityRecordTests {
-    @Test("it is read back as it was written, and all records have one length")
+    @Test("a record decodes to the encoded one, and all records have one length")
     func roundTrip() throws {
         for appID in ["a.b", String(repeating: "x", count: 255)] {
             for (platform, environment) in [(Platform.android, ""), (.iOS, "development")] {
@@ -135,7 +135,7 @@ struct IdentityRecordTests {
         }
     }
 
-    @Test("texts that do not fit are refused")
+    @Test("texts longer than their fields are rejected")
     func tooLong() throws {
         let record = IdentityRecord(
             platform: .android,
@@ -148,7 +148,7 @@ struct IdentityRecordTests {
         #expect(record == nil)
     }
 
-    @Test("bytes of another form are no record", arguments: [0, 1, 2, 67, 148, 404, 435])
+    @Test("malformed bytes are rejected", arguments: [0, 1, 2, 67, 148, 404, 435])
     func damaged(position: Int) throws {
         var bytes = try identity().record.bytes
         bytes[position] = 0xFF
@@ -160,7 +160,7 @@ struct IdentityRecordTests {
 @Suite("The update policy")
 struct UpdatePolicyTests {
     @Test(
-        "lower versions are blocked or told, each platform by its own rule",
+        "lower versions are blocked or notified, by the rules of each platform",
         arguments: [
             ("1.9", Platform.android, UpdateVerdict.block(updateAvailable: true)), ("2.0", .android, .notify),
             ("2.4.9", .android, .notify), ("2.5", .android, .ok), ("0.1", .iOS, .ok),

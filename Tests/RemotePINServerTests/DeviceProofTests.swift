@@ -6,7 +6,7 @@ import Wire
 
 @testable import RemotePINServer
 
-@Suite("The form of a hardware's proof")
+@Suite("The form of device proofs")
 struct DeviceProofTests {
     private let key = SigningKey()
 
@@ -23,7 +23,7 @@ struct DeviceProofTests {
         )
     }
 
-    @Test("a bare signature of the right key proves an Android wallet's hardware and no other")
+    @Test("a bare signature of the right key proves an Android wallet's hardware and not an iOS wallet's")
     func signature() throws {
         let binding = try #require(ChannelBinding([UInt8](repeating: 7, count: 32)))
         let statement = Statement(.session, channelBinding: binding, walletID: .random(), body: [1])
@@ -32,7 +32,7 @@ struct DeviceProofTests {
         let good = DeviceProofs.Finding.good(assertionCounter: nil)
         #expect(proofs.check(proof, of: statement, by: try self.identity(.android, self.key)) == good)
         #expect(proofs.check(proof, of: statement, by: try self.identity(.android, SigningKey())) == .bad)
-        // No counter stands in it: it could be made once and used for ever.
+        // A bare signature has no counter, so a single one could be reused forever.
         #expect(proofs.check(proof, of: statement, by: try self.identity(.iOS, self.key)) == .bad)
     }
 }

@@ -5,6 +5,7 @@ import RemotePINServer
 import Secrets
 import HostSystem
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -12,7 +13,7 @@ import Vocabulary
 import WalletStore
 import Wire
 
-/// An enrollment on its own connection: what is needed to send Register, and to send it again.
+/// An enrollment on a separate connection, with the data to send Register once or repeatedly.
 private struct Draft {
     let server: InProcessServer
     let device: SimulatedDevice
@@ -32,7 +33,7 @@ private struct Draft {
         self.evidence = try await self.device.createKey(challenge: .of(enrollment.token))
     }
 
-    /// The call on a new connection, changed as the test wants it.
+    /// Sends the call, with the test's change, on a new connection.
     func send(
         pin: String = "135790",
         pair: TestWallet.PINPair = TestWallet.PINPair(),
@@ -59,7 +60,7 @@ private struct Draft {
 
 @Suite("Enrollment and registration")
 struct EnrollmentTests {
-    @Test("a token is taken until it expires, and not a moment longer")
+    @Test("a token is accepted before its expiry and not from its expiry on")
     func expiry() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
@@ -71,7 +72,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("a token with any bit changed is refused")
+    @Test("a token with any flipped bit is rejected")
     func forged() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
@@ -84,7 +85,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("a used token is refused before anything else is looked at")
+    @Test("a used token is rejected before any other check")
     func used() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
@@ -98,7 +99,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("a registration sent again replaces the earlier one: one wallet, one PIN, other shares")
+    @Test("a repeated registration replaces the earlier one: one wallet, one PIN, new shares")
     func repeated() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
@@ -107,7 +108,7 @@ struct EnrollmentTests {
             guard case .register(let old) = first, case .register(let new) = second else { throw UnexpectedAnswer() }
             #expect(!old.unlockShare.isEqual(to: new.unlockShare))
             #expect(old.deletionCode != new.deletionCode)
-            // The earlier code is nobody's.
+            // The earlier code belongs to no wallet.
             let connection = try await server.endpoint.connect()
             let code = try #require(old.deletionCode)
             #expect(await connection.answer(.revokeWithCode(code.characters)) == .other("not recognised"))
@@ -120,7 +121,8 @@ struct EnrollmentTests {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
             #expect(try await draft.answer() == .other("register"))
-            // The same device makes another key for the same challenge: genuine, and not the one that registered.
+            // The same device makes another key for the same challenge: genuine, but not the
+            // registered one.
             let other = try Draft(server, device: server.device(DeviceProfile(.android)), sharing: draft)
             _ = try await other.device.createKey(challenge: .of(draft.enrollment.token))
             let evidence = try await other.device.createKey(challenge: .of(draft.enrollment.token))
@@ -143,18 +145,18 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("a body that is not one, or says something unknown, is malformed")
+    @Test("a body that does not decode or has unknown fields is malformed")
     func body() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
             #expect(try await draft.answer { $0.body = [0xFF, 0xFF] } == .refused(.malformed))
-            // Field 15, a varint: unknown fields are refused in a signed body.
+            // Field 15, a varint: unknown fields are rejected in a signed body.
             #expect(try await draft.answer { $0.body += [0x78, 0x01] } == .refused(.malformed))
         }
     }
 
     @Test(
-        "evidence with a fault is refused with the fault's reason, and the connection lives",
+        "evidence with a fault is rejected with the fault's reason, and the connection stays open",
         arguments: Platform.allCases.flatMap { platform in
             Fault.allCases.filter { $0.reason(on: platform) != nil && $0 != .counterReused }.map { (platform, $0) }
         }
@@ -181,7 +183,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("evidence made for another enrollment is refused", arguments: Platform.allCases)
+    @Test("evidence made for another enrollment is rejected", arguments: Platform.allCases)
     func challenge(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let (first, second) = (
@@ -189,13 +191,13 @@ struct EnrollmentTests {
             )
             let mixed = Draft(second, device: first.device, evidence: first.evidence)
             guard case .refused(.attestationRejected) = try await mixed.answer() else {
-                Issue.record("taken")
+                Issue.record("accepted")
                 return
             }
         }
     }
 
-    @Test("while the solution is revoked nobody begins or ends an enrollment")
+    @Test("while the solution is revoked, no enrollment can begin or complete")
     func solution() async throws {
         try await InProcessServer.run { server in
             let draft = try await Draft(server)
@@ -209,7 +211,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("without the feature no wallet has a deletion code")
+    @Test("without the feature, no wallet has a deletion code")
     func withoutCode() async throws {
         var options = InProcessServer.Options()
         options.rules.offersDeletionCode = false
@@ -222,7 +224,7 @@ struct EnrollmentTests {
         }
     }
 
-    @Test("a registration that no session was opened for is removed after a day")
+    @Test("a registration without a session is removed after a day")
     func unopened() async throws {
         try await InProcessServer.run { server in
             let (kept, removed) = (try await server.wallet(), try await server.wallet())
@@ -240,7 +242,7 @@ struct EnrollmentTests {
 }
 
 extension Draft {
-    /// The same enrollment with other evidence, or on another device.
+    /// Returns the same enrollment with other evidence or on another device.
     fileprivate init(_ draft: Draft, device: SimulatedDevice? = nil, evidence: DeviceEvidence) {
         self.server = draft.server
         self.device = device ?? draft.device
@@ -255,7 +257,7 @@ extension Draft {
         self.evidence = draft.evidence
     }
 
-    /// Opens the first session, which ends the token's use.
+    /// Opens the first session, after which the token is used.
     fileprivate func openSession() async throws {
         let connection = try await self.server.endpoint.greet(self.device.platform)
         let call = try await TestWallet.sessionCall(of: self.device, self.enrollment.walletID, on: connection)

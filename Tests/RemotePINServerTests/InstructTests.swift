@@ -1,5 +1,6 @@
 import Secrets
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -12,7 +13,7 @@ private let untouched = PINState.open(attemptsLeft: 4, finalRound: false)
 
 @Suite("Instructions")
 struct InstructTests {
-    @Test("only the expected counter is taken; any other consumes nothing")
+    @Test("only the expected counter is accepted; any other consumes nothing")
     func counters() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -28,7 +29,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a replayed instruction is refused on its own connection and on every other")
+    @Test("a replayed instruction is rejected on its connection and on every other")
     func replay() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -41,7 +42,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a signature that is not the candidate's ends the connection and counts nothing", arguments: [true, false])
+    @Test("a signature that is not the candidate's ends the connection and costs no attempt", arguments: [true, false])
     func signature(tellsNonce: Bool) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -62,7 +63,7 @@ struct InstructTests {
     }
 
     @Test(
-        "a client may keep its signatures' R to itself; one that tells another ends the connection and counts nothing"
+        "a client may omit its signature's R; a different R ends the connection and costs no attempt"
     )
     func nonce() async throws {
         try await InProcessServer.run { server in
@@ -79,9 +80,10 @@ struct InstructTests {
         }
     }
 
-    /// Signatures that come together are verified together: what one connection sends must not reach another's verdict.
-    @Test("one connection's false signature changes no verdict of those that come with it")
-    func company() async throws {
+    /// Concurrent signatures are verified in one batch; one connection's signature must not affect
+    /// another's verdict.
+    @Test("one connection's false signature changes no other verdict in its batch")
+    func falseSignatureInBatch() async throws {
         try await InProcessServer.run { server in
             var honest: [(session: TestSession, calls: [Instruct])] = []
             for _ in 0..<4 {
@@ -109,7 +111,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a body that is not one is malformed, an unknown instruction unsupported; both consume the counter")
+    @Test("a malformed body is malformed and an unknown instruction unsupported; both consume the counter")
     func body() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -125,7 +127,7 @@ struct InstructTests {
         }
     }
 
-    @Test("the same attempt again after a lost reply costs nothing and is no oracle for another PIN")
+    @Test("a repeated attempt after a lost reply costs nothing and is no oracle for another PIN")
     func lostReply() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -134,7 +136,8 @@ struct InstructTests {
             let verdict = Answer.wrong(.open(attemptsLeft: 3, finalRound: false))
             #expect(try await session.check(wrong, attempt: attempt) == verdict)
             #expect(try await session.check(wrong, attempt: attempt) == verdict)
-            // Nor on another connection, and not even the right PIN is told from it.
+            // On another connection neither, and the answer does not even distinguish the right
+            // PIN.
             let other = try await wallet.openSession()
             #expect(try await other.check(right, attempt: attempt) == verdict)
             #expect(try await other.check(wrong, attempt: attempt) == verdict)
@@ -146,7 +149,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a change of the PIN counts at once on every open session")
+    @Test("a change of the PIN applies at once to every open session")
     func changePIN() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -169,7 +172,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a PIN of before is wrong on every open session, also where a client reuses its PIN key's id for another PIN")
+    @Test("an old PIN is wrong on every open session, even if a client reuses its PIN key's id for another PIN")
     func reusedKeyID() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -178,7 +181,7 @@ struct InstructTests {
             #expect(try await old.check(right).isValid)
             #expect(Answer(try await new.changePIN(from: right, to: "246802")) == .pinChanged)
             #expect(Answer(try await new.changePIN(from: "246802", to: "975310", id: first.id)) == .pinChanged)
-            // The id that the old session has opened is current again; the key that it names is not.
+            // The id that the old session opened is current again, but its key is not.
             let replaced = try old.instructCall(pin: right, pair: first)
             #expect(await old.connection.answer(.instruct(replaced)).isWrong)
             #expect(try await old.check("975310") == wallet.unlockShare.asValid)
@@ -186,7 +189,7 @@ struct InstructTests {
         }
     }
 
-    @Test("a change of the PIN needs the new PIN's own signature, and nothing else may carry one")
+    @Test("a change of the PIN needs the new PIN's signature, and no other instruction may carry one")
     func newSignature() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -207,8 +210,8 @@ struct InstructTests {
         }
     }
 
-    @Test("a PIN that was right before is judged anew: not during a block that another session began")
-    func rightBefore() async throws {
+    @Test("a PIN that was right before is judged again, and not during a block that another session began")
+    func earlierRightPIN() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
@@ -219,7 +222,7 @@ struct InstructTests {
         }
     }
 
-    @Test("the first recovery code stays; the same one again is done, another is refused")
+    @Test("the first recovery code stays linked; linking it again succeeds, another is rejected")
     func recoveryCode() async throws {
         try await InProcessServer.run { server in
             let session = try await server.wallet().openSession()
@@ -230,7 +233,7 @@ struct InstructTests {
         }
     }
 
-    @Test("the deletion code is shown for the right PIN alone")
+    @Test("only the right PIN reveals the deletion code")
     func deletionCode() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -241,7 +244,7 @@ struct InstructTests {
         }
     }
 
-    @Test("no secret of a wallet stands in the log")
+    @Test("the log holds no secret of a wallet")
     func logWithoutSecrets() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

@@ -1,4 +1,5 @@
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
@@ -7,36 +8,36 @@ import Wire
 
 @testable import RemotePINServer
 
-@Suite("When wallets had their last sessions")
+@Suite("The times of wallets' last sessions")
 struct LastSessionsTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    @Test("the store is told once a minute, of the latest of each wallet")
+    @Test("the latest time of each wallet is written once a minute")
     func everyMinute() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
-        sessions.note(wallet, at: self.start + .seconds(2))
-        sessions.note(wallet, at: self.start)
+        sessions.record(wallet, at: self.start + .seconds(2))
+        sessions.record(wallet, at: self.start)
         #expect(sessions.takeDue(at: self.start) == [wallet: self.start + .seconds(2)])
-        sessions.note(wallet, at: self.start + .seconds(3))
+        sessions.record(wallet, at: self.start + .seconds(3))
         #expect(sessions.takeDue(at: self.start + .milliseconds(59_999)).isEmpty)
         #expect(sessions.last(of: wallet) == self.start + .seconds(3))
         #expect(sessions.takeDue(at: self.start + .seconds(60)) == [wallet: self.start + .seconds(3)])
         #expect(sessions.takeDue(at: self.start + .seconds(200)).isEmpty)
     }
 
-    @Test("it is told before where the clock was set back, and where there are many")
-    func before() {
+    @Test("times are written earlier if the clock was set back or many are pending")
+    func earlyWrites() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
         #expect(sessions.takeDue(at: self.start).isEmpty)
-        sessions.note(wallet, at: self.start)
+        sessions.record(wallet, at: self.start)
         #expect(sessions.takeDue(at: self.start + .seconds(-1)).count == 1)
-        for _ in 0..<49_999 { sessions.note(.random(), at: self.start) }
+        for _ in 0..<49_999 { sessions.record(.random(), at: self.start) }
         #expect(sessions.takeDue(at: self.start).isEmpty)
-        sessions.note(wallet, at: self.start)
+        sessions.record(wallet, at: self.start)
         #expect(sessions.takeDue(at: self.start).count == 50_000)
     }
 
-    @Test("what the store refused is told the next time, and what still waits at the end")
+    @Test("rejected times are written the next time, and pending ones when the server stops")
     func refused() async throws {
         let refusals = Mutex(1)
         var options = InProcessServer.Options()
@@ -76,27 +77,27 @@ struct LastSessionsTests {
         }
     }
 
-    @Test("what the store is being told is still known, until it says that it has it")
-    func told() {
+    @Test("times in flight are known until the store confirms them")
+    func inFlight() {
         let (sessions, wallet) = (LastSessions(), WalletID.random())
-        sessions.note(wallet, at: self.start)
+        sessions.record(wallet, at: self.start)
         let taken = sessions.takeDue(at: self.start)
         #expect(sessions.last(of: wallet) == self.start)
-        sessions.note(wallet, at: self.start + .seconds(1))
+        sessions.record(wallet, at: self.start + .seconds(1))
         #expect(sessions.last(of: wallet) == self.start + .seconds(1))
         let newer = sessions.takeAll()
-        sessions.told(taken)
+        sessions.confirm(taken)
         #expect(sessions.last(of: wallet) == self.start + .seconds(1))
-        sessions.told(newer)
+        sessions.confirm(newer)
         #expect(sessions.last(of: wallet) == nil)
     }
 
-    @Test("what the store did not take waits on, and a newer session meanwhile stays")
+    @Test("times that could not be written stay pending, and a newer session's time is kept")
     func putBack() {
         let (sessions, wallets) = (LastSessions(), [WalletID.random(), .random()])
-        for wallet in wallets { sessions.note(wallet, at: self.start) }
+        for wallet in wallets { sessions.record(wallet, at: self.start) }
         let taken = sessions.takeAll()
-        sessions.note(wallets[0], at: self.start + .seconds(1))
+        sessions.record(wallets[0], at: self.start + .seconds(1))
         sessions.putBack(taken)
         #expect(sessions.takeAll() == [wallets[0]: self.start + .seconds(1), wallets[1]: self.start])
     }

@@ -3,6 +3,7 @@ import AuditLog
 import DeviceInterface
 import Lab
 import Telemetry
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -12,9 +13,9 @@ import Wire
 
 @testable import RemotePINServer
 
-@Suite("What a server counts")
+@Suite("The metrics of a server")
 struct MeterTests {
-    /// The value of a series, as a scrape tells it.
+    /// The value of a series in a scrape.
     private static func value(_ series: String, of server: InProcessServer) -> Double? {
         let lines = Exposition.text(of: server.metrics).split(separator: "\n")
         return lines.first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
@@ -24,7 +25,7 @@ struct MeterTests {
         Self.value("remote_pin_calls_total{call=\"\(call)\",outcome=\"\(outcome)\"}", of: server)
     }
 
-    @Test("calls are counted by kind and outcome, and nothing that is counted is unknown to the catalogue")
+    @Test("calls are counted by kind and outcome, and the catalogue knows every metric")
     func calls() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -52,7 +53,7 @@ struct MeterTests {
         }
     }
 
-    @Test("a wallet that enters a block is counted once, whatever is said again, and each kind for itself")
+    @Test("each block is counted once, despite repeated attempts, and by its kind")
     func blocks() async throws {
         var options = InProcessServer.Options()
         options.rules.attempts = try AttemptPolicy(rounds: 2, attemptsPerRound: 1, blocks: [.seconds(60)]).orThrow()
@@ -63,7 +64,7 @@ struct MeterTests {
             let attempt = AttemptID.random()
             _ = try await session.instruct(pin: "000000", attemptID: attempt)
             #expect(Self.value(temporary, of: server) == 1)
-            // The same again, as after a lost reply, and another one while the block lasts.
+            // The repeated attempt after a lost reply, and another attempt during the block.
             _ = try await session.instruct(pin: "000000", attemptID: attempt)
             _ = try await session.instruct(pin: "000001")
             #expect(Self.value(temporary, of: server) == 1 && Self.value(permanent, of: server) == 0)
@@ -78,7 +79,7 @@ struct MeterTests {
         }
     }
 
-    @Test("wallets that are revoked are counted by whose word it was, once each, and the whole solution once for all")
+    @Test("revoked wallets are counted once each, by the revoking party, and the solution's revocation counts as one")
     func revocations() async throws {
         try await InProcessServer.run { server in
             func counts() -> [Double?] {
@@ -90,7 +91,7 @@ struct MeterTests {
             let (linked, last) = (try await server.wallet(), try await server.wallet())
             let connection = try await server.endpoint.connect()
             let code = try #require(lost.deletionCode).characters
-            // The second time it was ended before.
+            // At the second time the wallet has already ended.
             for _ in 0..<2 { _ = await connection.answer(.revokeWithCode(code)) }
             #expect(counts() == [1, 0, 0, 0])
             for _ in 0..<2 { _ = try await server.commands.done(.revokeWallets([told.walletID])) }
@@ -107,7 +108,7 @@ struct MeterTests {
         }
     }
 
-    @Test("a refused registration is counted under the check that failed")
+    @Test("a rejected registration is counted under the failed check")
     func evidence() async throws {
         var options = InProcessServer.Options()
         options.android = { $0.apps = [] }
@@ -136,7 +137,7 @@ struct MeterTests {
         }
     }
 
-    @Test("what is refused is told with the id under which its line stands, and the id names connection and call")
+    @Test("a refusal carries the correlation id of its log line, and the id names connection and call")
     func correlation() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -155,7 +156,7 @@ struct MeterTests {
             _ = try await session.check("000000")
             let lines = server.log.lines
             for id in ids { #expect(lines.count { $0.contains("refused") && $0.contains("correlation=\(id)") } == 1) }
-            // The connection's other lines are found by what its ids have in common.
+            // The common prefix of a connection's ids finds its other lines.
             let common = "correlation=\(ids[0].prefix(10))"
             for word in ["connected", "session opened", "wrong PIN"] {
                 #expect(lines.contains { $0.contains(word) && $0.contains(common) }, "\(word)")

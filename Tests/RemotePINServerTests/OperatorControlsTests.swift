@@ -1,3 +1,4 @@
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
@@ -5,7 +6,7 @@ import WalletStore
 
 @testable import RemotePINServer
 
-@Suite("What operators set")
+@Suite("Flags and update policies set by operators")
 struct OperatorControlsTests {
     private static let seed = UInt64.random(in: .min ... .max)
 
@@ -15,7 +16,7 @@ struct OperatorControlsTests {
         return (0..<count).map { _ in WalletID.random(using: &generator) }
     }
 
-    @Test("a wallet that is in stays in as the percentage grows, from nobody to everybody")
+    @Test("an included wallet stays included as the percentage grows from 0 to 100")
     func stable() {
         let flag = FeatureFlag.safeBiometricUnlock
         for wallet in Self.wallets(500) {
@@ -25,7 +26,7 @@ struct OperatorControlsTests {
         }
     }
 
-    @Test("about as many wallets are in as the percentage says", arguments: [1, 10, 50, 90])
+    @Test("the included share of wallets is about the percentage", arguments: [1, 10, 50, 90])
     func share(percentage: Int) async {
         let wallets = Self.wallets(20_000)
         var count = 0
@@ -34,21 +35,21 @@ struct OperatorControlsTests {
             if Rollout.percentage(percentage).includes(wallet, for: .safeBiometricUnlock) { count += 1 }
         }
         let expected = Double(percentage) / 100
-        // Seven standard deviations: once in some hundred thousand million runs by chance.
+        // Seven standard deviations: a false alarm once in about 10¹¹ runs.
         let tolerance = 7 * (expected * (1 - expected) / Double(wallets.count)).squareRoot()
         #expect(abs(Double(count) / Double(wallets.count) - expected) < tolerance)
     }
 
-    @Test("a wallet's place is a hash of the feature and its id, and never moves")
+    @Test("a wallet's bucket is a hash of the feature and its id, and never changes")
     func place() throws {
-        // printf 'remote-pin/1 rollout safe-biometric-unlock\0' and sixteen zeros, by sha256sum: the number is told by
-        // its first eight bytes, modulo 100.
+        // sha256sum of 'remote-pin/1 rollout safe-biometric-unlock\0' and 16 zero bytes; the bucket
+        // is the number in its first eight bytes modulo 100.
         let wallet = try #require(WalletID([UInt8](repeating: 0, count: 16)))
         let place = (1...100).first { Rollout.percentage($0).includes(wallet, for: .safeBiometricUnlock) }
         #expect(place == 2)
     }
 
-    @Test("what is set is read as it was written")
+    @Test("stored values decode to the written ones")
     func texts() throws {
         let rollouts: [Rollout] = [
             .off, .on, .percentage(0), .percentage(100), .wallets(Set(Self.wallets(Rollout.mostWallets))),
@@ -73,7 +74,7 @@ struct OperatorControlsTests {
     }
 
     @Test(
-        "what was not written so is not read",
+        "malformed rollouts are rejected",
         arguments: [
             "", "of", "off ", "on 1", "percentage", "percentage 101", "percentage -1", "percentage 05", "wallets",
             "wallets 00", "wallets \(String(repeating: "AB", count: 16))",
@@ -84,7 +85,7 @@ struct OperatorControlsTests {
     }
 
     @Test(
-        "what was not written so is no rule either",
+        "malformed rules are rejected",
         arguments: [
             "- - maybe", "- - warn", "- - warn x", "2 1 ok", "x - ok", "- -", "- - ok 5", "1.2  - ok", "- 0 ok",
             "- - ok\n- - no",
@@ -95,7 +96,7 @@ struct OperatorControlsTests {
     }
 
     @Test(
-        "a value that cannot be read stops the server from starting: it could be a block",
+        "an unreadable value prevents the server's start: it could be a block",
         arguments: ["update-policy android", "update-policy ios", "flag safe-biometric-unlock"]
     )
     func unreadable(name: String) async throws {
@@ -107,7 +108,7 @@ struct OperatorControlsTests {
         }
     }
 
-    @Test("a value of a newer version's flag is left alone")
+    @Test("the value of an unknown flag is ignored")
     func newer() async throws {
         try await InProcessServer.run { server in
             _ = try await server.store.setOperatorValues(["flag later": "blue"], at: server.clock.now())
@@ -118,7 +119,7 @@ struct OperatorControlsTests {
         }
     }
 
-    @Test("what one server set another on the same store knows after it looked again")
+    @Test("a server sees another server's changes to the same store after a refresh")
     func shared() async throws {
         try await InProcessServer.run { server in
             let first = try await OperatorControls(store: server.store, settings: UpdatePolicy())
@@ -133,7 +134,7 @@ struct OperatorControlsTests {
         }
     }
 
-    @Test("the first rule that fits counts, and none that fits is fine")
+    @Test("the first matching rule applies, and a version without a match is ok")
     func firstRule() throws {
         func rule(_ from: String?, _ below: String?, _ word: UpdateRule.Word) throws -> UpdateRule {
             let range = (from.flatMap { AppVersion($0) }, below.flatMap { AppVersion($0) })

@@ -1,6 +1,7 @@
 import AuditLog
 import RemotePINServer
 import Synchronization
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport

@@ -6,10 +6,10 @@ import Wire
 
 @testable import RemotePINServer
 
-@Suite("What a peer learns of a failure")
+@Suite("The refusals that peers receive")
 struct RefusalTests {
     @Test(
-        "an unknown wallet and every wrong proof are told alike and end the connection",
+        "an unknown wallet and every invalid proof get the same refusal and end the connection",
         arguments: [
             CallFailure.AuthenticationFault.unknownWallet, .deviceProof, .assertionCounter, .pinSignature,
             .newPINSignature,
@@ -20,12 +20,12 @@ struct RefusalTests {
         #expect(CallFailure.authentication(fault).endsConnection)
     }
 
-    @Test("every fault of a token is told alike", arguments: [CallFailure.TokenFault.notOurs, .expired, .used])
+    @Test("every fault of a token gets the same refusal", arguments: [CallFailure.TokenFault.notOurs, .expired, .used])
     func token(fault: CallFailure.TokenFault) {
         #expect(CallFailure.challengeInvalid(fault).refusal == .challengeInvalid)
     }
 
-    @Test("a failure of store or vault is never a verdict, and the connection lives")
+    @Test("a failure of the store or the vault is never a verdict, and the connection stays open")
     func failures() {
         let failures: [(CallFailure, isInternal: Bool)] = [
             (.store(.unavailable), false), (.vault(.unreachable), false), (.contended, false), (.store(.corrupt), true),
@@ -37,7 +37,7 @@ struct RefusalTests {
                 #expect(failure.refusal == .internal)
             } else {
                 guard case .unavailable(let retryAfter) = failure.refusal else {
-                    Issue.record("\(failure.logged) is told as \(failure.refusal)")
+                    Issue.record("\(failure.logged) is refused as \(failure.refusal)")
                     continue
                 }
                 #expect(retryAfter > .zero)
@@ -45,7 +45,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("the connection's order has the errors that the protocol names")
+    @Test("calls out of order get the protocol's errors")
     func order() {
         #expect(CallFailure.order(.sessionRequired).refusal == .sessionRequired)
         #expect(CallFailure.order(.outOfOrder(expected: 1)).refusal == .outOfOrder)

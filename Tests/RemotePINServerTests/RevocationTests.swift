@@ -1,4 +1,5 @@
 import RemotePINServer
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -8,7 +9,7 @@ import Wire
 
 @Suite("Revocation and wipe")
 struct RevocationTests {
-    @Test("a deletion code revokes its wallet for good, says so again, and ends its sessions")
+    @Test("a deletion code revokes its wallet permanently, gets the same answer again, and ends its sessions")
     func revoke() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -38,7 +39,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("other wallets do not notice")
+    @Test("other wallets are not affected")
     func others() async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
@@ -50,7 +51,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a revocation that returned leaves no share on its way, whatever was in flight")
+    @Test("once a revocation returns, no share of an instruction in flight leaves")
     func inFlight() async throws {
         let gate = Gate()
         var options = InProcessServer.Options()
@@ -60,7 +61,8 @@ struct RevocationTests {
             let session = try await wallet.openSession()
             let code = try wallet.deletionCode.orThrow()
             gate.close()
-            // The PIN is judged right, the share read, and the answer is held back just before it leaves.
+            // The PIN was right and the share was read; the answer is delayed just before it is
+            // sent.
             async let answer = session.check("135790")
             await gate.isReached()
             let portal = try await server.endpoint.connect()
@@ -70,7 +72,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a session being opened gets no share out after its wallet's revocation either")
+    @Test("once a revocation returns, no share of a session that is being opened leaves")
     func sessionInFlight() async throws {
         let gate = Gate()
         var options = InProcessServer.Options()
@@ -112,7 +114,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a wallet's own connection may revoke it and hears of it")
+    @Test("a wallet's own connection may revoke it and receives the answer")
     func ownConnection() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -124,7 +126,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a reported wipe is terminal, ends the other sessions and is answered again when repeated")
+    @Test("a reported wipe is permanent, ends the other sessions and gets the same answer again")
     func wipe() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -137,7 +139,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("what is no code and a code that nobody has are told alike")
+    @Test("malformed text and an unknown code get the same answer")
     func unknownCodes() async throws {
         try await InProcessServer.run { server in
             let portal = try await server.endpoint.connect()
@@ -147,7 +149,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("one source is slowed down, and a wallet's owner elsewhere is not")
+    @Test("one source is rate-limited, and a wallet's owner at another source is not")
     func limited() async throws {
         try await InProcessServer.run { server in
             let portal = try await server.endpoint.connect()
@@ -160,7 +162,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("while the solution is revoked nothing is released; restored, everything is as it was")
+    @Test("a revoked solution releases no share; after it is restored, every wallet works as before")
     func solution() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

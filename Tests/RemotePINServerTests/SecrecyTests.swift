@@ -5,6 +5,7 @@ import Lab
 import Secrets
 import Telemetry
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -13,13 +14,14 @@ import Wire
 
 @testable import RemotePINServer
 
-/// With every secret of the server and its wallets in hand, and the log at its lowest level.
-@Suite("What the log and the metrics never hold")
+/// A search of the log, at its lowest level, and of the metrics for every secret of the server and
+/// its wallets.
+@Suite("Secrets in the log and the metrics")
 struct SecrecyTests {
     private static let pins = ["135790", "246813", "908172"]
     private static let recoveryCode = Array("NL-recovery-code-of-a-person".utf8)
 
-    /// Everything that a wallet has in common with the server, or keeps from it.
+    /// The secrets that a wallet shares with the server or keeps from it.
     private static func secrets(of wallet: TestWallet, evidence: DeviceEvidence) -> SecretScanner {
         var scanner = SecretScanner()
         for pin in Self.pins { scanner.add("PIN", word: pin) }
@@ -40,7 +42,7 @@ struct SecrecyTests {
         return scanner
     }
 
-    /// The keys in the vault's file.
+    /// Adds the keys of the vault's file.
     private static func addVault(of server: InProcessServer, to scanner: inout SecretScanner) throws {
         let file = String(
             decoding: try DurableFile.read("\(server.folder.path)/vault.key", atMost: 1 << 16),
@@ -57,7 +59,7 @@ struct SecrecyTests {
         }
     }
 
-    /// Every call, done and refused.
+    /// Makes every call, both with success and with a refusal.
     private static func use(_ wallet: TestWallet, of server: InProcessServer) async throws -> [[UInt8]] {
         let session = try await wallet.openSession()
         var shares: [[UInt8]] = []
@@ -81,13 +83,13 @@ struct SecrecyTests {
     }
 
     @Test(
-        "no secret of wallets or vault stands in a line of the log or in the metrics, in any form",
+        "no line of the log and no metric holds a secret of the wallets or the vault, in any encoding",
         arguments: [Platform.android, .iOS]
     )
     func secrets(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(platform, pin: Self.pins[0])
-            // As real as the one that the wallet registered with, which its phone does not keep.
+            // Equivalent to the wallet's own evidence, which its phone does not keep.
             let phone = try server.device(DeviceProfile(platform))
             let connection = try await server.endpoint.greet(platform)
             let began = try await connection.call(.beginEnrollment, timeout: TestWallet.patience)
@@ -120,12 +122,12 @@ struct SecrecyTests {
             _ = try await connection.call(.revokeWithCode(code.grouped), timeout: TestWallet.patience)
 
             let lines = server.log.lines
-            // Some twenty; those of connections that end may come later.
+            // About twenty lines; those of ending connections may follow later.
             #expect(lines.count > 10, "\(lines.count)")
             let log = lines.joined(separator: "\n")
             let findings = scanner.findings(in: log) + scanner.findings(in: Exposition.text(of: server.metrics))
             #expect(findings.isEmpty, "\(findings)")
-            // The same search finds each secret where it stands.
+            // The same search finds each secret in a text that holds it.
             #expect(scanner.findings(in: log + "\n" + "\(registration.unlockShare.exposedBytes())").count == 1)
             #expect(scanner.findings(in: log + " " + code.grouped).count >= 1)
         }

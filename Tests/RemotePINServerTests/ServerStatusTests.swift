@@ -1,11 +1,12 @@
 import RemotePINServer
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
 import Wire
 
-@Suite("What operators are told of the server and of all wallets")
+@Suite("The status of the server and the lists of wallets and sessions")
 struct ServerStatusTests {
     private static func give(_ command: AdminCommand, to server: InProcessServer) async -> AdminResult {
         await server.commands.carryOut(command, by: InProcessServer.peer)
@@ -33,7 +34,7 @@ struct ServerStatusTests {
         }
     }
 
-    @Test("wallets are counted and listed by their states, and found by what is asked of them")
+    @Test("wallets are counted and listed by their states and found by every filter")
     func wallets() async throws {
         try await InProcessServer.run { server in
             let open = try await server.wallet()
@@ -72,7 +73,7 @@ struct ServerStatusTests {
         }
     }
 
-    @Test("the status tells connections, sessions, PINs, commits, keys and what is on record")
+    @Test("the status holds connections, sessions, PINs, commits, keys and the audit log's newest entry")
     func status() async throws {
         var options = InProcessServer.Options()
         options.usesStatusList = true

@@ -1,6 +1,7 @@
 import SimulatedPhone
 import RemotePINServer
 import Secrets
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -26,7 +27,7 @@ struct SessionTests {
         }
     }
 
-    @Test("what a proof looks like never decides what it must be", arguments: Platform.allCases)
+    @Test("the form of a proof never decides the form that is required", arguments: Platform.allCases)
     func form(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(platform)
@@ -43,7 +44,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a proof is of no use on another connection", arguments: Platform.allCases)
+    @Test("a proof is rejected on another connection", arguments: Platform.allCases)
     func relay(platform: Platform) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(platform)
@@ -54,7 +55,7 @@ struct SessionTests {
         }
     }
 
-    @Test("an assertion whose counter is not greater than the last one's is refused")
+    @Test("an assertion whose counter does not exceed the last one's is rejected")
     func assertionCounter() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(.iOS)
@@ -67,7 +68,7 @@ struct SessionTests {
         }
     }
 
-    @Test("one session per connection")
+    @Test("a connection has at most one session")
     func second() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -93,7 +94,7 @@ struct SessionTests {
         }
     }
 
-    @Test("nothing is answered before Hello but a deletion code")
+    @Test("before Hello only a deletion code is accepted")
     func helloFirst() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -106,7 +107,7 @@ struct SessionTests {
         }
     }
 
-    @Test("without a session instructions and wipes are refused")
+    @Test("without a session, instructions and wipe reports are rejected")
     func sessionRequired() async throws {
         try await InProcessServer.run { server in
             let session = try await server.wallet().openSession()
@@ -117,7 +118,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a version that is blocked gets Hello's verdict, no share and nothing done but its wipe")
+    @Test("a blocked version gets Hello's verdict, no share, and only its wipe report is accepted")
     func blockedVersion() async throws {
         var options = InProcessServer.Options()
         options.rules.updates = UpdatePolicy(android: UpdatePolicy.Versions(minimum: AppVersion("2.0")))
@@ -170,7 +171,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a store or vault that cannot answer is never a verdict: unavailable, with an id that stands in the log")
+    @Test("a failing store or vault is never a verdict: the answer is unavailable, with an id that the log holds")
     func unavailable() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()

@@ -2,6 +2,7 @@ import DeviceInterface
 import SimulatedPhone
 import Secrets
 import Statements
+import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -15,7 +16,7 @@ private let wrong = "000000"
 private let untouched = PINState.open(attemptsLeft: 4, finalRound: false)
 private let limited = Answer.refused(.rateLimited(retryAfter: .seconds(1)))
 
-/// A server whose sources may do little.
+/// Options for a server with small limits per source.
 private func options(
     calls: Int? = nil,
     enrollments: Int? = nil
@@ -29,9 +30,9 @@ private func options(
     return options
 }
 
-@Suite("What one source may ask for")
+@Suite("The limits of one source")
 struct SourceLimitTests {
-    @Test("a PIN that has to wait is not judged, not counted, and told alike whether it is right or wrong")
+    @Test("a rate-limited PIN is neither judged nor counted, and a right and a wrong one get the same answer")
     func limitedPIN() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in
             let wallet = try await server.wallet()
@@ -40,7 +41,7 @@ struct SourceLimitTests {
             for pin in [wrong, right, wrong, wrong, wrong, wrong, right] {
                 #expect(try await session.check(pin) == limited)
             }
-            // The clock is the server's: each second brings one more call.
+            // On the server's clock, each second restores one call.
             server.clock.advance(by: .seconds(1))
             #expect(try await session.check(right) == wallet.unlockShare.asValid)
             #expect(try await session.check(wrong) == limited)
@@ -49,7 +50,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("an instruction that had to wait has consumed its counter, and no other has")
+    @Test("a rate-limited instruction consumes its counter, and no other one")
     func counter() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in
             let wallet = try await server.wallet()
@@ -57,15 +58,15 @@ struct SourceLimitTests {
             for _ in 0..<20 { _ = try await session.check(right) }
             let early = try session.instructCall(pin: right, counter: 30)
             #expect(await session.connection.answer(.instruct(early)) == .refused(.outOfOrder))
-            // The session's own counter goes on by one.
+            // The session's counter advances by one.
             #expect(try await session.check(right) == limited)
             server.clock.advance(by: .seconds(1))
             #expect(try await session.check(right) == wallet.unlockShare.asValid)
         }
     }
 
-    @Test("whoever floods without a wallet takes nothing from sessions of the same source")
-    func sessionsGoOn() async throws {
+    @Test("a flood without a wallet does not affect sessions of the same source")
+    func sessionAllowance() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
@@ -74,13 +75,13 @@ struct SourceLimitTests {
             for _ in 0..<60 { answers.append(await flooder.answer(.reportWipe)) }
             #expect(answers.suffix(30).allSatisfy { $0 == limited })
             #expect(try await session.check(right) == wallet.unlockShare.asValid)
-            // Newcomers of that source wait with it.
+            // Newcomers of that source are limited as well.
             await #expect(throws: (any Error).self) { try await server.endpoint.greet() }
         }
     }
 
     @Test(
-        "whoever has calls refused fills no log: so many lines at once, then one a second, which tells what is missing"
+        "log lines about refused calls are limited to a burst, then one a second, which reports the suppressed ones"
     )
     func refusalLines() async throws {
         try await InProcessServer.run(options()) { server in
@@ -98,7 +99,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("connections beside one another and one after the other have one allowance")
+    @Test("concurrent and consecutive connections share one allowance")
     func manyConnections() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in
             var taken = 0
@@ -111,7 +112,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("a lost phone's wallet is ended from a source whose calls are used up")
+    @Test("a source that has used up its calls can still end a lost phone's wallet")
     func revocation() async throws {
         try await InProcessServer.run(options(calls: 20)) { server in
             let wallet = try await server.wallet()
@@ -127,7 +128,7 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("enrollments have an allowance of their own; PINs are checked while it is used up")
+    @Test("enrollments have a separate allowance; PINs are checked while it is used up")
     func enrollments() async throws {
         try await InProcessServer.run(options(enrollments: 5)) { server in
             let wallet = try await server.wallet()
@@ -142,8 +143,8 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("a token that has to wait is as good afterwards: nothing of it was looked at")
-    func tokenStaysGood() async throws {
+    @Test("a rate-limited enrollment does not consume its token")
+    func tokenNotConsumed() async throws {
         try await InProcessServer.run(options(enrollments: 1)) { server in
             let device = try server.device(.init(.android))
             let connection = try await server.endpoint.greet()
@@ -163,13 +164,13 @@ struct SourceLimitTests {
         }
     }
 
-    @Test("what has to wait is told in the log once in a while, not each time, and never with what was sent")
+    @Test("rate-limited calls are logged at a limited rate and never with their content")
     func log() async throws {
         try await InProcessServer.run(options(calls: 1)) { server in
             let connection = try await server.endpoint.connect()
             for _ in 0..<50 { _ = await connection.answer(.reportWipe) }
             let lines = server.log.lines.filter { $0.hasPrefix("warning calls are rate-limited") }
-            // One in ten seconds, which a busy machine may need for fifty calls.
+            // One line in ten seconds, the time that a busy machine may need for fifty calls.
             #expect((1..<10).contains(lines.count))
             #expect(lines.first?.contains("limit=calls") == true && lines.first?.contains("source=127.0.0.1") == true)
         }

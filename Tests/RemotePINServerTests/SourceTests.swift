@@ -13,11 +13,11 @@ private func source(_ address: String) throws -> PeerSource {
     try #require(PeerSource(address: address))
 }
 
-@Suite("An allowance of one source")
+@Suite("The allowance of one source")
 struct BucketTests {
     private let two = Allowance(burst: 2, oneMoreEach: .seconds(1))
 
-    @Test("once it is used up a source waits, and has one more after each stretch of time")
+    @Test("a used-up allowance restores one use after each interval")
     func limited() {
         let bucket = Bucket()
         #expect(bucket.take(self.two, at: start) == nil)
@@ -28,15 +28,15 @@ struct BucketTests {
         #expect(bucket.take(self.two, at: start + .seconds(1)) == .seconds(1))
     }
 
-    @Test("a long silence gives back a whole burst and no more")
-    func silence() {
+    @Test("a long pause restores one whole burst and no more")
+    func longPause() {
         let bucket = Bucket()
         for _ in 0..<3 { _ = bucket.take(self.two, at: start) }
         let later = start + .seconds(1_000_000)
         #expect((0..<4).map { _ in bucket.take(self.two, at: later) == nil } == [true, true, false, false])
     }
 
-    @Test("a clock set back limits nobody for longer than one does who has used up all")
+    @Test("a clock that was set back limits a source no longer than a used-up allowance does")
     func clockSetBack() {
         let bucket = Bucket()
         #expect(bucket.take(self.two, at: start + .seconds(1_000_000)) == nil)
@@ -45,7 +45,7 @@ struct BucketTests {
     }
 
     @Test(
-        "at the ends of time it neither overflows nor lets everything through",
+        "at the ends of the time range it neither overflows nor allows everything",
         arguments: [Int64.min, .min + 1, -1, 0, .max - 1, .max]
     )
     func ends(milliseconds: Int64) {
@@ -63,14 +63,14 @@ struct BucketTests {
         #expect((0..<10).filter { _ in bucket.take(self.two, at: time) == nil }.count == 2)
     }
 
-    @Test("without an allowance nothing is limited; 0 stands for none")
-    func none() {
+    @Test("without an allowance nothing is limited; 0 means no limit")
+    func unlimited() {
         #expect(Allowance(0, each: .seconds(1), burst: 7) == nil)
         let bucket = Bucket()
         #expect((0..<10_000).allSatisfy { _ in bucket.take(nil, at: start) == nil })
     }
 
-    @Test("many at the same moment get no more together than one after the other")
+    @Test("concurrent uses get no more in total than consecutive ones")
     func parallel() async {
         let account = SourceAccount(PeerSource(address: "192.0.2.1").unsafelyKnown)
         let allowance = Allowance(burst: 500, oneMoreEach: .seconds(1))
@@ -85,7 +85,7 @@ struct BucketTests {
 }
 
 extension PeerSource? {
-    /// A source that is written correctly.
+    /// Parses a valid source.
     fileprivate var unsafelyKnown: PeerSource {
         guard let self else { preconditionFailure("an address of the test's own") }
         return self
@@ -101,14 +101,14 @@ struct SourceTableTests {
         remembered: 100
     )
 
-    /// Uses up what a source has, over a connection that is then closed.
+    /// Takes calls over a connection that is then closed; returns the number of allowed ones.
     private func useUp(_ table: SourceTable, _ source: PeerSource, _ count: Int = 10, at now: Timestamp) -> Int {
         let account = table.connect(source)
         defer { table.disconnect(source, at: now) }
         return (0..<count).filter { _ in account.calls.take(self.limits.calls, at: now) == nil }.count
     }
 
-    @Test("a new connection does not begin anew, and whoever has an IPv6 network has one account")
+    @Test("a new connection does not restore the allowance, and an IPv6 network has one account")
     func reconnecting() throws {
         let table = SourceTable(self.limits)
         #expect(self.useUp(table, try source("192.0.2.1"), at: start) == 10)
@@ -119,7 +119,7 @@ struct SourceTableTests {
         #expect(self.useUp(table, try source("2001:db8:1:3::1"), at: start) == 10)
     }
 
-    @Test("nobody frees himself with many other sources, each of which does a little")
+    @Test("many other sources with little use do not evict a source with debt")
     func eviction() throws {
         let table = SourceTable(self.limits)
         let attacker = try source("192.0.2.1")
@@ -142,7 +142,7 @@ struct SourceTableTests {
         #expect(table.count <= 101)
     }
 
-    @Test("memory is bounded, also for those whom the portal names, and what owes nothing goes first")
+    @Test("memory is bounded, for the portal's sources too, and accounts without debt are evicted first")
     func bounded() throws {
         let table = SourceTable(self.limits)
         let debtor = try source("192.0.2.1")
@@ -155,7 +155,7 @@ struct SourceTableTests {
         #expect(table.account(of: debtor, at: start).codes.take(codes, at: start) != nil)
     }
 
-    @Test("connections of one source that end in any order leave its account as it is")
+    @Test("connections of one source that end in any order leave its account unchanged")
     func several() throws {
         let table = SourceTable(self.limits)
         let one = try source("192.0.2.1")
@@ -164,14 +164,14 @@ struct SourceTableTests {
         table.disconnect(one, at: start)
         #expect(table.account(of: one, at: start) === account)
         table.disconnect(one, at: start)
-        // One too many changes nothing.
+        // A surplus disconnect has no effect.
         table.disconnect(try source("192.0.2.9"), at: start)
         #expect(table.connect(one) === account || table.count == 1)
     }
 }
 
-@Suite("Which calls keep a connection")
-struct UsefulCallsTests {
+@Suite("Calls that restart the idle timeout")
+struct IdleTimeoutPolicyTests {
     private let enrollment: CallResult
 
     init() throws {
@@ -179,24 +179,24 @@ struct UsefulCallsTests {
         self.enrollment = .beginEnrollment(Enrollment(token: [1], walletID: id, expiresAt: start))
     }
 
-    @Test("no refusal and no code that nobody has")
-    func useless() {
-        var use = UsefulCalls()
-        #expect(use.counts(.unknown, .refused(Refusal(.unsupported))) == false)
-        #expect(use.counts(.reportWipe, .refused(Refusal(.sessionRequired))) == false)
-        #expect(use.counts(.revokeWithCode("x"), .revokeWithCode(.notRecognised)) == false)
-        #expect(use.counts(.reportWipe, .reportWipe) == true)
-        #expect(use.counts(.revokeWithCode("x"), .revokeWithCode(.revoked(at: start))) == true)
+    @Test("refusals and unknown codes do not")
+    func refusals() {
+        var policy = IdleTimeoutPolicy()
+        #expect(policy.isReset(by: .unknown, .refused(Refusal(.unsupported))) == false)
+        #expect(policy.isReset(by: .reportWipe, .refused(Refusal(.sessionRequired))) == false)
+        #expect(policy.isReset(by: .revokeWithCode("x"), .revokeWithCode(.notRecognised)) == false)
+        #expect(policy.isReset(by: .reportWipe, .reportWipe) == true)
+        #expect(policy.isReset(by: .revokeWithCode("x"), .revokeWithCode(.revoked(at: start))) == true)
     }
 
-    @Test("an enrollment counts once, and again after a registration")
+    @Test("beginning an enrollment does once, and again after a registration")
     func enrollments() {
-        var use = UsefulCalls()
-        #expect(use.counts(.beginEnrollment, self.enrollment) == true)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == false)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == false)
+        var policy = IdleTimeoutPolicy()
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == true)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == false)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == false)
         let registration = CallResult.register(Registration(unlockShare: .random(), deletionCode: nil))
-        #expect(use.counts(.reportWipe, registration) == true)
-        #expect(use.counts(.beginEnrollment, self.enrollment) == true)
+        #expect(policy.isReset(by: .reportWipe, registration) == true)
+        #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == true)
     }
 }

@@ -2,6 +2,7 @@ import AttestationVerifier
 import Foundation
 import Logging
 import HostSystem
+import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
@@ -24,7 +25,7 @@ struct StatusListTests {
         return "{\"entries\": {\(list)}}"
     }
 
-    /// Writes the file as if it had been fetched at `time`.
+    /// Writes the file with the modification time `time`.
     private func write(_ text: String, at time: Timestamp) throws {
         try DurableFile.write(Array(text.utf8), to: self.path)
         let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
@@ -42,7 +43,7 @@ struct StatusListTests {
         attestations.refresh(at: self.clock.now(), forced: forced, log: self.logger)
     }
 
-    @Test("a changed list counts from the next look on, an unchanged one is not read again")
+    @Test("a changed list applies from the next refresh, an unchanged one is not read again")
     func changed() throws {
         try self.write(Self.json(["0A1": "REVOKED"]), at: self.clock.now())
         let attestations = try self.attestations()
@@ -60,12 +61,12 @@ struct StatusListTests {
     }
 
     @Test(
-        "what is no list never takes the place of one, and is named once",
+        "an unreadable file never replaces a list and is logged once",
         arguments: [
             "", "{", "[]", "{\"entries\": []}", "{\"entries\": {\"a1\": {}}}", "{\"entries\": {\"a1\": \"REVOKED\"}}",
         ]
     )
-    func spoiled(text: String) throws {
+    func unreadable(text: String) throws {
         try self.write(Self.json(["a1": "REVOKED"]), at: self.clock.now())
         let attestations = try self.attestations()
         self.clock.advance(by: .seconds(60))
@@ -80,8 +81,8 @@ struct StatusListTests {
         #expect(attestations.verifier.statusList?.status(of: "c3") == .revoked)
     }
 
-    @Test("a list that is gone is named once, and the old one stays")
-    func gone() throws {
+    @Test("a missing list is logged once, and the old one stays")
+    func missing() throws {
         try self.write(Self.json(["a1": "REVOKED"]), at: self.clock.now())
         let attestations = try self.attestations()
         try DurableFile.remove(self.path)
@@ -90,7 +91,7 @@ struct StatusListTests {
         #expect(self.log.lines.count == 1)
     }
 
-    @Test("a list that has become too old is named once, and again after a newer one", arguments: [true, false])
+    @Test("a stale list is logged once, and again after a newer one", arguments: [true, false])
     func stale(acceptsStale: Bool) throws {
         try self.write(Self.json([:]), at: self.clock.now())
         let attestations = try self.attestations(acceptsStale: acceptsStale)

@@ -4,21 +4,21 @@ import Testing
 @Suite("PINs")
 struct PINTests {
     @Test(
-        "six ASCII digits and nothing else",
+        "only six ASCII digits are a PIN",
         arguments: [
             "", "1", "12345", "1234567", "12345a", "12 456", "-12345", "12345\n", "１２３４５６", "١٢٣٤٥٦", "123456\0",
         ]
     )
-    func refused(text: String) {
+    func invalid(text: String) {
         let made = PIN(copying: Array(text.utf8)) != nil
         #expect(!made)
     }
 
-    @Test("every policy rule refuses exactly the PINs that break it")
+    @Test("every policy rule rejects exactly the PINs that break it")
     func policy() async throws {
         var refused: [PIN.Weakness: [String]] = [:]
         for number in 0..<1_000_000 {
-            // Others' timeouts run meanwhile.
+            // Other tests' timeouts run in the meantime.
             if number.isMultiple(of: 1000) { await Task.yield() }
             let text = String(repeating: "0", count: 6 - String(number).count) + String(number)
             guard let pin = PIN(copying: Array(text.utf8)) else {
@@ -33,7 +33,7 @@ struct PINTests {
     }
 
     @Test(
-        "allowed by the policy although they look simple",
+        "the policy permits other simple PINs",
         arguments: ["024791", "010101", "000001", "121212", "890123"]
     )
     func allowed(text: String) throws {
@@ -42,7 +42,7 @@ struct PINTests {
         #expect(weakness == nil)
     }
 
-    @Test("two entries are equal only where every digit is")
+    @Test("two entries are equal only if every digit is equal")
     func equality() throws {
         guard let pin = PIN(copying: Array("024791".utf8)), let same = PIN(copying: Array("024791".utf8)),
             let other = PIN(copying: Array("024790".utf8))

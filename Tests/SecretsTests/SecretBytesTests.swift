@@ -1,20 +1,21 @@
 import Secrets
 import Testing
 
-/// Whether a type can be copied, and so printed: the overload for all types is taken only where the other does not fit.
+/// Returns true if a type can be copied and printed: the compiler prefers the first overload, for
+/// copyable types.
 private func canBeCopied<Value>(_: Value.Type) -> Bool { true }
 private func canBeCopied<Value: ~Copyable>(_: Value.Type) -> Bool { false }
 
 @Suite("Secret bytes")
 struct SecretBytesTests {
-    @Test("a PIN and a secret cannot be copied, and so neither printed nor compared with ==")
+    @Test("a PIN and a secret cannot be copied, and therefore not printed or compared with ==")
     func noncopyable() {
         #expect(!canBeCopied(PIN.self))
         #expect(!canBeCopied(SecretBytes.self))
         #expect(canBeCopied(Share.self))
     }
 
-    @Test("equal only where every byte and the count are", arguments: [0, 1, 31, 32, 33, 1000])
+    @Test("secrets are equal only if every byte and the count are equal", arguments: [0, 1, 31, 32, 33, 1000])
     func equality(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let secret = SecretBytes(copying: bytes)
@@ -32,7 +33,7 @@ struct SecretBytesTests {
         #expect(!constantTimeEqual(bytes, bytes + [0]))
     }
 
-    @Test("joined in order, copied as they are")
+    @Test("concatenation keeps the order, and a copy has the same bytes")
     func concatenation() {
         let joined = SecretBytes(copying: [1, 2]).concatenated(with: SecretBytes(copying: [3]))
         let copied = joined.withBytes { SecretBytes(copying: $0).exposedBytes() }
@@ -42,7 +43,7 @@ struct SecretBytesTests {
         #expect(empty == [])
     }
 
-    @Test("random secrets have the length asked for and never repeat")
+    @Test("random secrets have the requested length and never repeat")
     func random() {
         let secrets = Set((0..<100).map { _ in SecretBytes.random(count: 32).exposedBytes() })
         #expect(secrets.count == 100)
@@ -52,14 +53,14 @@ struct SecretBytesTests {
 
 @Suite("Shares")
 struct ShareTests {
-    @Test("a share has 32 bytes and nothing else is one", arguments: [0, 31, 33, 64])
+    @Test("only 32 bytes are a share", arguments: [0, 31, 33, 64])
     func length(count: Int) {
         #expect(Share(copying: [UInt8](repeating: 7, count: count)) == nil)
         let made = Share(SecretBytes.random(count: count))
         #expect(made == nil)
     }
 
-    @Test("a share shows its bytes in no kind of printing")
+    @Test("no way of printing shows the bytes of a share")
     func printing() throws {
         let share = try #require(Share(copying: [UInt8](repeating: 0xAB, count: 32)))
         var dumped = ""
@@ -71,7 +72,7 @@ struct ShareTests {
         #expect(Mirror(reflecting: share).children.isEmpty)
     }
 
-    @Test("a wiped array is empty, and another holder's bytes are as they were")
+    @Test("a wiped array is empty, and an array that shared its storage is unchanged")
     func wiping() {
         var bytes: [UInt8] = [1, 2, 3]
         let held = bytes
@@ -80,7 +81,7 @@ struct ShareTests {
         #expect(held == [1, 2, 3])
     }
 
-    @Test("shares are random and compared by their bytes")
+    @Test("shares are random and compared by bytes")
     func identity() throws {
         let share = Share.random()
         let same = try #require(Share(copying: share.exposedBytes()))

@@ -29,7 +29,7 @@ struct SecretKeysTests {
         ),
     ]
 
-    @Test("opens what the published AES-256-GCM vectors sealed", arguments: 0..<3)
+    @Test("a key opens the sealed values of the published AES-256-GCM vectors", arguments: 0..<3)
     func published(index: Int) throws {
         let vector = Self.gcm[index]
         let opened = try SecretBytes(copying: bytes(vector.key))
@@ -39,7 +39,7 @@ struct SecretKeysTests {
     }
 
     @Test(
-        "what is sealed opens again, is 28 bytes longer and never the same twice",
+        "a sealed value can be opened, is 28 bytes longer and is different each time",
         arguments: [0, 1, 14, 15, 32, 300]
     )
     func roundTrip(count: Int) throws {
@@ -53,7 +53,7 @@ struct SecretKeysTests {
         #expect(opensEqual)
     }
 
-    @Test("every flipped bit, cut, lengthened value, other key and other associated data is refused")
+    @Test("a flipped bit, a truncated or extended value, another key and other associated data are rejected")
     func tampering() {
         let key = SecretBytes.random(count: 32)
         let sealed = key.seal(SecretBytes(copying: Array("a secret".utf8)), associatedData: [1, 2])
@@ -69,7 +69,7 @@ struct SecretKeysTests {
         Self.expectRefused(.random(count: 32), sealed, [1, 2])
     }
 
-    @Test("a key for many values opens each that it or the key alone sealed, also after one that it refused")
+    @Test("a SealingKey opens values sealed by it or by the bare key, also after it rejected one")
     func openingMany() throws {
         let key = SecretBytes.random(count: 32)
         let many = SealingKey(key.withBytes { SecretBytes(copying: $0) })
@@ -97,7 +97,7 @@ struct SecretKeysTests {
         }
     }
 
-    @Test("many threads open with one key at the same time")
+    @Test("many threads can open values with one key concurrently")
     func openingTogether() async throws {
         let key = SecretBytes.random(count: 32)
         let many = SealingKey(key.withBytes { SecretBytes(copying: $0) })
@@ -122,7 +122,7 @@ struct SecretKeysTests {
         #expect(refused)
     }
 
-    @Test("derives what RFC 5869 does without a salt (A.3)")
+    @Test("HKDF without a salt matches the vector of RFC 5869 (A.3)")
     func derivation() {
         let derived = SecretBytes(copying: [UInt8](repeating: 0x0B, count: 22)).hkdfSHA256(info: [], count: 42)
             .exposedBytes()
@@ -131,7 +131,7 @@ struct SecretKeysTests {
     }
 
     @Test(
-        "authenticates as RFC 4231 does",
+        "HMAC matches the vectors of RFC 4231",
         arguments: [
             (
                 [UInt8](repeating: 0x0B, count: 20), "Hi There",
@@ -155,7 +155,7 @@ struct SecretKeysTests {
         #expect(accepted == [true, false, false, false])
     }
 
-    @Test("a scalar becomes the signing key with that number")
+    @Test("the signing key has the number of the private scalar")
     func signingKey() throws {
         let wide = SecretBytes.random(count: 48)
         let key = wide.p256SigningKey()

@@ -21,7 +21,7 @@ struct DocumentationTests {
             decoding: try DurableFile.read(Self.root + "/docs/devices.md", atMost: 1 << 20),
             as: UTF8.self
         )
-        #expect(page.contains(ProfileTable.markdown), "\(ProfileTable.markdown)")
+        #expect(page.contains(DeviceProfile.markdown), "\(DeviceProfile.markdown)")
     }
 
     @Test("the example of a biometric hook answers line by line", .enabled(if: hasPython))

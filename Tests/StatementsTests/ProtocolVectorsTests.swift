@@ -5,7 +5,7 @@ import Statements
 import Testing
 import Vocabulary
 
-/// What docs/protocol-vectors.json holds of this target's matter.
+/// The parts of docs/protocol-vectors.json that concern this target.
 struct ProtocolVectors: Decodable {
     struct PINKey: Decodable {
         let pin, salt, wide, private_key, public_key: String
@@ -38,13 +38,13 @@ struct ProtocolVectors: Decodable {
     }
 }
 
-@Suite("The protocol's vectors, made without this code")
+@Suite("The protocol's vectors, from an independent implementation")
 struct ProtocolVectorsTests {
     let vectors: ProtocolVectors
 
     init() throws { self.vectors = try ProtocolVectors.load() }
 
-    @Test("a salt and a PIN give the private and the public key")
+    @Test("a salt and a PIN determine the private and the public key")
     func pinKeys() throws {
         #expect(self.vectors.pin_keys.count >= 4)
         for vector in self.vectors.pin_keys {
@@ -59,7 +59,7 @@ struct ProtocolVectorsTests {
         }
     }
 
-    @Test("48 bytes become a number from 1 to q − 1, also at the edges")
+    @Test("48 bytes are reduced to a number from 1 to q − 1, also at the limits")
     func scalars() throws {
         #expect(self.vectors.scalars.count >= 6)
         for vector in self.vectors.scalars {
@@ -68,7 +68,7 @@ struct ProtocolVectorsTests {
         }
     }
 
-    @Test("the signed bytes, their digest and a signature over them")
+    @Test("the signed bytes, their digest and a signature of them match")
     func statements() throws {
         #expect(Set(self.vectors.statements.map(\.purpose)) == Set(Purpose.allCases.map(\.rawValue)))
         for vector in self.vectors.statements {
@@ -87,12 +87,12 @@ struct ProtocolVectorsTests {
             #expect(key.isValid(signature, for: statement))
             let nonceY = try #require(P256NonceY(of: signature, by: publicKey, for: statement))
             #expect(nonceY.description == vector.nonce_y)
-            let claim = SignatureClaim(signature, nonceY: nonceY, by: publicKey, for: statement)
+            let claim = SignatureClaim(signature, nonceY: nonceY, by: publicKey, for: statement.digest)
             #expect(SignatureClaim.areTrue([claim]) == [true])
         }
     }
 
-    @Test("the slot keys and the check value")
+    @Test("the slot keys and the check value match")
     func slotKeys() throws {
         #expect(self.vectors.slot_keys.count >= 2)
         for vector in self.vectors.slot_keys {
@@ -112,7 +112,7 @@ struct ProtocolVectorsTests {
         }
     }
 
-    @Test("a deletion code reads the same however it is typed")
+    @Test("a deletion code parses to the same code in every spelling")
     func deletionCodes() {
         #expect(self.vectors.deletion_codes.count >= 10)
         for vector in self.vectors.deletion_codes {

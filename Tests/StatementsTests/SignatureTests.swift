@@ -1,4 +1,3 @@
-import BatchVerification
 import Secrets
 @testable import Statements
 import Testing
@@ -20,7 +19,7 @@ struct SignatureTests {
     ]
 
     @Test(
-        "verifies the signatures of RFC 6979, whose messages are hashed once",
+        "the signatures of RFC 6979 are valid; the message is hashed once",
         arguments: signatures.sorted { $0.key < $1.key }
     )
     func published(message: String, hex: String) throws {
@@ -31,7 +30,7 @@ struct SignatureTests {
         #expect(!key.isValid(signature, forBytes: Array((message + " ").utf8)))
     }
 
-    @Test("bytes that are no point of the curve are no key")
+    @Test("bytes that are not a point on the curve are not a key")
     func offCurve() throws {
         var bytes = try #require(Self.publicKey).bytes
         bytes[64] ^= 1
@@ -42,7 +41,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("a signature holds for its statement alone: another purpose, connection, wallet, counter or body is refused")
+    @Test("a signature is valid for one purpose, connection, wallet, counter and body only")
     func boundToEverything() throws {
         let key = try Self.pinKey("024791")
         let verifying = try #require(VerifyingKey(key.publicKey))
@@ -57,7 +56,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("every flipped bit, zero and the order itself is refused")
+    @Test("a signature with a flipped bit, a zero or the order of the curve is rejected")
     func tampering() throws {
         let key = try Self.pinKey("024791")
         let verifying = try #require(VerifyingKey(key.publicKey))
@@ -81,17 +80,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("a quick signature is one of the key, and tells its R")
-    func quick() throws {
-        let key = try Self.pinKey("024791")
-        let statement = try Self.statement()
-        let signed = key.quickSignature(of: statement)
-        let verifying = try #require(VerifyingKey(key.publicKey))
-        #expect(verifying.isValid(signed.signature, for: statement))
-        #expect(P256NonceY(of: signed.signature, by: key.publicKey, for: statement) == signed.nonceY)
-    }
-
-    @Test("another PIN or another salt gives another key, the same ones the same key")
+    @Test("the key depends on the PIN and the salt, and only on them")
     func keyDependsOnBoth() throws {
         let key = try Self.pinKey("024791").publicKey
         let again = try Self.pinKey("024791").publicKey

@@ -2,18 +2,18 @@ import Statements
 import Testing
 import Vocabulary
 
-@Suite("What is signed")
+@Suite("Signed statements")
 struct StatementTests {
     static let binding = ChannelBinding([UInt8](repeating: 1, count: 32))
     static let wallet = WalletID([UInt8](repeating: 2, count: 16))
 
-    @Test("no purpose holds the zero byte that ends it, and all of them differ")
+    @Test("no purpose contains the zero byte that terminates it, and all purposes differ")
     func purposes() {
         #expect(Purpose.allCases.allSatisfy { !$0.rawValue.utf8.contains(0) })
         #expect(Set(Purpose.allCases.map(\.rawValue)).count == 5)
     }
 
-    @Test("purpose, zero, binding, wallet, counter, body, in this order")
+    @Test("the order is purpose, zero, binding, wallet, counter, body")
     func layout() throws {
         let statement = Statement(
             .session,
@@ -30,7 +30,7 @@ struct StatementTests {
 
     @Test("statements that differ in any part differ in their bytes")
     func uniqueness() throws {
-        // Bodies that begin with what could be mistaken for the end of the part before.
+        // Bodies that begin with bytes that could be mistaken for the end of the previous part.
         let bodies: [[UInt8]] = [[], [0], [0, 0], [1], [UInt8](repeating: 0, count: 8), Array(" pin".utf8)]
         var seen: Set<[UInt8]> = []
         var made = 0

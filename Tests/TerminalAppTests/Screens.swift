@@ -53,7 +53,8 @@ enum Screens {
 
     /// The screen after a failed biometric in the safe mode.
     static func noFallback(_ reason: BiometricFailure, _ language: Wording.Language) -> Screen {
-        Wording(language: language).screen(BiometricScene.noFallback(reason), at: Timestamp(milliseconds: 0))
+        let scene = UnlockTheApp(then: .enter).dialog(.noFallback(reason)).scene
+        return Wording(language: language).screen(scene, at: Timestamp(milliseconds: 0))
     }
 
     static let plain = Palette(hasUnicode: true, hasColor: false, hasControl: false)

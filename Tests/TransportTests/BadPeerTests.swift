@@ -4,14 +4,14 @@ import Wire
 
 @testable import Transport
 
-/// The usual limits but one, which is short, so that a test is; nothing is asserted about how long anything took.
+/// The default limits with one shortened, to keep a test short; no test asserts a duration.
 private func short(_ limit: WritableKeyPath<TransportLimits, Duration>) -> TransportLimits {
     var limits = TransportLimits()
     limits[keyPath: limit] = .milliseconds(400)
     return limits
 }
 
-/// Whether these are one answer `malformed`.
+/// Returns true if the responses are a single `malformed`.
 private func isMalformed(_ responses: [Response], id: UInt64 = 0) -> Bool {
     guard responses.count == 1, responses[0].id == id, case .refused(let refusal) = responses[0].result else {
         return false
@@ -19,7 +19,7 @@ private func isMalformed(_ responses: [Response], id: UInt64 = 0) -> Bool {
     return refusal.reason == .malformed
 }
 
-@Suite("Clients that do what they should not, while another one is served", .serialized)
+@Suite("Misbehaving clients, while another client is served", .serialized)
 struct BadPeerTests {
     private let certificates: TestCertificates
 
@@ -40,8 +40,8 @@ struct BadPeerTests {
         }
     }
 
-    /// The same at a second listener, whose limits an honest client of a busy machine may not keep.
-    private func attackInHaste(
+    /// Does the same at a second listener, with limits that an honest client on a busy machine may exceed.
+    private func attackShortLimits(
         _ limits: TransportLimits,
         failures: Failures = Failures(),
         _ misbehave: @escaping @Sendable (_ port: Int, _ tls: TLSClientContext) async throws -> Void
@@ -67,7 +67,7 @@ struct BadPeerTests {
     }
 
     @Test(
-        "what is not a frame or not a request gets one error frame, then the connection ends",
+        "an invalid frame or request gets one error frame, then the connection is closed",
         arguments: [
             [0, 0, 0, 0], [0, 1, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 1, 0xFF], [0, 0, 0, 2, 0x12, 0x7F],
         ] as [[UInt8]]
@@ -80,7 +80,7 @@ struct BadPeerTests {
         }
     }
 
-    @Test("a value out of range gets an error with the id of its call, and the connection lives")
+    @Test("a value out of range gets an error with the id of its call, and the connection stays open")
     func outOfRange() async throws {
         try await self.attack { port, tls in
             let peer = try await RawPeer.connect(port, tls: tls)
@@ -94,7 +94,7 @@ struct BadPeerTests {
         }
     }
 
-    @Test("over 4 096 bytes are taken for Register and nothing else")
+    @Test("frames over 4 096 bytes are accepted for Register only")
     func longFrames() async throws {
         let signature = try #require(P256Signature(Array(repeating: 1, count: 64)))
         let proof = try #require(DeviceProof([1]))
@@ -112,7 +112,7 @@ struct BadPeerTests {
     }
 
     @Test(
-        "bytes that are not TLS end the connection",
+        "bytes that are not TLS close the connection",
         arguments: [[0x16, 0x03, 0x01, 0xFF, 0xFF], Array("GET / HTTP/1.1\r\n\r\n".utf8)] as [[UInt8]]
     )
     func notTLS(bytes: [UInt8]) async throws {
@@ -124,46 +124,46 @@ struct BadPeerTests {
         }
     }
 
-    @Test("who connects and says nothing is disconnected")
+    @Test("a client that sends nothing is disconnected")
     func silent() async throws {
         let failures = Failures()
-        try await self.attackInHaste(short(\.handshake), failures: failures) { port, _ in
+        try await self.attackShortLimits(short(\.handshake), failures: failures) { port, _ in
             let peer = try await RawPeer.connect(port)
             #expect(await failures.next() == .tls(.timedOut))
             _ = try await peer.ended()
         }
     }
 
-    @Test("who shakes hands and says nothing is disconnected")
+    @Test("a client that sends nothing after the handshake is disconnected")
     func silentAfterHandshake() async throws {
-        try await self.attackInHaste(short(\.idleWithoutSession)) { port, tls in
+        try await self.attackShortLimits(short(\.idleWithoutSession)) { port, tls in
             let peer = try await RawPeer.connect(port, tls: tls)
             #expect(try await peer.ended().isEmpty)
         }
     }
 
-    @Test("who never ends a frame is disconnected")
+    @Test("a client that never completes a frame is disconnected")
     func endlessFrame() async throws {
-        try await self.attackInHaste(short(\.frame)) { port, tls in
+        try await self.attackShortLimits(short(\.frame)) { port, tls in
             let peer = try await RawPeer.connect(port, tls: tls)
             try await peer.send([0, 0, 0, 10, 0x08])
             #expect(try await peer.ended().isEmpty)
         }
     }
 
-    @Test("who never ends a TLS record is disconnected")
+    @Test("a client that never completes a TLS record is disconnected")
     func endlessRecord() async throws {
         let failures = Failures()
-        try await self.attackInHaste(short(\.frame), failures: failures) { port, tls in
+        try await self.attackShortLimits(short(\.frame), failures: failures) { port, tls in
             let peer = try await RawPeer.connect(port, tls: tls)
-            // The head of a record of application data of 64 bytes, and one byte of it.
+            // The header of a record with 64 bytes of application data, and one byte of the content.
             try await peer.sendBeneathTLS([23, 3, 3, 0, 64, 1])
             #expect(await failures.next() == .tls(.timedOut))
             #expect(try await peer.ended().isEmpty)
         }
     }
 
-    @Test("bytes put between an honest client's records end the connection")
+    @Test("bytes inserted between an honest client's records close the connection")
     func tampered() async throws {
         let failures = Failures()
         try await self.attack(failures: failures) { port, tls in
@@ -174,9 +174,9 @@ struct BadPeerTests {
         }
     }
 
-    @Test("who sends and never reads is disconnected, and the server reads no more from it than it may keep")
+    @Test("a client that sends and never reads is disconnected, and the server stops reading from it")
     func neverReads() async throws {
-        // Only what this is about is short: the other client may be slow on a busy machine.
+        // Only the limit under test is short, since the other client may be slow on a busy machine.
         let limits = short(\.frame)
         let served = AsyncStream<Int>.makeStream()
         let long = Refusal(.attestationRejected(String(repeating: "x", count: 60_000)))
@@ -208,7 +208,7 @@ struct BadPeerTests {
         }
     }
 
-    @Test("what was sent before an abort is not what arrives after it")
+    @Test("no answer arrives after an abort, not even one sent before")
     func abort() async throws {
         let aborted = AsyncStream<Void>.makeStream()
         try await self.attack(serve: { connection in
@@ -231,14 +231,14 @@ struct BadPeerTests {
         }
     }
 
-    @Test("of those whose long frames are held the oldest goes", .timeLimit(.minutes(1)), arguments: [0, 4_097])
+    @Test("too many held long frames displace the oldest", .timeLimit(.minutes(1)), arguments: [0, 4_097])
     func longFrames(arrived: Int) async throws {
         var limits = TransportLimits()
         limits.longFrames = 2
-        let (told, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
+        let (refusals, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
         let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
         let context = try self.certificates.clientContext()
-        // Nobody takes a frame, so that one that is whole is held as well.
+        // The server takes no frame, so that a complete frame is held too.
         try await withServer(self.certificates, limits: limits, failures: failures, serve: { await $0.closed() }) {
             port,
             _,
@@ -252,7 +252,7 @@ struct BadPeerTests {
                         _ = try await withTaskCancellationHandler(operation: peer.ended, onCancel: peer.close)
                     }
                 }
-                var reasons = told.makeAsyncIterator()
+                var reasons = refusals.makeAsyncIterator()
                 #expect(await reasons.next(isolation: nil) == .longFrames)
                 try await ends.next()
                 ends.cancelAll()
@@ -260,7 +260,7 @@ struct BadPeerTests {
         }
     }
 
-    @Test("connections beyond the limit are closed, those within are served", arguments: [false, true])
+    @Test("connections beyond the limit are closed, those within it are served", arguments: [false, true])
     func tooMany(perSource: Bool) async throws {
         var limits = TransportLimits()
         if perSource { limits.connectionsPerSource = 2 } else { limits.connections = 2 }

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Transport
 
-/// Sources and peers of the connections that were served, in order.
+/// The sources and peers of the served connections, in order.
 private final class Served: Sendable {
     private let stream: AsyncStream<String>
     private let continuation: AsyncStream<String>.Continuation
@@ -30,7 +30,7 @@ private func header(from last: UInt8, port: UInt8 = 1) -> [UInt8] {
     ProxyHeaderBytes.header(0x11, [192, 0, 2, last, 198, 51, 100, 1, 0, port, 1, 0xBB])
 }
 
-@Suite("Behind a balancer")
+@Suite("Behind a load balancer")
 struct BalancerTests {
     private let certificates: TestCertificates
 
@@ -54,7 +54,7 @@ struct BalancerTests {
         ) { port, _, _ in try await body(port, context) }
     }
 
-    @Test("a connection has the source that the header names, and TLS and calls go through to the server")
+    @Test("a connection has the source that the header names, and TLS and calls reach the server")
     func named() async throws {
         let served = Served()
         try await self.behindBalancer(served: served) { port, tls in
@@ -72,8 +72,8 @@ struct BalancerTests {
         }
     }
 
-    @Test("where it names nobody the source is the balancer's own")
-    func nobody() async throws {
+    @Test("if the header names no address, the source is the load balancer")
+    func unnamed() async throws {
         let served = Served()
         try await self.behindBalancer(served: served) { port, tls in
             for prefix in [
@@ -86,7 +86,7 @@ struct BalancerTests {
         }
     }
 
-    @Test("a balancer that begins with TLS, with version 1 or with nothing gets no connection")
+    @Test("a load balancer that begins with TLS, with version 1 or with no bytes is disconnected")
     func demanded() async throws {
         let failures = Failures()
         try await self.behindBalancer(failures: failures) { port, tls in
@@ -105,7 +105,7 @@ struct BalancerTests {
         }
     }
 
-    @Test("from anybody else a header is no TLS: whoever is no balancer names no source")
+    @Test("a header from any other peer is not TLS and closes the connection")
     func refused() async throws {
         let (failures, served) = (Failures(), Served())
         let context = try self.certificates.clientContext()
@@ -120,7 +120,7 @@ struct BalancerTests {
         }
     }
 
-    @Test("the limit for each source counts under the header's, and a place comes back when a connection ends")
+    @Test("the per-source limit counts the source in the header, and a connection that ends allows another")
     func perSource() async throws {
         var limits = TransportLimits()
         limits.connectionsPerSource = 1
@@ -144,11 +144,11 @@ struct BalancerTests {
         }
     }
 
-    @Test("while silent connections fill all places of handshakes, newcomers are let in and those that are open go on")
+    @Test("while silent connections exhaust the handshakes, new clients are admitted and open ones are served")
     func silentFlood() async throws {
         var limits = TransportLimits()
         limits.handshakes = 10
-        // Longer than a machine may stand still: it is not for their time that they go.
+        // Longer than any pause of the machine, so that the connections are displaced and do not time out.
         limits.handshake = .seconds(300)
         let failures = Failures()
         let context = try self.certificates.clientContext()
@@ -164,7 +164,7 @@ struct BalancerTests {
         }
     }
 
-    @Test("a stop reaches connections that have not said anything")
+    @Test("a stop closes connections that have not sent a byte")
     func stop() async throws {
         let tls = try self.certificates.serverContext()
         let accepted = AsyncStream<Void>.makeStream()

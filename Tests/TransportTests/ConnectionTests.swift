@@ -6,7 +6,7 @@ import Transport
 import Vocabulary
 import Wire
 
-@Suite("Connections between our own two ends")
+@Suite("Connections between client and server")
 struct ConnectionTests {
     private let certificates: TestCertificates
 
@@ -14,7 +14,7 @@ struct ConnectionTests {
         self.certificates = try TestCertificates()
     }
 
-    @Test("both ends export the same channel binding, and every connection has its own, resumed ones too")
+    @Test("both ends export the same channel binding, different for each connection, also if resumed")
     func channelBinding() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, _, _ in
@@ -31,7 +31,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("calls in flight get their own answers")
+    @Test("each call in flight gets its own answer")
     func correlation() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, _, _ in
@@ -47,7 +47,7 @@ struct ConnectionTests {
                         ) {
                             #expect(refusal.reason == .notAllowed)
                         } else {
-                            Issue.record("another call's answer")
+                            Issue.record("the answer to another call")
                         }
                     }
                 }
@@ -57,7 +57,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a server of another authority is refused")
+    @Test("a server of another authority is rejected")
     func untrusted() async throws {
         let otherContext = try TestCertificates().clientContext()
         try await withServer(self.certificates) { port, _, _ in
@@ -70,7 +70,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a trusted certificate for another name is refused", arguments: ["example.org", "127.0.0.2", "local"])
+    @Test("a trusted certificate for another name is rejected", arguments: ["example.org", "127.0.0.2", "local"])
     func wrongName(name: String) async throws {
         let context = try self.certificates.clientContext(serverName: name)
         try await withServer(self.certificates) { port, _, _ in
@@ -88,7 +88,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("pinned keys admit their server under its name, and nobody else")
+    @Test("pinned keys admit their server under its name, and no other server")
     func pinnedKeys() async throws {
         let digest = try await self.certificates.publicKeyDigest()
         let other = try await TestCertificates().publicKeyDigest()
@@ -104,7 +104,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a new certificate serves new connections and drops no old one; tickets of the old one are worth nothing")
+    @Test("a new certificate serves new connections, keeps old ones open and invalidates old tickets")
     func reload() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, tls, _ in
@@ -121,7 +121,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a certificate that cannot be used leaves the present one in use")
+    @Test("an unusable certificate leaves the current one in use")
     func badReload() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, tls, _ in
@@ -135,7 +135,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a file that the system does not give is named with the system's words, not with libssl's number")
+    @Test("the error for an unreadable file has the system's text, not libssl's number")
     func missingFiles() throws {
         let (chain, key) = (self.certificates.certificatePath, self.certificates.keyPath)
         let words = "No such file or directory"
@@ -147,24 +147,24 @@ struct ConnectionTests {
         }
     }
 
-    @Test("when nobody listens, or no name is known, the client says which")
+    @Test("a closed port and an unknown name are different errors")
     func unreachable() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, _, _ in
-            // A client's own port: nobody listens there, and nobody else gets it.
+            // The local port of a client: no process listens there, and no other process gets it.
             let peer = try await RawPeer.connect(port)
             let taken = try #require(peer.port)
             await #expect(throws: ConnectError.refused) { try await connect(taken, context) }
             peer.close()
         }
-        // Longer than a part of a name may be, so that nobody is asked for it.
+        // The label is too long for DNS, so that no resolver is queried.
         let name = String(repeating: "x", count: 64) + ".invalid"
         await #expect(throws: ConnectError.noRoute) {
             try await ClientConnection.connect(host: name, port: 1, tls: context, timeout: .seconds(20))
         }
     }
 
-    @Test("a call without an answer ends in time, and the connection goes on")
+    @Test("a call without an answer times out, and the connection stays open")
     func callTimeout() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
@@ -177,7 +177,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a call that is cancelled ends, and so do those in flight when the connection ends")
+    @Test("a cancelled call ends, and calls in flight end with the connection")
     func endedCalls() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
@@ -193,7 +193,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a connection's task runs on an event loop, so that a call costs no change of thread")
+    @Test("a connection's task runs on an event loop, so that a call needs no thread switch")
     func executor() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(
@@ -211,7 +211,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a connection comes from the address that it is to come from, and from none that is not this machine's")
+    @Test("a connection uses the requested local address; a foreign address fails")
     func source() async throws {
         let context = try self.certificates.clientContext()
         let peers = Mutex<[String]>([])
@@ -247,7 +247,7 @@ struct ConnectionTests {
         #expect(addresses == ["127.0.3.7", "127.0.3.8"])
     }
 
-    @Test("a pause on a connection's loop lasts its time, and ends with its task")
+    @Test("a pause on a connection's loop lasts its duration and ends on cancellation")
     func pause() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, _, _ in
@@ -262,7 +262,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a stop lets the present answer out, closes every connection and ends")
+    @Test("a stop sends the pending answer, closes every connection and returns")
     func stop() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates) { port, _, listener in
@@ -276,7 +276,7 @@ struct ConnectionTests {
     }
 }
 
-/// As ``echo(_:)``, except that ReportWipe gets no answer.
+/// Answers as ``echo(_:)`` does, except that ReportWipe gets no answer.
 @Sendable func silentOnWipe(_ connection: ServerConnection) async {
     while case .request(let request) = await connection.next() {
         if case .reportWipe = request.call { continue }

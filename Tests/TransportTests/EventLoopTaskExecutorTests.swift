@@ -9,7 +9,7 @@ import Testing
 struct EventLoopTaskExecutorTests {
     private let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    @Test("every job runs on its event loop, also those that come while others run, from this thread and others")
+    @Test("every job runs on its event loop, also if it is enqueued while others run, from any thread")
     func jobs() async {
         let executor = EventLoopTaskExecutor.of(self.eventLoop)
         let (eventLoop, tasks, turns) = (self.eventLoop, 200, 50)
@@ -28,11 +28,11 @@ struct EventLoopTaskExecutorTests {
         #expect(seen.numbers.count == tasks * turns)
     }
 
-    @Test("jobs run in the order in which they came")
+    @Test("jobs run in the order of arrival")
     func order() async {
         let executor = EventLoopTaskExecutor.of(self.eventLoop)
         let seen = Seen()
-        // From a job, so that all of them wait before the first one runs.
+        // From a job, so that all of them are queued before the first one runs.
         await withTaskExecutorPreference(executor) {
             await withTaskGroup { group in
                 for number in 0..<100 { group.addTask { seen.add(number) } }
@@ -41,13 +41,13 @@ struct EventLoopTaskExecutorTests {
         #expect(seen.numbers == Array(0..<100))
     }
 
-    @Test("all tasks of an event loop share one, which is what lets their jobs go together")
+    @Test("all tasks of an event loop share one executor, so that their jobs run together")
     func shared() {
         #expect(EventLoopTaskExecutor.of(self.eventLoop) === EventLoopTaskExecutor.of(self.eventLoop))
     }
 }
 
-/// What jobs noted, in order.
+/// The numbers that jobs recorded, in order.
 private final class Seen: Sendable {
     private let noted = Mutex<[Int]>([])
 

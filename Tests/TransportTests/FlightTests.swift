@@ -5,7 +5,7 @@ import Transport
 import Vocabulary
 import Wire
 
-@Suite("Calls that leave together")
+@Suite("Calls in one flight")
 struct FlightTests {
     private let certificates: TestCertificates
 
@@ -13,13 +13,13 @@ struct FlightTests {
         self.certificates = try TestCertificates()
     }
 
-    /// What arrived at a server, in its order.
-    private final class Heard: Sendable {
+    /// The calls that arrived at a server, in order.
+    private final class ReceivedCalls: Sendable {
         private let calls = Mutex<[String]>([])
 
         var names: [String] { self.calls.withLock { $0 } }
 
-        func hear(_ call: Call) {
+        func add(_ call: Call) {
             let name =
                 switch call {
                 case .beginEnrollment: "begin"
@@ -31,12 +31,13 @@ struct FlightTests {
         }
     }
 
-    /// Answers two at a time, the later first; BeginEnrollment with its token, all else with `not-allowed`.
-    private static func backwards(_ heard: Heard) -> @Sendable (ServerConnection) async -> Void {
+    /// Answers two calls at a time, the later first: BeginEnrollment with its token, other calls
+    /// with `not-allowed`.
+    private static func answerInReverse(_ calls: ReceivedCalls) -> @Sendable (ServerConnection) async -> Void {
         { connection in
             var waiting: [Request] = []
             while case .request(let request) = await connection.next() {
-                heard.hear(request.call)
+                calls.add(request.call)
                 waiting.append(request)
                 guard waiting.count == 2 else { continue }
                 for request in waiting.reversed() { await connection.send(answer(to: request, on: connection)) }
@@ -45,21 +46,21 @@ struct FlightTests {
         }
     }
 
-    /// A code of the length that the wire takes, by which a call is known again.
+    /// A code of a valid length that identifies a call.
     private static func code(_ number: Int) -> String { String(repeating: "A", count: 18) + "\(number)" }
 
-    @Test("they arrive in their order, and their answers are given in it, whatever order these come in")
+    @Test("calls arrive in order, and their answers are returned in order, in whichever order they arrive")
     func order() async throws {
         let context = try self.certificates.clientContext()
-        let heard = Heard()
-        try await withServer(self.certificates, serve: Self.backwards(heard)) { port, _, _ in
+        let received = ReceivedCalls()
+        try await withServer(self.certificates, serve: Self.answerInReverse(received)) { port, _, _ in
             let connection = try await connect(port, context)
             for round in 0..<50 {
                 let calls = [Call.revokeWithCode(Self.code(round)), .beginEnrollment]
                 let answers = try await connection.call(calls, timeout: .seconds(20))
                 try #require(answers.count == 2)
                 guard case .refused = answers[0], case .beginEnrollment(let enrollment) = answers[1] else {
-                    Issue.record("another call's answer")
+                    Issue.record("the answer to another call")
                     continue
                 }
                 #expect(enrollment.token == connection.channelBinding.bytes)
@@ -67,10 +68,10 @@ struct FlightTests {
             #expect(try await connection.call([], timeout: .seconds(20)).isEmpty)
             connection.close()
         }
-        #expect(heard.names == (0..<50).flatMap { [Self.code($0), "begin"] })
+        #expect(received.names == (0..<50).flatMap { [Self.code($0), "begin"] })
     }
 
-    @Test("one without an answer ends them all in time, and the connection goes on")
+    @Test("a call without an answer times out the flight, and the connection stays open")
     func timeout() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
@@ -85,7 +86,7 @@ struct FlightTests {
         }
     }
 
-    @Test("they end when they are cancelled, and when the connection ends")
+    @Test("a flight ends on cancellation and at the end of the connection")
     func ended() async throws {
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, serve: silentOnWipe) { port, _, _ in
@@ -102,7 +103,7 @@ struct FlightTests {
         }
     }
 
-    @Test("a client that does not resume shakes hands in full each time")
+    @Test("a client without resumption makes a full handshake each time")
     func noResumption() async throws {
         let context = try self.certificates.clientContext(resumes: false)
         try await withServer(self.certificates) { port, _, _ in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Transport
 
-/// Keeps what a handler tells; takes frames while it has room.
+/// Records the calls of a handler; takes frames while it has room.
 private final class Receiver: FrameReceiver {
-    struct Told {
+    struct Calls {
         var frames: [[UInt8]] = []
         var violation: FrameViolation?
         var isEnded = false
@@ -15,27 +15,27 @@ private final class Receiver: FrameReceiver {
         var longFrames: [Bool] = []
     }
 
-    let told = Mutex(Told())
+    let calls = Mutex(Calls())
 
-    func connectionOpened(_ opened: TLSOpened?) {}
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {}
 
     func receiveFrame(_ frame: [UInt8]) -> Bool {
-        self.told.withLock { told in
-            told.frames.append(frame)
-            return told.frames.count < told.room
+        self.calls.withLock { calls in
+            calls.frames.append(frame)
+            return calls.frames.count < calls.room
         }
     }
 
-    func receiveViolation(_ violation: FrameViolation) { self.told.withLock { $0.violation = violation } }
+    func receiveViolation(_ violation: FrameViolation) { self.calls.withLock { $0.violation = violation } }
 
-    func longFrameChanged(isHeld: Bool) { self.told.withLock { $0.longFrames.append(isHeld) } }
+    func longFrameChanged(isHeld: Bool) { self.calls.withLock { $0.longFrames.append(isHeld) } }
 
     func writabilityChanged(_ isWritable: Bool) {}
 
-    func connectionEnded(_ failure: TLSFailure?) { self.told.withLock { $0.isEnded = true } }
+    func connectionEnded(_ failure: TLSFailure?) { self.calls.withLock { $0.isEnded = true } }
 }
 
-/// Counts how often the handler asks for more.
+/// Counts the reads that the handler requests.
 private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 
@@ -47,7 +47,7 @@ private final class ReadCounter: ChannelOutboundHandler {
     }
 }
 
-@Suite("Time and room on one connection")
+@Suite("Frame handler: timeouts and back-pressure")
 final class FrameHandlerTests {
     private let receiver = Receiver()
     private let counter = ReadCounter()
@@ -64,7 +64,7 @@ final class FrameHandlerTests {
     }
 
     deinit {
-        // What is still waiting to leave does not matter; an open channel and its handlers hold each other.
+        // Pending output is irrelevant; an open channel and its handlers hold each other.
         _ = try? self.channel.finish(acceptAlreadyClosed: true)
     }
 
@@ -72,7 +72,7 @@ final class FrameHandlerTests {
         self.channel.embeddedEventLoop.advanceTime(by: .seconds(seconds))
     }
 
-    @Test("a byte a second is not enough to finish a frame of 65 536")
+    @Test("a peer that sends a byte a second is disconnected before its frame is complete")
     func byteBySecond() throws {
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 1, 0]))
         for second in 0..<9 {
@@ -82,10 +82,10 @@ final class FrameHandlerTests {
         }
         self.advance(1)
         #expect(!self.channel.isActive)
-        #expect(self.receiver.told.withLock { $0.isEnded })
+        #expect(self.receiver.calls.withLock { $0.isEnded })
     }
 
-    @Test("a frame that is finished in time stops the clock")
+    @Test("a frame that is complete in time stops the frame timeout")
     func finished() throws {
         for _ in 0..<10 {
             try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1]))
@@ -94,10 +94,10 @@ final class FrameHandlerTests {
             self.handler.send([8])
         }
         #expect(self.channel.isActive)
-        #expect(self.receiver.told.withLock { $0.frames.count } == 10)
+        #expect(self.receiver.calls.withLock { $0.frames.count } == 10)
     }
 
-    @Test("a frame may come in many pieces, and not in one for each byte")
+    @Test("a frame may arrive in 256 pieces, but not in more")
     func pieces() throws {
         let byte = ByteBuffer(bytes: [0])
         for _ in 0..<3 {
@@ -105,7 +105,7 @@ final class FrameHandlerTests {
             for _ in 0..<251 { try self.channel.writeInbound(byte) }
         }
         #expect(self.channel.isActive)
-        #expect(self.receiver.told.withLock { $0.frames.count } == 3)
+        #expect(self.receiver.calls.withLock { $0.frames.count } == 3)
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 0]))
         for _ in 0..<255 { try self.channel.writeInbound(byte) }
         #expect(self.channel.isActive)
@@ -113,36 +113,36 @@ final class FrameHandlerTests {
         #expect(!self.channel.isActive)
     }
 
-    @Test("a long frame is told of from its length to its end")
+    @Test("a long frame counts as held from its length to its end")
     func longFrame() throws {
-        func told() -> [Bool] { self.receiver.told.withLock { $0.longFrames } }
+        func changes() -> [Bool] { self.receiver.calls.withLock { $0.longFrames } }
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 0]))
         try self.channel.writeInbound(ByteBuffer(repeating: 7, count: 4_096))
-        #expect(told() == [], "4 096 bytes are an ordinary frame")
+        #expect(changes() == [], "4 096 bytes are an ordinary frame")
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10]))
-        #expect(told() == [])
+        #expect(changes() == [])
         try self.channel.writeInbound(ByteBuffer(bytes: [1]))
         try self.channel.writeInbound(ByteBuffer(repeating: 7, count: 4_096))
-        #expect(told() == [true])
+        #expect(changes() == [true])
         try self.channel.writeInbound(ByteBuffer(bytes: [7]))
-        #expect(told() == [true, false])
+        #expect(changes() == [true, false])
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 1] + [UInt8](repeating: 7, count: 4_097)))
-        #expect(told() == [true, false], "it came as a whole and was taken")
-        #expect(self.receiver.told.withLock { $0.frames.map(\.count) } == [4_096, 4_097, 4_097])
+        #expect(changes() == [true, false], "it arrived at once and was taken")
+        #expect(self.receiver.calls.withLock { $0.frames.map(\.count) } == [4_096, 4_097, 4_097])
     }
 
-    @Test("a long frame that waits for the receiver is held until it is taken")
+    @Test("a long frame that waits for the receiver counts as held until it is taken")
     func longFrameWaits() throws {
-        func told() -> [Bool] { self.receiver.told.withLock { $0.longFrames } }
-        self.receiver.told.withLock { $0.room = 1 }
+        func changes() -> [Bool] { self.receiver.calls.withLock { $0.longFrames } }
+        self.receiver.calls.withLock { $0.room = 1 }
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0x10, 1] + [UInt8](repeating: 7, count: 4_097)))
-        #expect(told() == [true])
-        self.receiver.told.withLock { $0.room = 2 }
+        #expect(changes() == [true])
+        self.receiver.calls.withLock { $0.room = 2 }
         self.handler.resume()
-        #expect(told() == [true, false])
+        #expect(changes() == [true, false])
     }
 
-    @Test("a minute without a useful answer ends a connection without a session")
+    @Test("a connection without a session is closed after a minute without a useful answer")
     func idle() throws {
         self.advance(59)
         try self.call(isUse: true)
@@ -152,7 +152,7 @@ final class FrameHandlerTests {
         #expect(!self.channel.isActive)
     }
 
-    @Test("calls that are of no use keep no connection, however many there are")
+    @Test("useless calls do not keep a connection open, however many there are")
     func useless() throws {
         for _ in 0..<59 {
             self.advance(1)
@@ -164,7 +164,7 @@ final class FrameHandlerTests {
         #expect(!self.channel.isActive)
     }
 
-    @Test("a call that is being answered when the time is over has ten seconds more, once", arguments: [true, false])
+    @Test("a call in progress at the idle deadline extends it by ten seconds, once", arguments: [true, false])
     func underWay(isUse: Bool) throws {
         self.advance(59)
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 1, 7]))
@@ -182,7 +182,7 @@ final class FrameHandlerTests {
         self.handler.send([8], isUse: isUse)
     }
 
-    @Test("half an hour without a call ends a connection with a session")
+    @Test("a connection with a session is closed after half an hour without a call")
     func idleWithSession() {
         self.handler.allowIdleness(of: .seconds(1800))
         self.advance(1799)
@@ -191,24 +191,24 @@ final class FrameHandlerTests {
         #expect(!self.channel.isActive)
     }
 
-    @Test("while nobody takes frames, none are cut and nothing more is read")
+    @Test("while the receiver has no room, no frame is decoded and nothing is read")
     func room() throws {
-        self.receiver.told.withLock { $0.room = 16 }
+        self.receiver.calls.withLock { $0.room = 16 }
         let stream = Array(repeating: [0, 0, 0, 1, 7] as [UInt8], count: 40).flatMap { $0 }
         let reads = self.counter.reads
         try self.channel.writeInbound(ByteBuffer(bytes: stream))
-        #expect(self.receiver.told.withLock { $0.frames.count } == 16)
+        #expect(self.receiver.calls.withLock { $0.frames.count } == 16)
         #expect(self.counter.reads == reads)
-        self.receiver.told.withLock { $0.room = 40 }
+        self.receiver.calls.withLock { $0.room = 40 }
         self.handler.resume()
-        #expect(self.receiver.told.withLock { $0.frames.count } == 40)
+        #expect(self.receiver.calls.withLock { $0.frames.count } == 40)
         #expect(self.counter.reads == reads)
-        self.receiver.told.withLock { $0.room = 41 }
+        self.receiver.calls.withLock { $0.room = 41 }
         self.handler.resume()
         #expect(self.counter.reads == reads + 1)
     }
 
-    @Test("answers of one turn leave together, in their order")
+    @Test("answers of one tick leave together, in order")
     func coalesced() throws {
         self.handler.send([1])
         self.handler.send([2, 2])
@@ -219,7 +219,7 @@ final class FrameHandlerTests {
         )
     }
 
-    @Test("a peer that takes nothing for ten seconds is cut off")
+    @Test("a peer that takes no bytes for ten seconds is disconnected")
     func stalled() {
         self.channel.isWritable = false
         self.channel.pipeline.fireChannelWritabilityChanged()
@@ -229,17 +229,17 @@ final class FrameHandlerTests {
         #expect(!self.channel.isActive)
     }
 
-    @Test("after something that is not a frame, nothing is cut, and an answer can still be sent")
+    @Test("after an invalid frame, no frame is decoded, but an answer can still be sent")
     func violated() throws {
         try self.channel.writeInbound(ByteBuffer(bytes: [0, 0, 0, 0, 0, 0, 0, 1, 7]))
-        #expect(self.receiver.told.withLock { $0.violation } == .empty)
-        #expect(self.receiver.told.withLock { $0.frames.isEmpty })
+        #expect(self.receiver.calls.withLock { $0.violation } == .empty)
+        #expect(self.receiver.calls.withLock { $0.frames.isEmpty })
         self.handler.send([3])
         self.handler.close()
         #expect(try self.channel.readOutbound(as: ByteBuffer.self) == ByteBuffer(bytes: [0, 0, 0, 1, 3]))
     }
 
-    @Test("after an abort nothing leaves, not even what was already handed over")
+    @Test("after an abort no byte leaves, not even of frames sent before")
     func aborted() throws {
         self.handler.send([1])
         self.handler.abort()

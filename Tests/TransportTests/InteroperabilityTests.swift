@@ -20,7 +20,7 @@ struct InteroperabilityTests {
         )
     }
 
-    @Test("a foreign client is served, and the channel binding that it exports is the server's")
+    @Test("the openssl client is served and exports a channel binding")
     func foreignClient() async throws {
         try await withServer(self.certificates) { port, _, _ in
             let command = self.client(port, ["-alpn", "remote-pin/1", "-verify_return_error"] + Self.exporter)
@@ -30,14 +30,14 @@ struct InteroperabilityTests {
             let exported = try #require(await command.find(/Keying material: ([0-9A-F]{64})/)).1
             let wipe = Request(id: 9, call: .reportWipe).encoded()
             try command.write([0, 0, 0, UInt8(wipe.count)] + wipe)
-            // An empty frame is answered with an error frame; then the connection ends in an orderly way.
+            // An empty frame is answered with an error frame; then the connection is closed gracefully.
             try command.write([0, 0, 0, 0])
             #expect(await command.find(/closed/) != nil)
             #expect(exported.count == 64)
         }
     }
 
-    @Test("a client may change its keys now and then, and one that does nothing else is disconnected")
+    @Test("a client may send some key updates, but one that sends nothing else is disconnected")
     func keyUpdates() async throws {
         let failures = Failures()
         try await withServer(self.certificates, failures: failures) { port, _, _ in
@@ -45,20 +45,20 @@ struct InteroperabilityTests {
             defer { command.end() }
             #expect(await command.find(/Verify return code: 0/) != nil)
             func update(_ number: Int) async -> Bool {
-                // A command of s_client's, where it is all that was read at once.
+                // A command of s_client, if it is the only content of a read.
                 guard (try? command.write(Array("K\n".utf8))) != nil else { return false }
-                return await command.says("KEYUPDATE", times: number)
+                return await command.prints("KEYUPDATE", times: number)
             }
             for number in 1...32 { try #require(await update(number)) }
             var number = 32
-            // The client goes on until it hears of the end.
+            // The client continues until it notices the end.
             while number < 5000, await update(number + 1) { number += 1 }
-            try #require(number < 5000, "it is let go on for ever")
+            try #require(number < 5000, "the server must disconnect the client")
             #expect(await failures.next() == .tls(.broken("too many key updates")))
         }
     }
 
-    @Test("the channel binding that a foreign client exports is the server's own")
+    @Test("the channel binding that the openssl client exports equals the server's")
     func sameBinding() async throws {
         let bindings = AsyncStream<ChannelBinding>.makeStream()
         try await withServer(
@@ -77,7 +77,7 @@ struct InteroperabilityTests {
         }
     }
 
-    @Test("a foreign server exports the same channel binding as our client, and resumes its tickets")
+    @Test("the openssl server exports the same channel binding as the client, and resumes its tickets")
     func foreignServer() async throws {
         let context = try self.certificates.clientContext()
         let command = OpenSSLCommand(
@@ -91,7 +91,7 @@ struct InteroperabilityTests {
         let connection = try await connect(port, context)
         let exported = try #require(await command.find(/Keying material: ([0-9A-F]{64})/)).1
         #expect(connection.channelBinding == ChannelBinding(hex: String(exported)))
-        // What comes after our goodbye is not read.
+        // Tickets that arrive after close_notify are not read.
         #expect(await eventually { context.ticketCount > 0 })
         connection.close()
         #expect(await happens { await connection.closed() })
@@ -103,7 +103,7 @@ struct InteroperabilityTests {
     }
 
     @Test(
-        "a client of TLS 1.2, without our protocol, or with another one, is refused",
+        "a client with TLS 1.2, without ALPN, or with another protocol is rejected",
         arguments: [
             (["-tls1_2", "-alpn", "remote-pin/1"], TLSFailure.broken("unsupported protocol"), "protocol version"),
             (["-tls1_3"], .noCommonProtocol, "no application protocol"),
@@ -120,7 +120,7 @@ struct InteroperabilityTests {
     }
 
     @Test(
-        "a server of TLS 1.2, without our protocol, or with another one, is refused",
+        "a server with TLS 1.2, without ALPN, or with another protocol is rejected",
         arguments: [
             (["-tls1_2", "-alpn", "remote-pin/1"], TLSFailure.refusedByPeer(alert: 70)),
             (["-tls1_3"], .noCommonProtocol), (["-tls1_3", "-alpn", "h2"], .noCommonProtocol),

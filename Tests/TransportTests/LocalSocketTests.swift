@@ -6,12 +6,12 @@ import Transport
 import Vocabulary
 import Wire
 
-@Suite("What a socket of this machine gives its peers")
+@Suite("Limits of local sockets")
 struct LocalSocketTests {
     private let folder = TemporaryFolder()
     private var path: String { self.folder.file("socket") }
 
-    @Test("so many connections and no more, which is told; one that ends makes room")
+    @Test("connections beyond the limit are closed and reported; one that ends allows another")
     func room() async throws {
         var limits = AdminListener.limits
         #expect(limits.connections == 64 && PortalListener.limits.connections == 600)
@@ -41,7 +41,7 @@ struct LocalSocketTests {
         return connection
     }
 
-    @Test("after an answer that no code was looked up for, the portal is not read from for a while")
+    @Test("after an answer without a lookup, the server stops reading from the portal for a while")
     func rest() async throws {
         var limits = PortalListener.limits
         limits.rest = .seconds(600)
@@ -63,7 +63,7 @@ struct LocalSocketTests {
         }
     }
 
-    @Test("requests that come to nothing keep no connection")
+    @Test("useless requests do not keep a connection open")
     func useless() async throws {
         var limits = PortalListener.limits
         limits.rest = .zero
@@ -80,7 +80,7 @@ struct LocalSocketTests {
         }
     }
 
-    @Test("without free files no connection is accepted, which is told and not tried without end; later it goes on")
+    @Test("without free file descriptors, accept fails, is reported and retried with a back-off, and recovers")
     func withoutFiles() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
@@ -99,21 +99,21 @@ struct LocalSocketTests {
             unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             var files: [FileHandle] = []
             while let file = FileHandle(forReadingAtPath: "/dev/null") { files.append(file) }
-            // The client's end takes the last one.
+            // The client's socket takes the last descriptor.
             try files.removeLast().close()
             let second = try await AdminConnection.connect(path: path, timeout: .seconds(20))
-            let isTold = await happens {
+            let isReported = await happens {
                 let reason = await failures.first { _ in true }
                 #expect(reason?.contains("Too many open files") == true, "\(reason ?? "")")
             }
-            #expect(isTold)
-            // Long enough for a listener that does not rest to ask hundreds of times.
+            #expect(isReported)
+            // Long enough for a listener without a back-off to fail hundreds of times.
             for _ in 0..<100 { _ = try await first.call(.unknown, timeout: .seconds(20)) }
             for file in files { try file.close() }
             _ = try await second.call(.unknown, timeout: .seconds(20))
             source.finish()
             let more = await failures.reduce(into: 0) { count, _ in count += 1 }
-            #expect(more <= 20, "asked at most once a second: \(more)")
+            #expect(more <= 20, "at most once a second: \(more)")
             listener.stop()
             await serving.value
         }

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 import Vocabulary
 
-/// The `openssl` command, started and talked to.
+/// A running `openssl` command.
 ///
-/// One thread starts it, reads it and waits for its end: Foundation wants all of it on the same run loop.
+/// One thread starts it, reads its output and waits for its end: Foundation needs all of that on
+/// one run loop.
 final class OpenSSLCommand: Sendable {
     private struct Output {
         var text = ""
@@ -42,11 +43,11 @@ final class OpenSSLCommand: Sendable {
             self.change.yield()
         }
         process.waitUntilExit()
-        // Foundation would keep them open for ever.
+        // Foundation would never close them.
         for handle in [pipe.fileHandleForReading, self.input.fileHandleForWriting] { try? handle.close() }
     }
 
-    /// Waits until the output holds a match, and returns it; nil when it ends without.
+    /// Waits until the output contains a match and returns it; nil if the output ends without one.
     ///
     /// One task at a time may wait.
     func find<Match>(_ pattern: Regex<Match>) async -> Match? {
@@ -57,14 +58,14 @@ final class OpenSSLCommand: Sendable {
         return self.text.firstMatch(of: pattern)?.output
     }
 
-    /// Waits until the output holds a word so many times; false when it ends with fewer.
+    /// Waits until the output contains a word a number of times; returns false if it ends with fewer.
     ///
     /// One task at a time may wait.
-    func says(_ word: String, times: Int) async -> Bool {
-        func isSaid() -> Bool { self.text.ranges(of: word).count >= times }
-        if isSaid() { return true }
-        for await _ in self.changed where isSaid() { return true }
-        return isSaid()
+    func prints(_ word: String, times: Int) async -> Bool {
+        func isPrinted() -> Bool { self.text.ranges(of: word).count >= times }
+        if isPrinted() { return true }
+        for await _ in self.changed where isPrinted() { return true }
+        return isPrinted()
     }
 
     /// The port on which an `s_server` with port 0 listens.
@@ -73,7 +74,7 @@ final class OpenSSLCommand: Sendable {
         return try #require(Int(match.1))
     }
 
-    /// What it wrote until now.
+    /// The output so far.
     var text: String { self.output.withLock { $0.text } }
 
     func write(_ bytes: [UInt8]) throws {
@@ -84,7 +85,7 @@ final class OpenSSLCommand: Sendable {
         try self.input.fileHandleForWriting.close()
     }
 
-    /// Ends it.
+    /// Kills the process.
     func end() {
         if let processID = self.output.withLock({ $0.processID }) { kill(processID, SIGKILL) }
     }
@@ -99,7 +100,7 @@ final class OpenSSLCommand: Sendable {
 }
 
 extension TestCertificates {
-    /// SHA-256 of the server's SubjectPublicKeyInfo, as the `openssl` command sees it.
+    /// SHA-256 of the server's SubjectPublicKeyInfo, computed with the `openssl` command.
     func publicKeyDigest() async throws -> SHA256Digest {
         let key = try await OpenSSLCommand.run(["x509", "-in", self.certificatePath, "-noout", "-pubkey"])
         let keyPath = try self.folder.write(key, to: "public.pem")

@@ -10,7 +10,7 @@ struct PortalSocketTests {
     private let folder = TemporaryFolder()
     private var path: String { self.folder.file("portal") }
 
-    @Test("codes are answered over a socket that only its owner can open, and an operator's command is not one")
+    @Test("the socket is private to its owner, answers codes and rejects an operator's command")
     func answers() async throws {
         let listener = try await PortalListener.bind(path: self.path)
         let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
@@ -40,7 +40,7 @@ struct PortalSocketTests {
     }
 
     @Test(
-        "a source passes through its address and comes out the same",
+        "a source converted to an address and back is the same source",
         arguments: ["192.0.2.1", "2001:db8:1:2:3:4:5:6", "::1", "::ffff:192.0.2.1", "::"]
     )
     func sources(address: String) throws {

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Transport
 
-/// Writes headers as a balancer does, and as none should.
+/// An encoder of valid and invalid headers.
 enum ProxyHeaderBytes {
     static let signature = ProxyHeader.signature
     static let ipv4: [UInt8] = [192, 0, 2, 7, 198, 51, 100, 1, 0x1F, 0x90, 0x01, 0xBB]
     static let ipv6: [UInt8] =
         [0x20, 0x01, 0x0D, 0xB8, 0, 1, 0, 2] + [0, 0, 0, 0, 0, 0, 0, 9] + [0x20, 0x01, 0x0D, 0xB8]
         + [UInt8](repeating: 1, count: 12) + [0x1F, 0x90, 0x01, 0xBB]
-    /// A TLV of AWS's and HAProxy's unique id, which nobody here reads.
+    /// A TLV of AWS and HAProxy's unique id, which the server ignores.
     static let extras: [UInt8] = [0xEA, 0, 3, 1, 2, 3, 0x05, 0, 1, 0x41]
 
     static func header(_ family: UInt8, _ body: [UInt8], length: Int? = nil) -> [UInt8] {
@@ -23,11 +23,11 @@ enum ProxyHeaderBytes {
     }
 }
 
-@Suite("A balancer's header")
+@Suite("A load balancer's header")
 struct ProxyHeaderTests {
     private typealias Bytes = ProxyHeaderBytes
 
-    /// Headers that are taken, and what they say.
+    /// Valid headers and their origins.
     static let good: [(bytes: [UInt8], origin: ProxyHeader.Origin)] = [
         (Bytes.header(0x11, Bytes.ipv4), .address([192, 0, 2, 7], port: 8080)),
         (Bytes.header(0x11, Bytes.ipv4 + Bytes.extras), .address([192, 0, 2, 7], port: 8080)),
@@ -42,7 +42,7 @@ struct ProxyHeaderTests {
         ),
     ]
 
-    @Test("is taken once it is whole and not a byte before, and nothing behind it is read", arguments: good.indices)
+    @Test("a header is accepted when it is complete, and the bytes after it are not read", arguments: good.indices)
     func whole(index: Int) throws {
         let (bytes, origin) = Self.good[index]
         for count in 0..<bytes.count {
@@ -55,7 +55,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    /// What is refused, why, and after how many bytes that is known.
+    /// Invalid headers, the reasons, and the number of bytes after which each is known to be invalid.
     static let bad: [(bytes: [UInt8], fault: ProxyHeaderFault, knownAfter: Int)] = [
         (Array("PROXY TCP4 192.0.2.7 198.51.100.1 8080 443\r\n".utf8), .notAHeader, 1),
         ([0x16, 3, 1, 2, 0, 1], .notAHeader, 1), (Array("\r\n\r\nGET".utf8), .notAHeader, 5),
@@ -71,8 +71,8 @@ struct ProxyHeaderTests {
         (Bytes.header(0x20, 0, [], length: 4_096), .tooLong, 16),
     ]
 
-    @Test("that is none is refused with the first byte that says so", arguments: bad.indices)
-    func refused(index: Int) throws {
+    @Test("an invalid header is rejected at the first invalid byte", arguments: bad.indices)
+    func invalid(index: Int) throws {
         let (bytes, fault, knownAfter) = Self.bad[index]
         for count in 0..<knownAfter {
             #expect(try ProxyHeader(of: bytes.prefix(count)) == nil, "after \(count) bytes")
@@ -82,7 +82,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("has twelve bytes that nothing else begins with: any one of them changed is refused there")
+    @Test("a change in one of the twelve bytes of the signature is rejected at that byte")
     func signature() throws {
         let header = Bytes.header(0x11, Bytes.ipv4)
         for place in 0..<12 {
@@ -96,7 +96,7 @@ struct ProxyHeaderTests {
     }
 
     @Test(
-        "is read the same however much is there: more bytes never change a word that was given",
+        "more bytes never change the result once it is known",
         arguments: [UInt64.random(in: .min ... .max)]
     )
     func total(seed: UInt64) async {
@@ -111,11 +111,11 @@ struct ProxyHeaderTests {
                 )
             }
             bytes = Array(bytes.prefix(.random(in: 0...bytes.count, using: &generator)))
-            var word: Result<ProxyHeader?, ProxyHeaderFault> = .success(nil)
+            var result: Result<ProxyHeader?, ProxyHeaderFault> = .success(nil)
             for count in 0...min(bytes.count, 64) {
                 let next = Result { () throws(ProxyHeaderFault) in try ProxyHeader(of: bytes.prefix(count)) }
-                if case .success(nil) = word {} else { #expect(next == word, "\(bytes)") }
-                word = next
+                if case .success(nil) = result {} else { #expect(next == result, "\(bytes)") }
+                result = next
             }
         }
     }

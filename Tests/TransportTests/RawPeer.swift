@@ -5,7 +5,7 @@ import Wire
 
 @testable import Transport
 
-/// A client that sends what it likes, with TLS or without, and keeps what it gets.
+/// A client that sends arbitrary bytes, with or without TLS, and collects the answers.
 final class RawPeer: Sendable {
     private let channel: any Channel
     private let collector: Collector
@@ -16,8 +16,8 @@ final class RawPeer: Sendable {
     }
 
     /// - Parameters:
-    ///   - prefix: sent before anything else, TLS included.
-    ///   - reads: false for a client that never reads.
+    ///   - prefix: Bytes to send first, before TLS.
+    ///   - reads: False for a client that never reads.
     static func connect(
         _ port: Int,
         prefix: [UInt8] = [],
@@ -56,10 +56,10 @@ final class RawPeer: Sendable {
         return RawPeer(channel: opened.0, collector: collector)
     }
 
-    /// The port that it has of its own.
+    /// The local port.
     var port: Int? { self.channel.localAddress?.port }
 
-    /// Sends bytes as they are; whether they arrive does not matter.
+    /// Sends bytes unchanged; they need not arrive.
     func send(_ bytes: [UInt8]) async throws {
         try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
@@ -76,7 +76,7 @@ final class RawPeer: Sendable {
         self.channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// Sends bytes that TLS does not see.
+    /// Sends bytes directly to the socket, below TLS.
     func sendBeneathTLS(_ bytes: [UInt8]) async throws {
         try await self.channel.eventLoop.flatSubmit {
             do {
@@ -90,7 +90,7 @@ final class RawPeer: Sendable {
         }.get()
     }
 
-    /// Waits for the end of the connection and returns the answers that came.
+    /// Waits for the end of the connection and returns the answers.
     func ended() async throws -> [Response] {
         try await self.channel.closeFuture.get()
         var decoder = FrameDecoder()
@@ -100,7 +100,7 @@ final class RawPeer: Sendable {
         return responses
     }
 
-    /// Waits until `byteCount` bytes have come.
+    /// Waits until `byteCount` bytes have arrived.
     func received(byteCount: Int) async {
         for await count in self.collector.counts where count >= byteCount { return }
     }
@@ -110,7 +110,7 @@ final class RawPeer: Sendable {
     }
 }
 
-/// Says something as soon as it can, before those behind it do.
+/// Sends bytes as soon as the channel is active, before the later handlers do.
 private final class Prefix: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -126,7 +126,7 @@ private final class Prefix: ChannelInboundHandler {
     }
 }
 
-/// What a peer received.
+/// The bytes that a peer received.
 private final class Collector: Sendable {
     private let buffer = Mutex(ByteBuffer())
     let counts: AsyncStream<Int>
@@ -165,7 +165,7 @@ private final class CollectingHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is TLSOpened { self.opened.succeed() }
+        if event is TLSHandshakeCompleted { self.opened.succeed() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -175,6 +175,6 @@ private final class CollectingHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) { self.collector.end() }
 
-    /// Also where the connection did not come about.
+    /// Also called if the connection was not established.
     func handlerRemoved(context: ChannelHandlerContext) { self.opened.fail(ChannelError.ioOnClosedChannel) }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transport
 
-@Suite("Tickets that a client asks for (RFC 9149)")
+@Suite("Ticket requests of clients (RFC 9149)")
 struct TicketRequestTests {
     private let certificates: TestCertificates
     private let server: TLSServerContext
@@ -12,19 +12,19 @@ struct TicketRequestTests {
         self.server = try self.certificates.serverContext()
     }
 
-    @Test("a client that keeps none gets none, one that says nothing gets one", arguments: [(false, 0), (true, 1)])
+    @Test("a client that keeps no tickets gets none, other clients get one", arguments: [(false, 0), (true, 1)])
     func kept(resumes: Bool, tickets: Int) throws {
         let client = try self.certificates.clientContext(resumes: resumes)
         #expect(try self.tickets(for: client.makeConnection()) == tickets)
     }
 
     @Test(
-        "never more than is asked for in either case",
+        "a client gets at most the smaller of the two requested numbers",
         arguments: [("\0\u{1}", 0), ("\u{1}\0", 0), ("\u{7f}\u{7f}", 1)]
     )
     func counts(request: StaticString, tickets: Int) throws {
         let context = SSLContext(tickets: nil)
-        context.askForTickets(request)
+        context.requestTickets(request)
         #expect(try self.tickets(for: TLSConnection(client: context, name: .dns("localhost"))) == tickets)
     }
 
@@ -38,7 +38,7 @@ struct TicketRequestTests {
         #expect(alert == 50)
     }
 
-    /// Shakes hands in memory: whatever the server has to say after it is a ticket.
+    /// Makes a handshake in memory; any output of the server after it is a ticket.
     private func tickets(for client: borrowing TLSConnection) throws -> Int {
         let server = self.server.makeConnection()
         #expect(try !client.handshake())

@@ -1,25 +1,41 @@
 import DeviceInterface
-import Secrets
+import Testing
 import Vocabulary
 
 @testable import WalletFlows
 
-/// The app's state machine with a transcript: what was done to it, and what it did.
+/// The app's state machine with a transcript of its events and actions.
 struct AppUnderTest {
+    /// The reaction of the app to one event, as far as a test compares it.
+    enum Reaction: Equatable {
+        /// A screen, identified by its step.
+        case shows(StepID)
+        case asks(Effect)
+        case leaves(AppEvent)
+    }
+
     var app = AppStateMachine()
-    var facts: Facts
+    var snapshot: Snapshot
     private(set) var last: AppStateMachine.Action?
-    /// What it was told with the event that led to `last`.
-    private(set) var factsOfLast: Facts
+    /// The snapshot of the event that led to `last`.
+    private(set) var snapshotOfLast: Snapshot
     /// Every step since the beginning.
     private(set) var trace: [String] = []
     /// Every event for the host since the beginning.
     private(set) var events: [AppEvent] = []
+    /// True if a flow may get an event that its state does not take.
+    var toleratesIgnored = false
+    /// Every entered PIN, referenced weakly: the flows alone decide how long it is kept.
+    private var entries: [WeakEntry] = []
+
+    private struct WeakEntry {
+        weak var entry: PINEntry?
+    }
 
     init(setup: SetupProgress = .notStarted) {
-        self.facts = Facts(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
-        self.facts.setup = setup
-        self.factsOfLast = self.facts
+        self.snapshot = Snapshot(now: Timestamp(milliseconds: 1_000_000), appVersion: AppUnderTest.version)
+        self.snapshot.setup = setup
+        self.snapshotOfLast = self.snapshot
     }
 
     static var version: AppVersion {
@@ -29,69 +45,83 @@ struct AppUnderTest {
 
     /// The present screen, in English.
     var screen: Screen? {
-        self.app.scene.map { Wording().screen($0, at: self.facts.now) }
+        self.app.scene.map { Wording().screen($0, at: self.snapshot.now) }
     }
 
-    /// The step of the present screen, or what is asked for.
-    var state: String {
+    /// The last reaction; nil before the first event.
+    var state: Reaction? {
         switch self.last {
-        case .some(.ask(let effect)): "ask \(effect.name)"
-        case .some(.leave(let event, _)): "left: \(event.name)"
-        case .some(.show(let scene)): scene.step.description
-        case .none: "nothing"
+        case .some(.ask(let effect)): .asks(effect)
+        case .some(.leave(let event, _)): .leaves(event)
+        case .some(.show(let scene)): .shows(scene.step)
+        case .none: nil
         }
     }
 
+    /// The PIN that was entered so many entries before the last; another PIN if no flow keeps it.
+    func entry(_ before: Int) -> PINEntry {
+        if let entry = self.entries.dropLast(before).last?.entry { return entry }
+        guard case .complete(let other) = PINInput(typed: "000000".utf8) else { preconditionFailure("six digits") }
+        return other
+    }
+
+    /// Records an action; nil if the event was not possible.
     @discardableResult
-    mutating func note(_ action: AppStateMachine.Action?) -> String {
+    mutating func note(_ action: AppStateMachine.Action?) -> Reaction? {
         if let action {
             self.last = action
-            self.factsOfLast = self.facts
+            self.snapshotOfLast = self.snapshot
         }
         self.trace += self.app.takeTrace().map(\.description)
         self.events += self.app.takeEvents()
         if case .some(.leave(let event, _)) = action { self.events.append(event) }
-        return action == nil ? "not offered" : self.state
+        let ignored = self.app.takeIgnored()
+        if !self.toleratesIgnored, !ignored.isEmpty {
+            Issue.record("an event was ignored by \(ignored.joined(separator: ", ")) after \(self.trace.suffix(5))")
+        }
+        return action == nil ? nil : self.state
     }
 
-    /// The text of a value that the present screen shows.
+    /// A value that the present screen shows.
     func value(_ name: String) -> Screen.Value? { self.screen?.values[name] }
 
-    @discardableResult mutating func launch(_ link: IncomingLink? = nil) -> String {
-        self.note(self.app.launch(self.facts, opening: link))
+    @discardableResult mutating func launch(_ link: IncomingLink? = nil) -> Reaction? {
+        self.note(self.app.launch(self.snapshot, opening: link))
     }
-    @discardableResult mutating func resume(_ link: IncomingLink? = nil) -> String {
-        self.note(self.app.resume(self.facts, opening: link))
+    @discardableResult mutating func resume(_ link: IncomingLink? = nil) -> Reaction? {
+        self.note(self.app.resume(self.snapshot, opening: link))
     }
-    @discardableResult mutating func open(_ link: IncomingLink) -> String {
-        self.note(self.app.open(link: link, self.facts))
+    @discardableResult mutating func open(_ link: IncomingLink) -> Reaction? {
+        self.note(self.app.open(link: link, self.snapshot))
     }
-    mutating func background() { self.app.background(self.facts) }
-    /// What an app that is out of sight does when it is looked at there.
-    @discardableResult mutating func forget() -> String {
-        guard self.app.timeToForget(self.facts) == .zero else { return "nothing" }
-        self.app.forget(self.facts)
-        self.facts.isLocked = true
+    mutating func background() { self.app.background(self.snapshot) }
+    /// Forgets the keys out of sight if it is time; returns whether it was.
+    @discardableResult mutating func forget() -> Bool {
+        guard self.app.timeToForget(self.snapshot) == .zero else { return false }
+        self.app.forget(self.snapshot)
+        self.snapshot.isLocked = true
         self.note(nil)
-        return "forgotten"
+        return true
     }
-    @discardableResult mutating func timeDue() -> String { self.note(self.app.timeDue(self.facts)) }
-    @discardableResult mutating func present(_ presentation: Presentation = .match) -> String {
-        self.note(self.app.present(presentation, self.facts))
+    @discardableResult mutating func timeDue() -> Reaction? { self.note(self.app.timeDue(self.snapshot)) }
+    @discardableResult mutating func present(_ presentation: Presentation = .match) -> Reaction? {
+        self.note(self.app.present(presentation, self.snapshot))
     }
-    mutating func wait(_ seconds: Int64) { self.facts.now = self.facts.now + .seconds(seconds) }
-    @discardableResult mutating func tap(_ action: ActionID) -> String {
-        self.note(self.app.select(action, self.facts))
+    mutating func wait(_ seconds: Int64) { self.snapshot.now = self.snapshot.now + .seconds(seconds) }
+    @discardableResult mutating func tap(_ action: ActionID) -> Reaction? {
+        self.note(self.app.select(action, self.snapshot))
     }
-    @discardableResult mutating func timer() -> String { self.note(self.app.timerFired(self.facts)) }
-    @discardableResult mutating func open(_ place: AppStateMachine.Destination) -> String {
-        self.note(self.app.open(place, self.facts))
+    @discardableResult mutating func timer() -> Reaction? { self.note(self.app.timerFired(self.snapshot)) }
+    @discardableResult mutating func open(_ destination: AppDestination) -> Reaction? {
+        self.note(self.app.open(destination, self.snapshot))
     }
-    @discardableResult mutating func enter(_ digits: String) -> String {
-        self.note(self.app.enter(PINInput(typed: digits.utf8), self.facts))
+    @discardableResult mutating func enter(_ digits: String) -> Reaction? {
+        let input = PINInput(typed: digits.utf8)
+        if case .complete(let entry) = input { self.entries.append(WeakEntry(entry: entry)) }
+        return self.note(self.app.enter(input, self.snapshot))
     }
-    @discardableResult mutating func answer(_ answer: Answer) -> String {
-        self.note(self.app.receive(answer, self.facts))
+    @discardableResult mutating func answer(_ answer: Answer) -> Reaction? {
+        self.note(self.app.receive(answer, self.snapshot))
     }
 
     /// From the launch to the PIN screen of a wallet that is set up.
@@ -114,58 +144,35 @@ struct AppUnderTest {
     /// To the dashboard of a wallet with an identity.
     static func atDashboard() -> AppUnderTest {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         app.unlock()
         return app
     }
 
     /// The lock is carried out.
-    @discardableResult mutating func locked() -> String {
-        self.facts.isLocked = true
+    @discardableResult mutating func locked() -> Reaction? {
+        self.snapshot.isLocked = true
         return self.answer(.locked)
     }
 
     /// The registration is made.
-    @discardableResult mutating func enrolled() -> String {
-        self.facts.setup = .registered
-        self.facts.isLocked = false
+    @discardableResult mutating func enrolled() -> Reaction? {
+        self.snapshot.setup = .registered
+        self.snapshot.isLocked = false
         return self.answer(.enrolled)
     }
 
-    /// What the operating system's prompt brought.
-    @discardableResult mutating func unlocked(_ result: PromptResult) -> String {
-        if result == .confirmed { self.facts.isLocked = false }
+    /// The prompt of the operating system ends.
+    @discardableResult mutating func unlocked(_ result: PromptResult) -> Reaction? {
+        if result == .confirmed { self.snapshot.isLocked = false }
         return self.answer(.prompted(result))
     }
 
-    /// The right PIN, from a screen that asks for one.
+    /// Enters the right PIN, on a screen that asks for one.
     mutating func unlock() {
         self.enter("024791")
-        self.facts.isLocked = false
+        self.snapshot.isLocked = false
         self.answer(.verdict(.valid))
-    }
-}
-
-extension Effect {
-    var name: String {
-        switch self {
-        case .askUpdatePolicy: "update policy"
-        case .askStatus: "status"
-        case .checkPIN: "check PIN"
-        case .enroll: "enroll"
-        case .changePIN: "change PIN"
-        case .showDeletionCode: "deletion code"
-        case .wipe: "wipe"
-        case .keepProgress(let progress): "keep \(progress.rawValue)"
-        case .prompt(let prompt, _): "prompt to \(prompt.purpose.rawValue)"
-        case .unlockWithBiometrics: "unlock with biometrics"
-        case .enableBiometrics(let method): "enable \(method.rawValue)"
-        case .disableBiometrics: "disable biometrics"
-        case .migrateBiometrics: "migrate biometrics"
-        case .obtainPID: "obtain PID"
-        case .linkRecoveryCode: "link recovery code"
-        case .lock: "lock"
-        }
     }
 }

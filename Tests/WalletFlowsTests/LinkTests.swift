@@ -7,29 +7,29 @@ import Vocabulary
 struct LinkTests {
     static let link = IncomingLink("https://wallet.example.org/link/sharing?session=1")
 
-    @Test("a link that came with the launch is accepted after the unlocking (LTC33)")
+    @Test("a link passed at launch is accepted after the unlocking (LTC33)")
     func atLaunch() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN(opening: Self.link)
         #expect(app.events.isEmpty)
         app.unlock()
-        #expect(app.state == "UC7.1/1.1")
+        #expect(app.state == .shows("UC7.1/1.1"))
         #expect(app.events == [.linkAccepted(kind: .sharing, url: Self.link.url)])
         #expect(
             app.trace.suffix(5) == ["UC2.3/1.5a", "PF2.7/1.1e", "UC2.3/1.6c", "UC2.3/1.7b", "UC7.1/1.1"]
         )
-        #expect(app.resume() == "UC7.1/1.1")
+        #expect(app.resume() == .shows("UC7.1/1.1"))
         #expect(app.events.count == 1)
     }
 
-    @Test("a link that came with a resume is accepted, and the screen stays", arguments: LinkKind.allCases)
+    @Test("a link passed at a resume is accepted, and the screen stays", arguments: LinkKind.allCases)
     func atResume(kind: LinkKind) {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
         app.background()
         let link = IncomingLink("https://wallet.example.org/link/\(kind.rawValue)")
-        #expect(app.resume(link) == "UC7.1/1.2")
+        #expect(app.resume(link) == .shows("UC7.1/1.2"))
         #expect(app.events == [.linkAccepted(kind: kind, url: link.url)])
         #expect(
             app.trace.suffix(6) == [
@@ -41,16 +41,16 @@ struct LinkTests {
     @Test("a link for the locked app waits for the PIN")
     func whileLocked() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
-        #expect(app.open(Self.link) == "UC2.3/1.3")
+        #expect(app.open(Self.link) == .shows("UC2.3/1.3"))
         #expect(app.events.isEmpty)
         app.unlock()
         #expect(app.events.map(\.name) == ["link-accepted"])
     }
 
     @Test(
-        "what is not the wallet's is no link (LTC6)",
+        "a URL outside the link base counts as no link (LTC6)",
         arguments: [
             "https://wallet.example.org/link/", "https://wallet.example.org/link/other",
             "https://wallet.example.org/linked/sharing", "https://evil.example.org/link/sharing",
@@ -61,12 +61,12 @@ struct LinkTests {
     )
     func invalid(url: String) {
         var app = AppUnderTest.atDashboard()
-        #expect(app.resume(IncomingLink(url)) == "UC7.1/1.1")
+        #expect(app.resume(IncomingLink(url)) == .shows("UC7.1/1.1"))
         #expect(app.events.isEmpty)
         #expect(app.trace.suffix(2) == ["PF2.7/1.1a", "UC1.2/3.4a"])
     }
 
-    @Test("a base with a slash at its end is the same base, and an empty one has no links")
+    @Test("a base with a trailing slash is the same base, and an empty one has no links")
     func bases() {
         #expect(LinkKind(of: "https://a.example/x/login#1", below: "https://a.example/x/") == .login)
         #expect(LinkKind(of: "https://a.example/x/login/2", below: "https://a.example/x") == .login)
@@ -74,20 +74,20 @@ struct LinkTests {
     }
 
     @Test(
-        "a code of another app's scanner is to be scanned in the wallet (LTC36)",
+        "a link from an external scanner must be scanned in the wallet (LTC36)",
         arguments: [(ActionID.close, [String]()), (.scanQRCode, ["scan-requested"])]
     )
     func externalScanner(_ expected: (ActionID, [String])) {
         var app = AppUnderTest.atDashboard()
-        #expect(app.resume(IncomingLink(Self.link.url, from: .externalScanner)) == "PF2.7/2.1")
+        #expect(app.resume(IncomingLink(Self.link.url, from: .externalScanner)) == .shows("PF2.7/2.1"))
         #expect(app.screen?.title == "Scan QR code with NL Wallet")
-        #expect(app.tap(expected.0) == "UC7.1/1.1")
+        #expect(app.tap(expected.0) == .shows("UC7.1/1.1"))
         #expect(app.events.map(\.name) == expected.1)
         #expect(app.trace.contains("UC1.2/3.4b"))
     }
 
     @Test(
-        "a session that is running is to be finished first",
+        "a running session must be finished first",
         arguments: [
             (HostSession.pinRecovery, "Finish your new PIN"), (.disclosure, "Finish sharing"),
             (.issuance, "Finish adding your card"), (.transfer, "Finish moving your NL Wallet"),
@@ -95,43 +95,43 @@ struct LinkTests {
     )
     func session(_ expected: (HostSession, String)) {
         var app = AppUnderTest.atDashboard()
-        app.facts.hostSession = expected.0
-        #expect(app.open(Self.link) == "PF2.7/4.1")
+        app.snapshot.hostSession = expected.0
+        #expect(app.open(Self.link) == .shows("PF2.7/4.1"))
         #expect(app.screen?.title == expected.1)
-        #expect(app.tap(.ok) == "UC7.1/1.1")
+        #expect(app.tap(.ok) == .shows("UC7.1/1.1"))
         #expect(app.events.isEmpty)
     }
 
-    @Test("before there is an identity the wallet is not ready (LTC69)", arguments: [true, false])
+    @Test("without an identity the wallet is not ready (LTC69)", arguments: [true, false])
     func noIdentity(atLaunch: Bool) {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN(opening: atLaunch ? Self.link : nil)
         app.unlock()
         if !atLaunch {
-            #expect(app.state == "UC3.1/1.1")
+            #expect(app.state == .shows("UC3.1/1.1"))
             app.resume(Self.link)
             #expect(app.trace.contains("UC1.2/3.3b"))
         }
-        #expect(app.state == "PF2.7/3.1")
+        #expect(app.state == .shows("PF2.7/3.1"))
         #expect(app.screen?.title == "Your NL Wallet is not ready")
         #expect(app.trace.contains("PF2.7/1.1c"))
-        #expect(app.tap(.ok) == "UC3.1/1.1")
+        #expect(app.tap(.ok) == .shows("UC3.1/1.1"))
         #expect(!app.trace.contains("UC1.2/3.4b"))
     }
 
-    @Test("the tests come in the order a, b, d, c, e")
+    @Test("the checks run in the order a, b, d, c, e")
     func order() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hostSession = .issuance
+        app.snapshot.hostSession = .issuance
         app.launchToPIN()
         app.unlock()
-        #expect(app.open(IncomingLink("x", from: .externalScanner)) == "UC3.1/1.1")
-        #expect(app.open(IncomingLink(Self.link.url, from: .externalScanner)) == "PF2.7/2.1")
+        #expect(app.open(IncomingLink("x", from: .externalScanner)) == .shows("UC3.1/1.1"))
+        #expect(app.open(IncomingLink(Self.link.url, from: .externalScanner)) == .shows("PF2.7/2.1"))
         app.tap(.close)
-        #expect(app.open(Self.link) == "PF2.7/4.1")
+        #expect(app.open(Self.link) == .shows("PF2.7/4.1"))
         app.tap(.ok)
-        app.facts.hostSession = nil
-        #expect(app.open(Self.link) == "PF2.7/3.1")
+        app.snapshot.hostSession = nil
+        #expect(app.open(Self.link) == .shows("PF2.7/3.1"))
     }
 
     @Test("a link without a wallet is dropped (LTC44)")
@@ -139,9 +139,9 @@ struct LinkTests {
         var app = AppUnderTest()
         app.launch(Self.link)
         app.timer()
-        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: false)) == "UC1.1/1.1")
+        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: false)) == .shows("UC1.1/1.1"))
         #expect(app.app.link == nil)
-        #expect(app.resume(Self.link) == "UC1.1/1.1")
+        #expect(app.resume(Self.link) == .shows("UC1.1/1.1"))
         app.tap(.skip)
         app.tap(.next)
         #expect(app.app.link == nil)
@@ -150,17 +150,17 @@ struct LinkTests {
     @Test("no link leads past a revocation")
     func revoked() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
-        app.facts.isLocked = false
+        app.snapshot.hasPID = true
+        app.snapshot.isLocked = false
         app.launch(Self.link)
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))))
-        #expect(app.resume(Self.link) == "UC1.2/4.1")
+        #expect(app.resume(Self.link) == .shows("UC1.2/4.1"))
         #expect(app.events.isEmpty)
     }
 
-    @Test("a link that comes while an effect is under way is taken up afterwards")
+    @Test("a link that arrives during an effect is resolved afterwards")
     func whileBusy() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -168,10 +168,10 @@ struct LinkTests {
         app.tap(.deleteData)
         app.tap(.yesDelete)
         app.app.noteResume(opening: Self.link)
-        #expect(app.timeDue() == "not offered")
-        #expect(app.answer(.failed(.noInternet)) == "UC9.4/1.2")
-        #expect(app.timeDue() == "UC9.4/1.2")
+        #expect(app.timeDue() == nil)
+        #expect(app.answer(.failed(.noInternet)) == .shows("UC9.4/1.2"))
+        #expect(app.timeDue() == .shows("UC9.4/1.2"))
         #expect(app.events.map(\.name) == ["link-accepted"])
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
     }
 }

@@ -4,212 +4,215 @@ import Vocabulary
 
 @testable import WalletFlows
 
-@Suite("LOCK: when an unlocked app locks itself")
+@Suite("LOCK: the timeouts of an unlocked app")
 struct LockTests {
-    @Test("the background locks from its time on, not before (LTC55)", arguments: [(299, false), (300, true)])
+    @Test(
+        "the app locks once its background timeout has passed, not before (LTC55)",
+        arguments: [(299, false), (300, true)]
+    )
     func background(_ expected: (Int64, Bool)) {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
         app.background()
         app.wait(expected.0)
-        #expect(app.timeDue() == "not offered")
-        #expect(app.resume() == (expected.1 ? "ask lock" : "UC7.1/1.2"))
+        #expect(app.timeDue() == nil)
+        #expect(app.resume() == (expected.1 ? .asks(.lock) : .shows("UC7.1/1.2")))
         guard expected.1 else { return }
-        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.locked() == .shows("UC2.3/1.3"))
         #expect(
             app.trace.suffix(6) == [
                 "LOCK/1.3", "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b", "UC2.3/1.1b", "UC2.3/1.3",
             ]
         )
         app.unlock()
-        #expect(app.state == "UC7.1/1.2")
+        #expect(app.state == .shows("UC7.1/1.2"))
         #expect(app.trace.last == "UC2.3/1.7a")
     }
 
-    @Test("what a person answers outside the app does not end the time for which it is out of sight")
+    @Test("an answer given outside the app does not end its time out of sight")
     func answeredInBackground() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
         app.unlock()
-        #expect(app.tap(.obtain) == "ask obtain PID")
+        #expect(app.tap(.obtain) == .asks(.obtainPID))
         app.background()
         app.wait(60)
         app.answer(.pid(nil))
         app.wait(240)
-        #expect(app.timeDue() == "not offered")
-        #expect(app.resume() == "ask lock")
-        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.timeDue() == nil)
+        #expect(app.resume() == .asks(.lock))
+        #expect(app.locked() == .shows("UC2.3/1.3"))
     }
 
-    @Test("a clock that was set back in the background locks as well")
+    @Test("a clock that was set back in the background locks the app")
     func clockSetBack() {
         var app = AppUnderTest.atDashboard()
         app.background()
         app.wait(-1)
-        #expect(app.resume() == "ask lock")
+        #expect(app.resume() == .asks(.lock))
     }
 
-    @Test("without use a warning comes, and then the lock (LTC54)")
+    @Test("inactivity leads to a warning, then to the lock (LTC54)")
     func inactivity() {
         var app = AppUnderTest.atDashboard()
         app.wait(239)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         app.wait(1)
-        #expect(app.timeDue() == "LOCK/1.4")
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
         #expect(app.screen?.kind == .prompt)
         #expect(app.screen?.actions.map(\.title) == ["Yes continue", "Log out"])
         #expect(app.value("remainingMs") == .number(60_000))
         app.wait(59)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         #expect(app.screen?.message == "Are you still there? The app locks itself in 1 second.")
         app.wait(1)
-        #expect(app.timeDue() == "ask lock")
-        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.timeDue() == .asks(.lock))
+        #expect(app.locked() == .shows("UC2.3/1.3"))
         #expect(app.trace.suffix(3) == ["LOCK/1.5", "UC2.3/1.1b", "UC2.3/1.3"])
         app.unlock()
-        #expect(app.state == "UC7.1/1.1")
+        #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("Yes continue starts the time anew (LTC57)")
+    @Test("Yes continue restarts the inactivity timeout (LTC57)")
     func yesContinue() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
         app.wait(250)
         app.timeDue()
-        #expect(app.tap(.yesContinue) == "UC7.1/1.2")
+        #expect(app.tap(.yesContinue) == .shows("UC7.1/1.2"))
         #expect(app.trace.last == "LOCK/1.4a")
         app.wait(239)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         app.wait(1)
-        #expect(app.timeDue() == "LOCK/1.4")
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
     }
 
-    @Test("Log out at the warning locks, and the next unlock is at the dashboard (LTC56)")
+    @Test("Log out at the warning locks, and the next unlock leads to the dashboard (LTC56)")
     func logOutAtWarning() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
         app.wait(240)
         app.timeDue()
-        #expect(app.tap(.logOut) == "ask lock")
-        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.tap(.logOut) == .asks(.lock))
+        #expect(app.locked() == .shows("UC2.3/1.3"))
         #expect(app.trace.suffix(4) == ["LOCK/1.4b", "LOCK/1.2", "UC2.3/1.1b", "UC2.3/1.3"])
         app.unlock()
-        #expect(app.state == "UC7.1/1.1")
+        #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("whatever a person does starts the time anew")
+    @Test("every action restarts the inactivity timeout")
     func use() {
         var app = AppUnderTest.atDashboard()
         for action in [ActionID.menu, .settings, .back, .back] {
             app.wait(239)
-            #expect(app.timeDue() == "not offered")
+            #expect(app.timeDue() == nil)
             app.tap(action)
         }
     }
 
-    @Test("a tap after the time is no tap: the lock comes first")
+    @Test("a tap after the timeout is dropped: the lock comes first")
     func tapTooLate() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
         app.wait(300)
-        #expect(app.tap(.settings) == "ask lock")
+        #expect(app.tap(.settings) == .asks(.lock))
         #expect(!app.trace.contains("UC7.1/1.3"))
     }
 
-    @Test("the warning is there again after a resume, and the lock that fell due meanwhile comes first")
+    @Test("a resume shows the warning again, unless its lock was due meanwhile")
     func warningInBackground() {
         var app = AppUnderTest.atDashboard()
         app.wait(240)
         app.timeDue()
         app.background()
         app.wait(30)
-        #expect(app.resume() == "LOCK/1.4")
+        #expect(app.resume() == .shows("LOCK/1.4"))
         #expect(app.value("remainingMs") == .number(30_000))
         app.background()
         app.wait(30)
-        #expect(app.resume() == "ask lock")
+        #expect(app.resume() == .asks(.lock))
         app.locked()
         #expect(app.trace.contains("LOCK/1.5"))
     }
 
-    @Test("neither a locked app nor one that is not set up is warned")
+    @Test("neither a locked app nor one without a setup shows the warning")
     func lockedIsNotWarned() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
         app.wait(1000)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         app = AppUnderTest()
         app.launchToChoosing()
         app.wait(1000)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
     }
 
-    @Test("times are the settings'")
+    @Test("the timeouts come from the settings")
     func times() {
         var app = AppUnderTest.atDashboard()
-        app.facts.lockTimes.warning = .seconds(5)
-        app.facts.lockTimes.inactivity = .seconds(8)
+        app.snapshot.lockTimes.warning = .seconds(5)
+        app.snapshot.lockTimes.inactivity = .seconds(8)
         app.wait(5)
-        #expect(app.timeDue() == "LOCK/1.4")
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
         app.wait(3)
-        #expect(app.timeDue() == "ask lock")
+        #expect(app.timeDue() == .asks(.lock))
     }
 
-    @Test("a confirmed PIN does not outlive the lock: the change begins anew")
+    @Test("a confirmed PIN does not outlive the lock: the change has to start again")
     func changeEndsWithLock() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
         ChangePINTests.confirm(&app)
         app.enter("135790")
-        #expect(app.state == "PF2.9/1.3")
+        #expect(app.state == .shows("PF2.9/1.3"))
         app.background()
         app.wait(300)
         app.resume()
         app.locked()
         app.unlock()
-        #expect(app.state == "UC7.1/1.3")
+        #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("a deletion code that was shown is not shown again after the lock")
+    @Test("a deletion code on the screen is gone after the lock")
     func codeEndsWithLock() throws {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)
         ChangePINTests.confirm(&app)
         app.answer(.deletionCode(try #require(DeletionCode("0123456789ABCDEFGH"))))
         app.wait(300)
-        #expect(app.timeDue() == "ask lock")
+        #expect(app.timeDue() == .asks(.lock))
         app.locked()
         app.unlock()
-        #expect(app.state == "UC7.1/1.3")
+        #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("a lock at the screen after the unlocking returns to the dashboard")
+    @Test("a lock at a screen right after the unlocking returns to the dashboard")
     func lockAtLink() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN(opening: IncomingLink(LinkTests.link.url, from: .externalScanner))
         app.unlock()
-        #expect(app.state == "PF2.7/2.1")
+        #expect(app.state == .shows("PF2.7/2.1"))
         app.wait(300)
-        #expect(app.timeDue() == "ask lock")
+        #expect(app.timeDue() == .asks(.lock))
         app.locked()
         app.unlock()
-        #expect(app.state == "UC7.1/1.1")
+        #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("a setup that is locked goes on where it was")
+    @Test("a locked setup continues at its step")
     func setup() {
         var app = ManageBiometricsTests.atConfiguring(.face)
         app.wait(240)
-        #expect(app.timeDue() == "LOCK/1.4")
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
         app.wait(60)
         app.timeDue()
-        #expect(app.locked() == "UC2.3/1.3")
+        #expect(app.locked() == .shows("UC2.3/1.3"))
         app.unlock()
-        #expect(app.state == "UC2.1/1.3")
+        #expect(app.state == .shows("UC2.1/1.3"))
     }
 
-    @Test("a revocation stays in sight, locked or not")
+    @Test("a revocation stays on the screen, locked or not")
     func revoked() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
@@ -217,13 +220,13 @@ struct LockTests {
         app.answer(.verdict(.valid))
         app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))))
         app.wait(240)
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         app.wait(60)
-        #expect(app.timeDue() == "ask lock")
-        #expect(app.locked() == "UC1.2/4.1")
+        #expect(app.timeDue() == .asks(.lock))
+        #expect(app.locked() == .shows("UC1.2/4.1"))
         app.background()
         app.wait(1000)
-        #expect(app.resume() == "UC1.2/4.1")
+        #expect(app.resume() == .shows("UC1.2/4.1"))
     }
 
     @Test("a version that is blocked while the app is open stays blocked, locked or not")
@@ -233,47 +236,47 @@ struct LockTests {
         app.enter("024791")
         app.answer(.verdict(.valid))
         app.answer(.status(.active))
-        #expect(app.answer(.updatePolicy(.block(updateAvailable: true), solutionRevoked: false)) == "PF1.4/2.1")
+        #expect(app.answer(.updatePolicy(.block(updateAvailable: true), solutionRevoked: false)) == .shows("PF1.4/2.1"))
         app.background()
         app.wait(300)
-        #expect(app.resume() == "ask lock")
-        #expect(app.locked() == "PF1.4/2.1")
+        #expect(app.resume() == .asks(.lock))
+        #expect(app.locked() == .shows("PF1.4/2.1"))
     }
 
-    @Test("an app that is locked behind its back shows the PIN screen instead of what was there")
-    func lockedByOthers() {
+    @Test("an app whose keys were dropped by its host shows the PIN screen")
+    func lockedByHost() {
         var app = ChangePINTests.atSettings()
-        app.facts.isLocked = true
-        #expect(app.tap(.back) == "UC2.3/1.3")
+        app.snapshot.isLocked = true
+        #expect(app.tap(.back) == .shows("UC2.3/1.3"))
         app.unlock()
-        #expect(app.state == "UC7.1/1.2")
+        #expect(app.state == .shows("UC7.1/1.2"))
     }
 
-    @Test("a block that ended in the background ends before the screen is shown again")
+    @Test("a block that ended in the background is over at the resume")
     func blockEndsInBackground() {
         var app = ValidatePINTests.locked()
         app.answer(.verdict(.wrong(.blocked(remaining: .seconds(60)))))
         app.background()
         app.wait(60)
-        #expect(app.resume() == "UC2.3/1.3")
+        #expect(app.resume() == .shows("UC2.3/1.3"))
         #expect(app.trace.contains("PF2.8/5.1e"))
     }
 
-    @Test("timeDue ends the splash screen and a block by itself")
+    @Test("timeDue ends the splash screen")
     func timers() {
         var app = AppUnderTest(setup: .done)
         app.launch()
-        #expect(app.timeDue() == "not offered")
+        #expect(app.timeDue() == nil)
         app.wait(1)
-        #expect(app.timeDue() == "ask update policy")
+        #expect(app.timeDue() == .asks(.askUpdatePolicy))
     }
 
-    @Test("an entry after the background's time is not looked at")
+    @Test("an entry after the background timeout is dropped")
     func enterTooLate() {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)
         app.background()
         app.wait(301)
-        #expect(app.enter("024791") == "ask lock")
+        #expect(app.enter("024791") == .asks(.lock))
     }
 }

@@ -5,12 +5,12 @@ import Vocabulary
 
 @Suite("UC1.2 Open the app, PF1.4 Apply update policy")
 struct OpenTheAppTests {
-    @Test("a first launch goes by splash and update policy to the introduction")
+    @Test("a first launch leads through splash screen and update policy to the introduction")
     func firstLaunch() {
         var app = AppUnderTest()
-        #expect(app.launch() == "UC1.2/2.1")
-        #expect(app.timer() == "ask update policy")
-        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: false)) == "UC1.1/1.1")
+        #expect(app.launch() == .shows("UC1.2/2.1"))
+        #expect(app.timer() == .asks(.askUpdatePolicy))
+        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: false)) == .shows("UC1.1/1.1"))
         #expect(
             app.trace == [
                 "LOCK/1.1", "UC1.2/1.1a", "UC1.2/2.1", "UC1.2/2.1a", "UC1.2/2.2a", "PF1.4/1.1a", "UC1.2/2.3a",
@@ -23,25 +23,25 @@ struct OpenTheAppTests {
     func launchOfRegistered() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
-        #expect(app.state == "UC2.3/1.3")
+        #expect(app.state == .shows("UC2.3/1.3"))
         #expect(app.screen?.title == "Open app with PIN")
         #expect(app.screen?.actions.map(\.id) == [.info, .forgotPIN])
     }
 
-    @Test("a rooted device gets no further than its error, which has no Retry")
+    @Test("a rooted device stops at an error without Retry")
     func rooted() {
         var app = AppUnderTest(setup: .done)
-        app.facts.isRooted = true
+        app.snapshot.isRooted = true
         app.launch()
-        #expect(app.timer() == "UC1.2/2.2b")
+        #expect(app.timer() == .shows("UC1.2/2.2b"))
         #expect(app.screen?.title == "Device insecure")
         #expect(app.screen?.actions.map(\.id) == [.close])
-        #expect(app.tap(.close) == "left: closed")
-        #expect(app.resume() == "UC1.2/2.2b")
+        #expect(app.tap(.close) == .leaves(.closed))
+        #expect(app.resume() == .shows("UC1.2/2.2b"))
     }
 
     @Test(
-        "each revocation has its own screen, whether the server says it now or said it before",
+        "each revocation has its own screen, stated now or remembered",
         arguments: [
             (Revocation.Reason.user, "UC1.2/2.4b", "UC1.2/4.1", "Your wallet was deleted"),
             (.wallet, "UC1.2/2.4c", "UC1.2/5.1", "Your wallet is blocked"),
@@ -53,12 +53,12 @@ struct OpenTheAppTests {
     func revoked(_ expected: (Revocation.Reason, String, String, String), reachable: Bool) {
         let revocation = Revocation(reason: expected.0, mayRegisterAnew: false)
         var app = AppUnderTest(setup: .done)
-        app.facts.lastRevocation = reachable ? nil : revocation
+        app.snapshot.lastRevocation = reachable ? nil : revocation
         app.launch()
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(reachable ? .status(.revoked(revocation)) : .failed(.serverUnreachable(notCounted: true)))
-        #expect(app.state == expected.2)
+        #expect(app.state == .shows(StepID(expected.2)))
         #expect(app.trace.contains(expected.1))
         #expect(app.screen?.title == expected.3)
     }
@@ -66,27 +66,27 @@ struct OpenTheAppTests {
     @Test("a wallet that was never registered is stopped by a revoked solution")
     func solutionRevokedBeforeSetup() {
         var app = AppUnderTest()
-        app.facts.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
+        app.snapshot.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
         app.launch()
         app.timer()
-        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: true)) == "UC1.2/7.1")
+        #expect(app.answer(.updatePolicy(.ok, solutionRevoked: true)) == .shows("UC1.2/7.1"))
     }
 
-    @Test("Create new wipes the old data and begins with the introduction")
+    @Test("Create new wipes the old data and leads to the introduction")
     func createNew() {
         var app = AppUnderTest(setup: .done)
         app.launch()
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true))))
-        #expect(app.tap(.createNewWallet) == "ask wipe")
-        app.facts.setup = .notStarted
-        #expect(app.answer(.wiped(serverTold: true)) == "UC1.1/1.1")
+        #expect(app.tap(.createNewWallet) == .asks(.wipe))
+        app.snapshot.setup = .notStarted
+        #expect(app.answer(.wiped(serverTold: true)) == .shows("UC1.1/1.1"))
         #expect(app.trace.suffix(4) == ["UC1.2/5.1c", "UC9.4/1.2", "UC9.4/1.2a", "UC1.1/1.1"])
     }
 
     @Test(
-        "what the policy allows goes on, with a banner on the next screen",
+        "an allowed version continues, with a banner on the next screen",
         arguments: [
             (UpdateVerdict.notify, "PF1.4/1.1b", "An update is available."),
             (.recommend, "PF1.4/1.1c", "An update is available. We recommend that you install it."),
@@ -100,42 +100,43 @@ struct OpenTheAppTests {
         var app = AppUnderTest()
         app.launch()
         app.timer()
-        #expect(app.answer(.updatePolicy(expected.0, solutionRevoked: false)) == "UC1.1/1.1")
+        #expect(app.answer(.updatePolicy(expected.0, solutionRevoked: false)) == .shows("UC1.1/1.1"))
         #expect(app.trace.contains(expected.1))
         #expect(app.screen?.values["banner"] == .text(expected.2))
         app.tap(.next)
         #expect(app.screen?.values["banner"] == nil)
     }
 
-    @Test("a blocked version stops here", arguments: [(true, "PF1.4/2.1"), (false, "PF1.4/3.1")])
+    @Test("a blocked version stops at its screen", arguments: [(true, "PF1.4/2.1"), (false, "PF1.4/3.1")])
     func blocked(_ expected: (Bool, String)) {
         var app = AppUnderTest(setup: .done)
         app.launch()
         app.timer()
-        #expect(app.answer(.updatePolicy(.block(updateAvailable: expected.0), solutionRevoked: false)) == expected.1)
+        let block = UpdateVerdict.block(updateAvailable: expected.0)
+        #expect(app.answer(.updatePolicy(block, solutionRevoked: false)) == .shows(StepID(expected.1)))
     }
 
-    @Test("a stored answer serves for a day where the server cannot be reached; a stored block holds longer")
+    @Test("without the server a stored answer serves for a day, and a stored block for longer")
     func storedAnswers() {
         var app = AppUnderTest()
         let day = Duration.seconds(24 * 3600)
-        func state(_ verdict: UpdateVerdict, age: Duration) -> String {
+        func state(_ verdict: UpdateVerdict, age: Duration) -> AppUnderTest.Reaction? {
             var app = app
-            app.facts.lastUpdate = RememberedUpdate(
+            app.snapshot.lastUpdate = RememberedUpdate(
                 verdict: verdict,
-                receivedAt: Timestamp(milliseconds: app.facts.now.milliseconds - age.milliseconds),
+                receivedAt: Timestamp(milliseconds: app.snapshot.now.milliseconds - age.milliseconds),
                 appVersion: AppUnderTest.version
             )
             app.launch()
             app.timer()
             return app.answer(.failed(.noInternet))
         }
-        app.facts.now = Timestamp(milliseconds: 1_000_000_000)
-        #expect(state(.ok, age: day - .seconds(1)) == "UC1.1/1.1")
-        #expect(state(.ok, age: day) == "PF1.4/1.1g")
-        #expect(state(.ok, age: .seconds(-60)) == "PF1.4/1.1g")
-        #expect(state(.block(updateAvailable: true), age: day * 30) == "PF1.4/2.1")
-        #expect(state(.warn(blockedIn: .seconds(60)), age: .seconds(61)) == "PF1.4/2.1")
+        app.snapshot.now = Timestamp(milliseconds: 1_000_000_000)
+        #expect(state(.ok, age: day - .seconds(1)) == .shows("UC1.1/1.1"))
+        #expect(state(.ok, age: day) == .shows("PF1.4/1.1g"))
+        #expect(state(.ok, age: .seconds(-60)) == .shows("PF1.4/1.1g"))
+        #expect(state(.block(updateAvailable: true), age: day * 30) == .shows("PF1.4/2.1"))
+        #expect(state(.warn(blockedIn: .seconds(60)), age: .seconds(61)) == .shows("PF1.4/2.1"))
     }
 
     @Test("Retry at an error asks once more; Close leaves the app, and the next resume shows the error again")
@@ -143,38 +144,38 @@ struct OpenTheAppTests {
         var app = AppUnderTest()
         app.launch()
         app.timer()
-        #expect(app.answer(.failed(.serverUnreachable(notCounted: true))) == "PF1.4/1.1h")
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: true))) == .shows("PF1.4/1.1h"))
         #expect(app.screen?.message == "The service cannot be reached right now.")
-        #expect(app.tap(.retry) == "ask update policy")
-        #expect(app.answer(.failed(.noInternet)) == "PF1.4/1.1g")
-        #expect(app.tap(.close) == "left: closed")
-        #expect(app.resume() == "PF1.4/1.1g")
+        #expect(app.tap(.retry) == .asks(.askUpdatePolicy))
+        #expect(app.answer(.failed(.noInternet)) == .shows("PF1.4/1.1g"))
+        #expect(app.tap(.close) == .leaves(.closed))
+        #expect(app.resume() == .shows("PF1.4/1.1g"))
     }
 
-    @Test("a resume without a lock shows the screen that was there; with one it asks for the PIN first")
+    @Test("a resume without a lock shows the last screen; with one it asks for the PIN first")
     func resume() {
         var app = AppUnderTest(setup: .done)
-        app.facts.hasPID = true
+        app.snapshot.hasPID = true
         app.launchToPIN()
         app.unlock()
         app.tap(.menu)
-        #expect(app.resume() == "UC7.1/1.2")
-        app.facts.isLocked = true
-        #expect(app.resume() == "UC2.3/1.3")
-        #expect(app.resume() == "UC2.3/1.3")
+        #expect(app.resume() == .shows("UC7.1/1.2"))
+        app.snapshot.isLocked = true
+        #expect(app.resume() == .shows("UC2.3/1.3"))
+        #expect(app.resume() == .shows("UC2.3/1.3"))
         app.unlock()
-        #expect(app.state == "UC7.1/1.2")
+        #expect(app.state == .shows("UC7.1/1.2"))
         #expect(app.trace.contains("UC2.3/1.7a"))
     }
 
-    @Test("no resume leads past what stands before the PIN")
+    @Test("no resume leads past a screen in front of the lock")
     func resumeOfBlockedVersion() {
         var app = AppUnderTest(setup: .done)
         app.launch()
         app.timer()
         app.answer(.updatePolicy(.block(updateAvailable: true), solutionRevoked: false))
-        #expect(app.tap(.close) == "left: closed")
-        #expect(app.resume() == "PF1.4/2.1")
+        #expect(app.tap(.close) == .leaves(.closed))
+        #expect(app.resume() == .shows("PF1.4/2.1"))
     }
 
     @Test("Help shows its placeholder and returns")
@@ -183,16 +184,16 @@ struct OpenTheAppTests {
         app.launch()
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
-        #expect(app.tap(.help) == "UC1.1/1.1c")
+        #expect(app.tap(.help) == .shows("UC1.1/1.1c"))
         #expect(app.screen?.title == "under construction")
-        #expect(app.tap(.close) == "UC1.1/1.1")
+        #expect(app.tap(.close) == .shows("UC1.1/1.1"))
     }
 
-    @Test("an action that the screen does not offer is not taken")
+    @Test("an action that the screen does not offer is rejected")
     func notOffered() {
         var app = AppUnderTest()
         app.launch()
-        #expect(app.tap(.deleteWallet) == "not offered")
-        #expect(app.enter("024791") == "not offered")
+        #expect(app.tap(.deleteWallet) == nil)
+        #expect(app.enter("024791") == nil)
     }
 }

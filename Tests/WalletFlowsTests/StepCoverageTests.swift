@@ -5,7 +5,7 @@ import Vocabulary
 
 @testable import WalletFlows
 
-/// Walks through the app at random, answering as a server, a device and a person may, and notes every step.
+/// Random walks through the app, with possible answers of server, device and user.
 @Suite("Every step of the flows")
 struct StepCoverageTests {
     @Test("a random walk reaches every step of docs/steps.txt and no other, and the lock holds on the way")
@@ -21,17 +21,17 @@ struct StepCoverageTests {
             generator = walker.generator
             await Task.yield()
         }
-        let missing = StepList.steps.filter { reached[$0] == nil }
+        let steps = StepID.documented.map(\.description)
+        let missing = steps.filter { reached[$0] == nil }
         #expect(missing.isEmpty, "not reached: \(missing.joined(separator: " "))")
-        let listed = Set(StepList.steps)
-        let parents = Set(StepList.steps.map(StepList.withoutCase))
-        let rarest = StepList.steps.min { reached[$0, default: 0] < reached[$1, default: 0] } ?? ""
+        let listed = Set(StepID.all.map(\.description))
+        let rarest = steps.min { reached[$0, default: 0] < reached[$1, default: 0] } ?? ""
         print("rarest: \(rarest), in \(reached[rarest, default: 0]) walks")
-        let unknown = reached.keys.filter { !listed.contains($0) && !parents.contains($0) }
+        let unknown = reached.keys.filter { !listed.contains($0) }
         #expect(unknown.isEmpty, "not a step of the flows: \(unknown.sorted().joined(separator: " "))")
     }
 
-    @Test("no event in any state crashes or shows what is behind the lock", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test("no event in any state crashes or shows a screen from behind the lock", arguments: [1, 2, 3, 4] as [UInt64])
     func chaos(seed: UInt64) async {
         print("seed: \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -44,7 +44,7 @@ struct StepCoverageTests {
     }
 }
 
-/// What holds whatever happens, looked at after every event.
+/// The invariants of the app, checked after every event.
 struct Invariants {
     /// Steps whose screens only an unlocked app may show.
     private static let behindLock = [
@@ -52,12 +52,40 @@ struct Invariants {
         "UC2.1/1.4", "UC2.1/1.5", "UC2.1/1.6",
     ]
 
-    /// A locked app shows nothing from behind the lock.
+    /// A locked app shows no screen from behind the lock.
     static func checkLock(_ app: AppUnderTest) {
-        guard app.facts.isLocked, case .some(.show(let scene)) = app.last, app.factsOfLast.isLocked else { return }
+        guard app.snapshot.isLocked, case .some(.show(let scene)) = app.last, app.snapshotOfLast.isLocked else {
+            return
+        }
         let step = scene.step.description
         #expect(!Self.behindLock.contains { step.hasPrefix($0) }, "shown while locked: \(step)")
         #expect(!scene.values.contains { if case .deletionCode = $0 { true } else { false } })
+    }
+
+    /// One of each answer, and of each outcome that a flow tells apart.
+    private static let answers: [Answer] =
+        [
+            .updatePolicy(.ok, solutionRevoked: false), .status(.active), .status(.mustEnrollAnew),
+            .status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))), .verdict(.valid),
+            .verdict(.wrong(.blockedPermanently)), .verdict(.blocked(remaining: .seconds(9))), .enrolled, .pinChanged,
+            .wiped(serverTold: true), .wiped(serverTold: false), .progressKept, .itemGone, .biometricsChanged,
+            .pid(nil),
+            .recoveryCodeLinked, .locked, .failed(.noInternet), .failed(.serverUnreachable(notCounted: false)),
+            .failed(.deviceInsecure), .failed(.generic(correlationID: "c0ffee")),
+            .failed(.revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false))),
+        ] + PromptResult.allCases.map { .prompted($0) }
+
+    /// The flow that asked takes every answer that the effect can have, and none that belongs to another effect.
+    static func checkAnswers(_ app: AppUnderTest, to effect: Effect) {
+        for answer in Self.answers {
+            var other = app.app
+            let action = other.receive(answer, app.snapshot)
+            if effect.takes(answer) {
+                #expect(other.takeIgnored().isEmpty, "\(effect) was answered by \(answer)")
+            } else {
+                #expect(other.takeIgnored().count == 1 && action == .ask(effect), "\(effect) was answered by \(answer)")
+            }
+        }
     }
 
     static func check(_ app: AppUnderTest) {
@@ -71,25 +99,25 @@ struct Invariants {
             }
             #expect(decided, "asked before the splash screen's decisions: \(step)")
         }
-        if app.facts.biometricMode == .safe {
+        if app.snapshot.biometricMode == .safe {
             #expect(step != "UC2.3/1.3", "safe mode fell back to the PIN")
         }
     }
 
-    /// Every screen has a way on, and words in every language.
-    static func checkWords(_ app: AppUnderTest) {
+    /// Every screen has a way on, and texts in every language.
+    static func checkTexts(_ app: AppUnderTest) {
         guard case .some(.show(let scene)) = app.last else { return }
         let step = scene.step.description
-        let screen = Wording().screen(scene, at: app.facts.now)
+        let screen = Wording().screen(scene, at: app.snapshot.now)
         #expect(
             !screen.actions.isEmpty || !screen.inputs.isEmpty || scene.timer != nil,
             "a screen without a way on: \(step)"
         )
         #expect(Set(screen.actions.map(\.id)).count == screen.actions.count, "the same action twice: \(step)")
         for language in Wording.Language.allCases {
-            let words = Wording(language: language).screen(scene, at: app.facts.now)
-            #expect(!words.title.isEmpty && (scene.message == nil || !words.message.isEmpty), "no words: \(step)")
-            #expect(words.actions.map(\.id) == screen.actions.map(\.id))
+            let other = Wording(language: language).screen(scene, at: app.snapshot.now)
+            #expect(!other.title.isEmpty && (scene.message == nil || !other.message.isEmpty), "no text: \(step)")
+            #expect(other.actions.map(\.id) == screen.actions.map(\.id))
         }
     }
 }

@@ -37,28 +37,32 @@ struct ValidatePINTests {
     )
     func prompts(_ expected: (Int, Bool, String, String, String)) {
         var app = Self.locked()
-        #expect(app.answer(.verdict(.wrong(.open(attemptsLeft: expected.0, finalRound: expected.1)))) == expected.3)
+        let verdict = PINVerdict.wrong(.open(attemptsLeft: expected.0, finalRound: expected.1))
+        #expect(app.answer(.verdict(verdict)) == .shows(StepID(expected.3)))
         #expect(app.trace.contains(expected.2))
         #expect(app.screen?.title == "Wrong PIN, retry")
         #expect(app.screen?.message == expected.4)
         #expect(app.screen?.kind == .prompt)
-        #expect(app.tap(.close) == "UC2.3/1.3")
+        #expect(app.tap(.close) == .shows("UC2.3/1.3"))
     }
 
-    @Test("with two attempts a round the first wrong PIN warns of the block", arguments: [false, true])
+    @Test("with two attempts per round the first wrong PIN warns of the block", arguments: [false, true])
     func twoAttempts(finalRound: Bool) throws {
         var app = Self.locked()
-        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
         let state = app.answer(.verdict(.wrong(.open(attemptsLeft: 1, finalRound: finalRound))))
-        #expect(state == (finalRound ? "PF2.8/8.1" : "PF2.8/4.1"))
+        #expect(state == .shows(finalRound ? "PF2.8/8.1" : "PF2.8/4.1"))
     }
 
-    @Test("with six attempts a round those between share a prompt with their number", arguments: [(5, "2"), (4, "3")])
+    @Test(
+        "with six attempts per round those between share a prompt with their number",
+        arguments: [(5, "2"), (4, "3")]
+    )
     func sixAttempts(_ expected: (Int, String)) throws {
         var app = Self.locked()
-        app.facts.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
+        app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
         let state = app.answer(.verdict(.wrong(.open(attemptsLeft: expected.0, finalRound: false))))
-        #expect(state == "PF2.8/\(expected.1).1")
+        #expect(state == .shows(StepID("PF2.8/\(expected.1).1")))
     }
 
     @Test(
@@ -71,20 +75,20 @@ struct ValidatePINTests {
     )
     func countdown(_ expected: (Int64, String)) {
         var app = Self.locked()
-        #expect(app.answer(.verdict(.wrong(.blocked(remaining: .milliseconds(expected.0))))) == "PF2.8/5.1")
+        #expect(app.answer(.verdict(.wrong(.blocked(remaining: .milliseconds(expected.0))))) == .shows("PF2.8/5.1"))
         #expect(app.trace.contains("PF2.8/1.1g"))
         #expect(app.screen?.message == "app is blocked for \(expected.1).")
         #expect(app.screen?.values["remainingMs"] == .number(expected.0))
     }
 
-    @Test("a block counts down on its own and ends in a new entry")
+    @Test("a block counts down and ends in a new entry")
     func blockEnds() {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
         #expect(app.trace.contains("PF2.8/1.1b"))
-        app.facts.now = app.facts.now + .seconds(45)
+        app.snapshot.now = app.snapshot.now + .seconds(45)
         #expect(app.screen?.message == "app is blocked for 15 more seconds.")
-        #expect(app.timer() == "UC2.3/1.3")
+        #expect(app.timer() == .shows("UC2.3/1.3"))
         #expect(app.trace.suffix(3) == ["PF2.8/5.1e", "UC2.3/1.4b", "UC2.3/1.3"])
     }
 
@@ -92,24 +96,24 @@ struct ValidatePINTests {
     func backFromBlock() {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
-        #expect(app.tap(.back) == "left: suspended")
-        app.facts.now = app.facts.now + .seconds(10)
-        #expect(app.resume() == "PF2.8/5.1")
+        #expect(app.tap(.back) == .leaves(.suspended))
+        app.snapshot.now = app.snapshot.now + .seconds(10)
+        #expect(app.resume() == .shows("PF2.8/5.1"))
         #expect(app.screen?.message == "app is blocked for 50 more seconds.")
     }
 
-    @Test("a permanent block leaves only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])
+    @Test("a permanent block offers only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])
     func permanent(_ expected: (Bool, String)) {
         var app = Self.locked()
         app.answer(.verdict(expected.0 ? .wrong(.blockedPermanently) : .blockedPermanently))
-        #expect(app.state == "PF2.8/9.1")
+        #expect(app.state == .shows("PF2.8/9.1"))
         #expect(app.trace.contains(expected.1))
         #expect(app.screen?.actions.map(\.id) == [.deleteWallet, .help])
-        #expect(app.tap(.deleteWallet) == "UC9.4/1.1")
-        #expect(app.tap(.cancel) == "PF2.8/9.1")
+        #expect(app.tap(.deleteWallet) == .shows("UC9.4/1.1"))
+        #expect(app.tap(.cancel) == .shows("PF2.8/9.1"))
         app.tap(.deleteWallet)
-        #expect(app.tap(.yesDelete) == "ask wipe")
-        #expect(app.answer(.wiped(serverTold: false)) == "UC1.1/1.1")
+        #expect(app.tap(.yesDelete) == .asks(.wipe))
+        #expect(app.answer(.wiped(serverTold: false)) == .shows("UC1.1/1.1"))
         #expect(app.trace.contains("UC9.4/1.2b"))
     }
 
@@ -117,18 +121,18 @@ struct ValidatePINTests {
     func sameAttempt() throws {
         var app = Self.locked()
         guard case .some(.ask(.checkPIN(let first))) = app.last else { return }
-        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == "PF2.8/1.1m")
-        #expect(app.tap(.retry) == "ask check PIN")
+        #expect(app.answer(.failed(.serverUnreachable(notCounted: false))) == .shows("PF2.8/1.1m"))
+        #expect(app.tap(.retry) == .asks(.checkPIN(app.entry(0))))
         guard case .some(.ask(.checkPIN(let second))) = app.last else { return }
         #expect(first.attemptID == second.attemptID)
         app.answer(.failed(.noInternet))
-        #expect(app.tap(.close) == "UC2.3/1.3")
+        #expect(app.tap(.close) == .shows("UC2.3/1.3"))
         app.enter("111222")
         guard case .some(.ask(.checkPIN(let third))) = app.last else { return }
         #expect(first.attemptID != third.attemptID)
     }
 
-    @Test("an error says that no attempt was counted where that is known", arguments: [true, false])
+    @Test("an error says that no attempt was counted, if that is known", arguments: [true, false])
     func notCounted(isKnown: Bool) {
         var app = Self.locked()
         app.answer(.failed(.serverUnreachable(notCounted: isKnown)))
@@ -139,24 +143,24 @@ struct ValidatePINTests {
     func malformed() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
-        #expect(app.enter("11122") == "UC2.3/1.3")
+        #expect(app.enter("11122") == .shows("UC2.3/1.3"))
     }
 
     @Test("Forgot PIN offers deleting, and Back returns to the PIN")
     func forgot() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
-        #expect(app.tap(.forgotPIN) == "PF2.8/10.1")
-        #expect(app.tap(.back) == "UC2.3/1.3")
+        #expect(app.tap(.forgotPIN) == .shows("PF2.8/10.1"))
+        #expect(app.tap(.back) == .shows("UC2.3/1.3"))
         app.enter("111222")
         app.answer(.verdict(.wrong(.open(attemptsLeft: 3, finalRound: false))))
-        #expect(app.tap(.forgotPIN) == "PF2.8/10.1")
-        #expect(app.tap(.back) == "UC2.3/1.3")
+        #expect(app.tap(.forgotPIN) == .shows("PF2.8/10.1"))
+        #expect(app.tap(.back) == .shows("UC2.3/1.3"))
     }
 
-    @Test("a revocation found while unlocking is shown as such")
+    @Test("a revocation found while unlocking shows its own screen")
     func revoked() {
         var app = Self.locked()
-        #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == "UC1.2/4.1")
+        #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == .shows("UC1.2/4.1"))
     }
 }

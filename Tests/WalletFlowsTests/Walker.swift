@@ -5,48 +5,53 @@ import Vocabulary
 
 @testable import WalletFlows
 
-/// One walk: picks what a person could do next, or what a server and a device could answer.
+/// One walk, which picks a possible next action of the user, or a possible answer of server or device.
 struct Walker {
     var app = AppUnderTest()
     var generator: SeededGenerator
-    /// One in so many things goes wrong; calm walks come far, the others see the errors.
+    /// One in so many events is trouble: calm walks come far, the others see the errors.
     private var trouble = 12
-    /// The phone is in a hand that it does not know.
-    private var isInStrangersHand = false
+    /// Another person than the owner holds the phone.
+    private var isHeldByStranger = false
 
     init(generator: SeededGenerator) {
         self.generator = generator
         if self.chance(2) { self.trouble = 100 }
-        self.isInStrangersHand = self.chance(6)
-        self.app.facts.isRooted = self.chance(20)
-        self.app.facts.hasPID = self.chance(2)
-        self.app.facts.deletionCode = self.chance(3) ? nil : DeletionCode("0123456789ABCDEFGH")
-        self.app.facts.setup = self.pick(SetupProgress.allCases)
-        if self.chance(2) { self.app.facts.setup = .done }
-        if self.chance(4) { self.app.facts.lastRevocation = self.revocation() }
-        self.app.facts.platform = self.pick([.android, .iOS])
-        self.app.facts.biometrics = self.pick(BiometricSupport.allCases)
-        self.app.facts.hasPasscode = self.chance(2)
-        self.app.facts.wantsSafeMode = self.chance(2)
-        if self.app.facts.setup != .notStarted { self.app.facts.biometricMode = self.pick(BiometricMode.allCases) }
-        if self.chance(4) { self.app.facts.hostSession = self.pick(HostSession.allCases) }
+        self.isHeldByStranger = self.chance(6)
+        self.app.snapshot.isRooted = self.chance(20)
+        self.app.snapshot.hasPID = self.chance(2)
+        self.app.snapshot.deletionCode = self.chance(3) ? nil : DeletionCode("0123456789ABCDEFGH")
+        self.app.snapshot.setup = self.pick(SetupProgress.allCases)
+        if self.chance(2) { self.app.snapshot.setup = .done }
+        if self.chance(4) { self.app.snapshot.lastRevocation = self.revocation() }
+        self.app.snapshot.platform = self.pick([.android, .iOS])
+        self.app.snapshot.biometrics = self.pick(BiometricSupport.allCases)
+        self.app.snapshot.hasPasscode = self.chance(2)
+        self.app.snapshot.wantsSafeMode = self.chance(2)
+        if self.app.snapshot.setup != .notStarted {
+            self.app.snapshot.biometricMode = self.pick(BiometricMode.allCases)
+        }
+        if self.chance(4) { self.app.snapshot.hostSession = self.pick(HostSession.allCases) }
     }
 
     mutating func walk(events: Int) {
         self.launch()
-        for _ in 0..<events {
+        for step in 0..<events {
             switch self.app.last {
-            case .some(.ask(let effect)): self.answer(effect)
+            case .some(.ask(let effect)):
+                if step.isMultiple(of: 10) { Invariants.checkAnswers(self.app, to: effect) }
+                self.answer(effect)
             case .some(.leave): self.app.resume(self.link())
             case .some(.show), .none: self.act()
             }
             Invariants.check(self.app)
-            if self.chance(10) { Invariants.checkWords(self.app) }
+            if self.chance(10) { Invariants.checkTexts(self.app) }
         }
     }
 
-    /// Any event at any time, also those that no host should bring.
+    /// Any event at any time, also in an order that no host should use.
     mutating func chaos(events: Int) {
+        self.app.toleratesIgnored = true
         self.launch()
         for _ in 0..<events {
             switch Int.random(in: 0..<12, using: &self.generator) {
@@ -57,7 +62,7 @@ struct Walker {
             case 4: self.app.answer(self.anyAnswer())
             case 5: self.app.resume(self.link())
             case 6: self.app.background()
-            case 7: self.app.facts.isLocked = self.chance(2)
+            case 7: self.app.snapshot.isLocked = self.chance(2)
             case 8: self.app.open(self.pick([.changePIN, .deletionCode, .wipe]))
             case 9: self.app.app.noteResume(opening: self.link())
             case _: self.step()
@@ -72,7 +77,7 @@ struct Walker {
     }
 
     private mutating func launch() {
-        self.app.facts.isLocked = true
+        self.app.snapshot.isLocked = true
         self.app.launch(self.link())
     }
 
@@ -97,13 +102,13 @@ struct Walker {
 
     private mutating func leaveAndReturn() {
         if self.chance(2) { self.app.background() }
-        self.app.facts.now = self.app.facts.now + .seconds(self.pick([1, 100, 400]))
-        if self.chance(6) { self.app.facts.isLocked = true }
+        self.app.snapshot.now = self.app.snapshot.now + .seconds(self.pick([1, 100, 400]))
+        if self.chance(6) { self.app.snapshot.isLocked = true }
         if self.chance(8) { self.launch() } else { self.app.resume(self.link()) }
     }
 
     private mutating func wait() {
-        self.app.facts.now = self.app.facts.now + .seconds(self.pick([10, 245, 245, 310]))
+        self.app.snapshot.now = self.app.snapshot.now + .seconds(self.pick([10, 245, 245, 310]))
         self.app.timeDue()
     }
 
@@ -122,8 +127,8 @@ struct Walker {
                 .verdict(.valid)
             }
         case .enroll:
-            self.app.facts.setup = .registered
-            self.app.facts.biometricMode = .off
+            self.app.snapshot.setup = .registered
+            self.app.snapshot.biometricMode = .off
             self.app.enrolled()
         case .changePIN:
             self.judge { _ in
@@ -137,17 +142,17 @@ struct Walker {
             }
         case .wipe: self.wiped()
         case .keepProgress(let progress):
-            self.app.facts.setup = progress
+            self.app.snapshot.setup = progress
             self.app.answer(.progressKept)
         case .prompt: self.app.answer(.prompted(self.promptResult()))
         case .unlockWithBiometrics: self.app.unlocked(self.promptResult())
         case .migrateBiometrics: self.migrated()
         case .enableBiometrics(let method):
-            self.app.facts.biometricMode = self.app.facts.wantsSafeMode ? .safe : .fallback
-            self.app.facts.unlockMethod = method
+            self.app.snapshot.biometricMode = self.app.snapshot.wantsSafeMode ? .safe : .fallback
+            self.app.snapshot.unlockMethod = method
             self.app.answer(.biometricsChanged)
         case .disableBiometrics:
-            self.app.facts.biometricMode = .off
+            self.app.snapshot.biometricMode = .off
             self.app.answer(.biometricsChanged)
         case .obtainPID: self.app.answer(.pid(self.chance(3) ? nil : RecoveryCode([7])))
         case .linkRecoveryCode:
@@ -162,23 +167,23 @@ struct Walker {
 
     private mutating func wiped() {
         let told = self.chance(2)
-        self.app.facts.setup = .notStarted
-        self.app.facts.isLocked = true
-        self.app.facts.hasPID = false
-        self.app.facts.biometricMode = .off
+        self.app.snapshot.setup = .notStarted
+        self.app.snapshot.isLocked = true
+        self.app.snapshot.hasPID = false
+        self.app.snapshot.biometricMode = .off
         self.app.answer(.wiped(serverTold: told))
     }
 
     private mutating func migrated() {
         let result = self.promptResult()
-        if result == .confirmed { self.app.facts.biometricMode = .safe }
+        if result == .confirmed { self.app.snapshot.biometricMode = .safe }
         self.app.answer(.prompted(result))
     }
 
-    private mutating func judge(_ change: (inout Facts) -> Void, valid: (Facts) -> Answer) {
+    private mutating func judge(_ change: (inout Snapshot) -> Void, valid: (Snapshot) -> Answer) {
         guard self.chance(self.trouble > 50 ? 10 : 2) else {
-            change(&self.app.facts)
-            self.app.answer(valid(self.app.facts))
+            change(&self.app.snapshot)
+            self.app.answer(valid(self.app.snapshot))
             return
         }
         let left = Int.random(in: 1...3, using: &self.generator)
@@ -216,7 +221,7 @@ struct Walker {
     }
 
     private mutating func promptResult() -> PromptResult {
-        if self.isInStrangersHand { return .rejected }
+        if self.isHeldByStranger { return .rejected }
         guard self.chance(self.trouble > 50 ? 3 : 1) else { return .confirmed }
         return self.pick(PromptResult.allCases + [.confirmed, .confirmed, .rejected, .rejected, .rejected, .rejected])
     }

@@ -3,15 +3,15 @@ import Testing
 
 @testable import Wire
 
-@Suite("Memory that a frame may take")
+@Suite("Decoding budget")
 struct DecodingBudgetTests {
     private static let longest = 65_536
 
-    /// Decodes in an arena of the frame's budget and returns what was thrown and what was taken.
-    private func decode(_ frame: [UInt8]) -> (error: WireError?, taken: Int) {
+    /// Decodes a frame in an arena with its budget; returns the error and the memory taken.
+    private func measure(_ frame: [UInt8]) -> (error: WireError?, taken: Int) {
         let arena = Arena(budget: WireError.decodingBudget(frameByteCount: frame.count))
         do throws(WireError) {
-            try unsafe withUnpacked(frame, in: arena, remotepin__v1__request__unpack) { _ throws(WireError) in }
+            try decode(frame, remotepin__v1__request__unpack, in: arena) { _ in }
             return (nil, arena.takenByteCount)
         } catch {
             return (error, arena.takenByteCount)
@@ -20,9 +20,9 @@ struct DecodingBudgetTests {
 
     @Test("32 767 empty sub-messages take no more than the budget")
     func emptySubMessages() {
-        // A field of no number that Request knows would be an unknown field; hello, again and again, is its own.
+        // Field 2, hello, repeated; a number that Request does not know would be an unknown field.
         let frame = Array(repeating: [0x12, 0x00] as [UInt8], count: 32_767).flatMap { $0 }
-        let (error, taken) = self.decode(frame)
+        let (error, taken) = self.measure(frame)
         #expect(error == .overBudget)
         #expect(taken <= WireError.decodingBudget(frameByteCount: frame.count))
         #expect(throws: WireError.overBudget) { try Request(decoding: frame) }
@@ -38,7 +38,7 @@ struct DecodingBudgetTests {
     @Test("21 845 unknown fields take no more than the budget")
     func unknownFields() {
         let frame = Array(repeating: [0xA2, 0x06, 0x00] as [UInt8], count: 21_845).flatMap { $0 }
-        let (error, taken) = self.decode(frame)
+        let (error, taken) = self.measure(frame)
         #expect(error == .overBudget)
         #expect(taken <= WireError.decodingBudget(frameByteCount: frame.count))
     }
@@ -51,15 +51,15 @@ struct DecodingBudgetTests {
         }
         let call = try Samples.calls()[2]
         let frame = Request(id: .max, call: call).encoded()
-        #expect(self.decode(frame).error == nil)
-        #expect(self.decode(frame).taken < 4 * frame.count)
+        #expect(self.measure(frame).error == nil)
+        #expect(self.measure(frame).taken < 4 * frame.count)
     }
 
-    @Test("an arena gives what its budget allows and refuses the rest", arguments: [0, 100, 5000, 100_000])
+    @Test("an arena allocates up to its budget and fails beyond it", arguments: [0, 100, 5000, 100_000])
     func arena(budget: Int) {
         let arena = Arena(budget: budget)
         var pieces = 0
-        while unsafe arena.allocate(byteCount: 48) != nil { pieces += 1 }
+        while unsafe arena.state.pointee.allocate(byteCount: 48) != nil { pieces += 1 }
         let (taken, hasRefused) = (arena.takenByteCount, arena.hasRefused)
         #expect(hasRefused)
         #expect(taken <= budget)

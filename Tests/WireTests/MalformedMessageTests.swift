@@ -2,7 +2,7 @@ import Testing
 import Vocabulary
 import Wire
 
-/// A request of id 7 whose call is field `field`, filled by hand.
+/// A request with id 7 and the call in field `field`, encoded by hand.
 private func request(_ field: UInt64, _ fill: (inout ProtoWriter) -> Void) -> [UInt8] {
     ProtoWriter.message {
         $0.number(1, 7)
@@ -48,10 +48,10 @@ private func revoke(_ code: String) -> [UInt8] {
     request(7) { $0.text(1, code) }
 }
 
-@Suite("Requests that a hostile peer may send")
+@Suite("Malformed requests from a hostile peer")
 struct MalformedMessageTests {
     @Test(
-        "each value of the wrong length or range is refused for its own reason, with the id of its call",
+        "each value with a wrong length or range is rejected with its own reason and the id of its call",
         arguments: [
             (hello(app: ""), .appVersion), (hello(app: "1.x"), .appVersion),
             (hello(app: String(repeating: "1", count: 33)), .appVersion),
@@ -76,7 +76,7 @@ struct MalformedMessageTests {
     }
 
     @Test(
-        "the same values at the edges of their ranges are taken",
+        "the same values at the limits of their ranges are accepted",
         arguments: [
             hello(app: "1"), hello(platform: 2), hello(os: String(repeating: "x", count: 32)), register(token: 1),
             register(token: 256), register(proof: 1), register(proof: 1024), openSession(), instruct(counter: .max),
@@ -89,7 +89,7 @@ struct MalformedMessageTests {
     }
 
     @Test(
-        "what is not the message is refused",
+        "bytes that are not the message are rejected",
         arguments: [
             [0x0A], [0x0A, 0x7F], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x12, 0x03, 0x0A, 0x05, 0x31], [0x00], [0x07],
         ]
@@ -98,14 +98,14 @@ struct MalformedMessageTests {
         #expect(throws: WireError.notProtobuf) { try Request(decoding: frame) }
     }
 
-    @Test("a request without a call, or with one of a newer client, is an unknown call with its id")
+    @Test("a request without a call, or with the call of a newer client, decodes to an unknown call with its id")
     func unknownCall() throws {
         let frames = [ProtoWriter.message { $0.number(1, 7) }, request(14) { $0.text(1, "later") }]
         for frame in frames {
             let request = try Request(decoding: frame)
             #expect(request.id == 7)
             guard case .unknown = request.call else {
-                Issue.record("another call")
+                Issue.record("wrong call")
                 continue
             }
         }
@@ -120,19 +120,19 @@ struct MalformedMessageTests {
             $0.text(90, "later")
         }
         guard case .hello(let hello) = try Request(decoding: frame).call else {
-            Issue.record("another call")
+            Issue.record("wrong call")
             return
         }
         #expect(hello.platform == .android)
     }
 
-    @Test("a response without a result is refused with its id")
+    @Test("a response without a result is rejected with its id")
     func emptyResponse() {
         #expect(throws: WireError.missing(.result, id: 7)) { try Response(decoding: [0x08, 0x07]) }
     }
 
     @Test(
-        "what a refusal has people shown is visible ASCII: a terminal takes orders from nothing in it",
+        "the texts of a refusal are visible ASCII without terminal control sequences",
         arguments: ["\u{1B}[2J", "a b", "a\n", "a\u{7F}", "é", "\u{9B}2J", String(repeating: "x", count: 65)]
     )
     func refusalText(text: String) {
@@ -154,7 +154,7 @@ struct MalformedMessageTests {
         #expect(throws: WireError.invalid(.reason, id: 7)) { try Response(decoding: explained) }
     }
 
-    @Test("an operator's clock moves by one millisecond to ten years", arguments: [0, UInt64.max])
+    @Test("an operator can advance the clock by one millisecond to ten years", arguments: [0, UInt64.max])
     func clock(by milliseconds: UInt64) {
         let frame = request(2) { $0.number(1, milliseconds) }
         #expect(throws: WireError.invalid(.byMilliseconds, id: 7)) { try AdminRequest(decoding: frame) }

@@ -4,7 +4,7 @@ import Wire
 
 @Suite("Messages of the deletion portal")
 struct PortalMessageTests {
-    @Test("every request and result is read as it was written, and no code is printed")
+    @Test("every request and result decodes to the encoded value, and no code is printed")
     func roundTrip() throws {
         for (code, source) in [
             ("4K7W-9Q2M-XH3T-0B8R-1Z", "192.0.2.1"), ("x", "::"), (String(repeating: "é", count: 32), "2001:db8::"),
@@ -26,7 +26,7 @@ struct PortalMessageTests {
         )
     }
 
-    @Test("values outside their range are refused with the request's id")
+    @Test("values out of range are rejected with the id of the request")
     func ranges() {
         for (code, source, field) in [
             ("", "192.0.2.1", WireField.deletionCode), (String(repeating: "A", count: 65), "192.0.2.1", .deletionCode),
@@ -36,7 +36,7 @@ struct PortalMessageTests {
             #expect(throws: WireError.invalid(field, id: 5)) { try PortalRequest(decoding: bytes) }
         }
         #expect(throws: WireError.notProtobuf) { try PortalRequest(decoding: [0xFF]) }
-        // PortalResponse { id: 3 } without a result, as of a server that knows more kinds of them.
+        // PortalResponse { id: 3 } without a result, as from a newer server with further results.
         #expect(throws: WireError.missing(.result, id: 3)) { try PortalResponse(decoding: [0x08, 0x03]) }
     }
 }

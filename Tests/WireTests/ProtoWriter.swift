@@ -1,4 +1,4 @@
-/// Writes protobuf by hand, so that tests can say what no encoder would (protobuf.dev, Encoding).
+/// A protobuf encoder for tests that can produce invalid messages (protobuf.dev, Encoding).
 struct ProtoWriter {
     private(set) var bytes: [UInt8] = []
 

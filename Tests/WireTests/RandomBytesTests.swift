@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite("Bytes that nobody meant")
+@Suite("Random bytes")
 struct RandomBytesTests {
     private let seed = UInt64.random(in: .min ... .max)
 
-    /// Decodes as everything there is; whatever is thrown is as good as any other.
-    private func decodeAsEverything(_ bytes: [UInt8]) {
+    /// Decodes the bytes as each type of message; any error is permitted.
+    private func decodeAsEveryMessage(_ bytes: [UInt8]) {
         _ = try? Request(decoding: bytes)
         _ = try? Response(decoding: bytes)
         _ = try? RegisterBody(decoding: bytes)
@@ -17,17 +17,17 @@ struct RandomBytesTests {
         _ = try? AdminResponse(decoding: bytes)
     }
 
-    @Test("random bytes are refused or read, and nothing else happens")
+    @Test("random bytes are rejected or decoded without a crash")
     func random() {
         print("seed \(self.seed)")
         var generator = SeededGenerator(seed: self.seed)
         for _ in 0..<3000 {
             let count = Int.random(in: 0...300, using: &generator)
-            self.decodeAsEverything((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+            self.decodeAsEveryMessage((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
         }
     }
 
-    @Test("messages with a few bytes changed, left out or put in are refused or read, and nothing else happens")
+    @Test("messages with a few bytes changed, removed or inserted are rejected or decoded without a crash")
     func mutated() throws {
         print("seed \(self.seed)")
         var generator = SeededGenerator(seed: self.seed)
@@ -37,7 +37,7 @@ struct RandomBytesTests {
         for _ in 0..<4000 {
             guard var bytes = messages.randomElement(using: &generator), !bytes.isEmpty else { continue }
             for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
-                // The first bytes hold the structure; that is where changes tell.
+                // The first bytes contain the structure, where changes have the most effect.
                 let index = Int.random(in: 0..<min(bytes.count, 64), using: &generator)
                 switch Int.random(in: 0..<3, using: &generator) {
                 case 0: bytes[index] = .random(in: .min ... .max, using: &generator)
@@ -45,7 +45,7 @@ struct RandomBytesTests {
                 default: bytes.insert(.random(in: .min ... .max, using: &generator), at: index)
                 }
             }
-            self.decodeAsEverything(bytes)
+            self.decodeAsEveryMessage(bytes)
         }
     }
 }

@@ -3,9 +3,9 @@ import Testing
 import Vocabulary
 import Wire
 
-@Suite("Messages there and back")
+@Suite("Round trips of messages")
 struct RoundTripTests {
-    @Test("every call is read as it was written")
+    @Test("every call decodes to the encoded value")
     func calls() throws {
         for (index, call) in try Samples.calls().enumerated() {
             let request = Request(id: UInt64(index) << 40, call: call)
@@ -17,7 +17,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("every result is read as it was written")
+    @Test("every result decodes to the encoded value")
     func results() throws {
         for result in try Samples.results() {
             let response = Response(id: 77, result: result)
@@ -29,19 +29,19 @@ struct RoundTripTests {
         }
     }
 
-    @Test("a share arrives as it was sent, and nothing else prints it")
+    @Test("a share decodes to the encoded value and is not printed")
     func share() throws {
         let share = try #require(Share(copying: Samples.bytes(32)))
         let response = Response(id: 1, result: .instruct(.pinValid(unlockShare: share)))
         guard case .instruct(.pinValid(let received)) = try Response(decoding: response.encoded()).result else {
-            Issue.record("another result")
+            Issue.record("wrong result")
             return
         }
         #expect(received.isEqual(to: share))
-        #expect(!"\(response)".contains("7"), "no byte of it")
+        #expect(!"\(response)".contains("7"), "no byte of the share")
     }
 
-    @Test("every signed body is read as it was written")
+    @Test("every signed body decodes to the encoded value")
     func bodies() throws {
         for body in try Samples.registerBodies() { #expect(try RegisterBody(decoding: body.encoded()) == body) }
         for body in try Samples.instructBodies() { #expect(try InstructBody(decoding: body.encoded()) == body) }
@@ -49,12 +49,12 @@ struct RoundTripTests {
         #expect(try OpenSessionBody(decoding: body.encoded()) == body)
     }
 
-    @Test("an error code of a newer server is an error of the server's own")
+    @Test("an unknown error code of a newer server decodes to an internal error")
     func newerErrorCode() throws {
         // Response { id: 1, error { code: 99 } }
         let response = try Response(decoding: [0x08, 0x01, 0x7A, 0x02, 0x08, 0x63])
         guard case .refused(let refusal) = response.result else {
-            Issue.record("another result")
+            Issue.record("wrong result")
             return
         }
         #expect(refusal.reason == .internal)

@@ -2,7 +2,7 @@ import Secrets
 import Vocabulary
 import Wire
 
-/// Messages that are valid, one of every kind.
+/// One valid message of each kind.
 enum Samples {
     static func bytes(_ count: Int, _ seed: UInt8 = 7) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) &+ seed }
@@ -174,5 +174,5 @@ enum Samples {
     }
 }
 
-/// A sample that is not the value it is meant to be.
+/// A sample is not a valid value.
 struct MissingSample: Error {}

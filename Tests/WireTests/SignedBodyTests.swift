@@ -2,7 +2,7 @@ import Testing
 import Vocabulary
 import Wire
 
-/// Fills an InstructBody by hand; nil leaves the instruction out.
+/// Encodes an InstructBody by hand; without an instruction if it is nil.
 private func instructBody(
     attempt: Int = 16,
     key: Int = 65,
@@ -54,7 +54,7 @@ private func apple(object: Int = 100, keyID: Int = 32, extra: Bool = false) -> [
     }
 }
 
-@Suite("Bodies that somebody signed")
+@Suite("Signed bodies")
 struct SignedBodyTests {
     private static let chain = [Samples.bytes(10), Samples.bytes(10)]
     private static let extra: [UInt8] = ProtoWriter.message { $0.number(50, 1) }
@@ -64,7 +64,7 @@ struct SignedBodyTests {
     }
 
     @Test(
-        "an instruction's values are refused for their own reasons",
+        "each invalid value of an instruction is rejected with its own reason",
         arguments: [
             (instructBody(attempt: 15), .invalid(.attemptID, id: nil)),
             (instructBody(key: 66), .invalid(.candidatePublicKey, id: nil)),
@@ -90,7 +90,7 @@ struct SignedBodyTests {
     }
 
     @Test(
-        "a registration's values are refused for their own reasons",
+        "each invalid value of a registration is rejected with its own reason",
         arguments: [
             (registerBody(), .missing(.attestation, id: nil)),
             (registerBody(android: []), .invalid(.certificates, id: nil)),
@@ -111,7 +111,7 @@ struct SignedBodyTests {
         #expect(throws: reason) { try RegisterBody(decoding: body) }
     }
 
-    @Test("a session's body with an unknown field is refused")
+    @Test("the body of a session with an unknown field is rejected")
     func session() {
         let body = ProtoWriter.message {
             $0.text(1, "1.0")

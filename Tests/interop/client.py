@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A wallet written from docs/protocol.md and Proto/ alone, against a lab's server.
+"""An independent wallet, written from docs/protocol.md and Proto/ only, that tests the server of a lab.
 
     client.py FOLDER-OF-THE-LAB
 
-Registers, unlocks, gets a wrong PIN, changes the PIN, tries what must be refused, and revokes itself. Exits non-zero as
-soon as anything is not as docs/protocol.md says.
+Registers, unlocks, enters a wrong PIN, changes the PIN, makes calls that must be rejected, and revokes the wallet.
+Exits with a non-zero status at the first deviation from docs/protocol.md.
 """
 
 import os
@@ -21,7 +21,7 @@ PIN, WRONG_PIN, NEW_PIN = "024791", "135802", "970531"
 
 
 class Lab:
-    """What lab.yaml says; relative paths are relative to the lab's folder."""
+    """The content of lab.yaml, whose paths are relative to the folder of the lab."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -58,7 +58,7 @@ def expect_refused(code, rule, action):
     except Refused as refused:
         expect(refused.code == code, f"{rule}: {refused.code}")
         return refused.error
-    raise SystemExit(f"✘ {rule}: nothing was refused")
+    raise SystemExit(f"✘ {rule}: the call was not rejected")
 
 
 def registers(lab, wallet):
@@ -66,29 +66,29 @@ def registers(lab, wallet):
     with lab.connect() as connection:
         expect_refused(
             "NOT_ALLOWED",
-            "nothing before Hello",
+            "a call before Hello is rejected",
             lambda: connection.call(begin_enrollment=messages.BeginEnrollmentRequest()),
         )
         terms = connection.hello()
-        expect(terms.pin_length == 6 and terms.policy.rounds >= 1, "Hello tells the terms")
+        expect(terms.pin_length == 6 and terms.policy.rounds >= 1, "Hello returns the terms")
         token = wallet.enroll(connection, PIN)
-        expect(rp.read_deletion_code(wallet.deletion_code) is not None, "it gets an unlock share and a deletion code")
+        expect(rp.read_deletion_code(wallet.deletion_code) is not None, "Register returns a share and a deletion code")
     with lab.greeted() as connection:
         wallet.register(connection, token, PIN, wallet.phone.attest(rp.sha256(token)))
-        expect(True, "a repeated registration is taken before the first session")
+        expect(True, "a repeated registration is accepted before the first session")
     return terms.policy, token
 
 
 def unlocks(lab, wallet):
-    print("It unlocks, in one flight")
+    print("The wallet unlocks in one flight")
     with lab.connect() as connection:
         hello = connection.send(hello=messages.HelloRequest(platform="PLATFORM_ANDROID", app_version="1.0.0", os_version="16"))
         session = connection.send(open_session=wallet.session_call(connection))
         check = connection.send(instruct=wallet.instruct_call(connection, 1, PIN))
         connection.answer(hello)
         active = connection.answer(session).active
-        expect(active.pin_key_id == wallet.pair.id, "the server names the wallet's PIN key")
-        expect(len(active.presence_share) == 32, "it gives the presence share")
+        expect(active.pin_key_id == wallet.pair.id, "the server returns the id of the wallet's PIN key")
+        expect(len(active.presence_share) == 32, "the server returns the presence share")
         share = connection.answer(check).check_pin.unlock_share
         expect(wallet.pair.open(PIN, share, wallet.id) == wallet.data_key, "the unlock share opens the PIN slot")
 
@@ -102,106 +102,112 @@ def gets_wrong_pins(lab, wallet, policy):
         kind, wrong = wallet.instruct(connection, 1, WRONG_PIN, attempt=entry)
         expect(kind == "wrong" and wrong.state.open.attempts_left == left, f"wrong, {left} attempts left")
         kind, wrong = wallet.instruct(connection, 2, WRONG_PIN, attempt=entry)
-        expect(kind == "wrong" and wrong.state.open.attempts_left == left, "the same entry again costs nothing")
-        expect_refused("OUT_OF_ORDER", "a counter left out", lambda: wallet.instruct(connection, 9, PIN))
+        expect(kind == "wrong" and wrong.state.open.attempts_left == left, "a retry of the same entry is not counted")
+        expect_refused("OUT_OF_ORDER", "a skipped counter is rejected", lambda: wallet.instruct(connection, 9, PIN))
         captured = wallet.instruct_call(connection, 3, PIN)
         session = wallet.session_call(connection)
     with lab.greeted() as connection:
         expect_refused(
             "AUTHENTICATION_FAILED",
-            "a proof of another connection",
+            "a proof from another connection is rejected",
             lambda: connection.call(open_session=session),
         )
-        expect(connection.is_closed_by_server(), "a wrong proof ends the connection")
+        expect(connection.is_closed_by_server(), "a wrong proof closes the connection")
     with lab.greeted() as connection:
         state = wallet.open_session(connection).active.pin_state
-        expect(state.open.attempts_left == left, "the count is kept over connections")
+        expect(state.open.attempts_left == left, "the count is kept across connections")
         captured.counter = 1
         expect_refused(
-            "AUTHENTICATION_FAILED", "an instruction of another connection", lambda: connection.call(instruct=captured)
+            "AUTHENTICATION_FAILED",
+            "an instruction from another connection is rejected",
+            lambda: connection.call(instruct=captured),
         )
     with lab.greeted() as connection:
         wallet.open_session(connection)
         kind, _ = wallet.instruct(connection, 1, PIN)
-        expect(kind == "check_pin", "the right PIN is right")
+        expect(kind == "check_pin", "the right PIN is accepted")
     with lab.greeted() as connection:
         state = wallet.open_session(connection).active.pin_state
-        expect(state.open.attempts_left == policy.attempts_per_round, "and every count starts anew")
+        expect(state.open.attempts_left == policy.attempts_per_round, "the right PIN resets the count")
 
 
-def tells_nonce(lab, wallet):
-    print("It tells the R of its signatures")
+def sends_nonce(lab, wallet):
+    print("The wallet sends the R of its signatures")
     with lab.greeted() as connection:
         wallet.open_session(connection)
         kind, _ = wallet.instruct(connection, 1, WRONG_PIN, nonce=True)
-        expect(kind == "wrong", "a wrong PIN is wrong")
+        expect(kind == "wrong", "a wrong PIN is rejected")
         kind, _ = wallet.instruct(connection, 2, PIN, nonce=True)
-        expect(kind == "check_pin", "the right PIN is right")
+        expect(kind == "check_pin", "the right PIN is accepted")
         other = wallet.instruct_call(connection, 3, PIN, nonce=True)
         other.pin_nonce_y = (rp.P - int.from_bytes(other.pin_nonce_y, "big")).to_bytes(32, "big")
-        expect_refused("AUTHENTICATION_FAILED", "another R", lambda: connection.call(instruct=other))
-        expect(connection.is_closed_by_server(), "which ends the connection")
+        expect_refused("AUTHENTICATION_FAILED", "a wrong R is rejected", lambda: connection.call(instruct=other))
+        expect(connection.is_closed_by_server(), "a wrong R closes the connection")
 
 
 def changes_pin(lab, wallet):
-    print("It changes its PIN")
+    print("The wallet changes its PIN")
     old, new = wallet.pair, Pair()
     with lab.greeted() as connection:
         wallet.open_session(connection)
         share = wallet.instruct(connection, 1, PIN)[1].unlock_share
         new.seal(NEW_PIN, share, wallet.id, wallet.data_key)
         kind, _ = wallet.instruct(connection, 2, PIN, new=(NEW_PIN, new))
-        expect(kind == "change_pin", "the new PIN counts")
+        expect(kind == "change_pin", "the server accepts the new PIN")
         error = expect_refused(
-            "PIN_KEY_CHANGED", "the old one is told so", lambda: wallet.instruct(connection, 3, PIN)
+            "PIN_KEY_CHANGED", "the old PIN key is rejected", lambda: wallet.instruct(connection, 3, PIN)
         )
-        expect(error.pin_key_id == new.id, "with the id of the new one")
+        expect(error.pin_key_id == new.id, "the error has the id of the new PIN key")
         wallet.pair = new
         share = wallet.instruct(connection, 4, NEW_PIN)[1].unlock_share
-        expect(wallet.pair.open(NEW_PIN, share, wallet.id) == wallet.data_key, "and opens the new slot")
+        expect(wallet.pair.open(NEW_PIN, share, wallet.id) == wallet.data_key, "the unlock share opens the new slot")
         kind, shown = wallet.instruct(connection, 5, NEW_PIN, show_deletion_code={})
-        expect(shown.deletion_code == wallet.deletion_code, "the deletion code is shown again")
-    expect(old.id != new.id, "each PIN key has its own id")
+        expect(shown.deletion_code == wallet.deletion_code, "the server returns the deletion code again")
+    expect(old.id != new.id, "each PIN key has a different id")
 
 
 def is_refused(lab, wallet, token):
-    print("What must be refused")
+    print("Invalid calls are rejected")
     with lab.greeted() as connection:
         chain = wallet.phone.attest(rp.sha256(token))
         expect_refused(
-            "CHALLENGE_INVALID", "a used token", lambda: wallet.register(connection, token, NEW_PIN, chain)
+            "CHALLENGE_INVALID", "a used token is rejected", lambda: wallet.register(connection, token, NEW_PIN, chain)
         )
-        stranger = Wallet(wallet.phone)
-        begun = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
-        stranger.id = begun.wallet_id
+        other = Wallet(wallet.phone)
+        enrollment = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
+        other.id = enrollment.wallet_id
         expect_refused(
             "ATTESTATION_REJECTED",
-            "an attestation of another challenge",
-            lambda: stranger.register(connection, begun.token, PIN, chain),
+            "an attestation for another challenge is rejected",
+            lambda: other.register(connection, enrollment.token, PIN, chain),
         )
-        expect_refused("SESSION_REQUIRED", "no session", lambda: wallet.instruct(connection, 1, NEW_PIN))
-        expect_refused("UNSUPPORTED", "a call that nobody knows", lambda: connection.call())
+        expect_refused(
+            "SESSION_REQUIRED",
+            "an instruction without a session is rejected",
+            lambda: wallet.instruct(connection, 1, NEW_PIN),
+        )
+        expect_refused("UNSUPPORTED", "an unknown call is rejected", lambda: connection.call())
     with lab.greeted() as connection:
         connection.tls.sendall(bytes(4))
-        error = expect_refused("MALFORMED", "an empty frame", lambda: connection.answer(0))
-        expect(connection.is_closed_by_server() and error is not None, "which ends the connection")
+        error = expect_refused("MALFORMED", "an empty frame is rejected", lambda: connection.answer(0))
+        expect(connection.is_closed_by_server() and error is not None, "an empty frame closes the connection")
 
 
 def is_revoked(lab, wallet):
-    print("Its owner revokes it from a distance")
+    print("The user revokes the wallet with the deletion code")
     with lab.connect() as connection:
         typed = rp.show_deletion_code(wallet.deletion_code).lower()
         first = connection.call(revoke_with_code={"deletion_code": typed})
         again = connection.call(revoke_with_code={"deletion_code": typed})
-        expect(first.revoked.revoked_at_ms > 0 and again == first, "done, and the same when repeated")
+        expect(first.revoked.revoked_at_ms > 0 and again == first, "a repeated revocation has the same result")
         other = connection.call(revoke_with_code={"deletion_code": "0" * 18})
-        expect(other.WhichOneof("result") == "not_recognised", "another code is not recognised")
+        expect(other.WhichOneof("result") == "not_recognised", "an unknown code is not recognized")
     with lab.greeted() as connection:
         status = wallet.open_session(connection)
-        expect(status.revoked.reason == messages.Revocation.REASON_USER, "the wallet is told that it is revoked")
-        expect_refused("REVOKED", "and unlocks no more", lambda: wallet.instruct(connection, 1, NEW_PIN))
+        expect(status.revoked.reason == messages.Revocation.REASON_USER, "OpenSession reports the revocation")
+        expect_refused("REVOKED", "the wallet can no longer unlock", lambda: wallet.instruct(connection, 1, NEW_PIN))
         connection.call(report_wipe=messages.ReportWipeRequest())
-        expect(True, "it reports its wipe")
+        expect(True, "the wallet reports its wipe")
 
 
 def main():
@@ -212,11 +218,11 @@ def main():
     policy, token = registers(lab, wallet)
     unlocks(lab, wallet)
     gets_wrong_pins(lab, wallet, policy)
-    tells_nonce(lab, wallet)
+    sends_nonce(lab, wallet)
     changes_pin(lab, wallet)
     is_refused(lab, wallet, token)
     is_revoked(lab, wallet)
-    print("Everything is as docs/protocol.md says.")
+    print("All checks of docs/protocol.md passed.")
 
 
 if __name__ == "__main__":

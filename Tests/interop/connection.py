@@ -1,4 +1,4 @@
-"""One connection to a server: TLS 1.3, frames, and the channel binding."""
+"""A connection to a server: TLS 1.3, frames and the channel binding."""
 
 import ipaddress
 import itertools
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """`address` is (host, port), `ca_file` what is pinned, `name` what the certificate must be for."""
+    """A connection to `address` (host, port) that trusts `ca_file` and requires a certificate for `name`."""
 
     def __init__(self, address, ca_file, name):
         context = SSL.Context(SSL.TLS_CLIENT_METHOD)
@@ -32,7 +32,7 @@ class Connection:
         context.set_verify(SSL.VERIFY_PEER, lambda _, __, ___, ____, ok: bool(ok))
         context.set_alpn_protos([b"remote-pin/1"])
         self.tls = SSL.Connection(context, socket.create_connection(address, timeout=20))
-        # pyOpenSSL leaves timeouts to the socket and then reports them as "want read"; blocking is simpler.
+        # pyOpenSSL reports a timeout of the socket as "want read"; blocking is simpler.
         self.tls.setblocking(1)
         if not is_address(name):
             self.tls.set_tlsext_host_name(name.encode())
@@ -46,13 +46,13 @@ class Connection:
         self.answers = {}
 
     def send(self, **call):
-        """Sends a call without waiting, and returns its id."""
+        """Sends a call without waiting for the answer; returns its id."""
         request = messages.Request(id=next(self.ids), **call)
         self.tls.sendall(rp.frame(request))
         return request.id
 
     def answer(self, call_id):
-        """The result of a call that was sent; raises Refused."""
+        """Returns the result of a call; raises Refused if the server rejected it."""
         while call_id not in self.answers:
             response = messages.Response.FromString(self.read(int.from_bytes(self.read(4), "big")))
             self.answers[response.id] = response
@@ -75,7 +75,7 @@ class Connection:
         return data
 
     def is_closed_by_server(self):
-        """Waits for the end of the connection; False when something else comes."""
+        """Waits for the end of the connection; returns False if other data arrives."""
         try:
             return self.tls.recv(1) == b""
         except (SSL.ZeroReturnError, SSL.SysCallError):

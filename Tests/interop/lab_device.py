@@ -1,6 +1,6 @@
-"""A simulated Android phone: a hardware key with the attestation that a lab's test authority vouches for.
+"""A simulated Android phone: a hardware key with an attestation issued by the test authority of a lab.
 
-The format is Android's own (the AOSP schema `KeyDescription`); only the root is the lab's.
+The format is Android's (the AOSP schema `KeyDescription`); only the root certificate is the lab's.
 """
 
 import datetime
@@ -18,7 +18,7 @@ ATTESTATION = ObjectIdentifier("1.3.6.1.4.1.11129.2.1.17")
 
 
 def der(tag, content):
-    """One DER element; `tag` is the identifier octets."""
+    """Returns a DER element; `tag` has the identifier octets."""
     count = len(content)
     if count < 0x80:
         length = bytes([count])
@@ -49,7 +49,7 @@ def set_of(*parts):
 
 
 def property_of_key(number, value):
-    """An entry of an authorization list: [number] EXPLICIT value."""
+    """Returns an entry of an authorization list: [number] EXPLICIT value."""
     if number < 31:
         return der(bytes([0xA0 | number]), value)
     digits = [number & 0x7F]
@@ -92,7 +92,7 @@ def key_description(challenge, package, signing_digest, version_code):
 
 
 class AndroidPhone:
-    """Holds the hardware key; `authority` and `server` are the lab's folders."""
+    """A phone with a hardware key; `authority` and `server` are folders of the lab."""
 
     def __init__(self, authority, server):
         self.authority = pathlib.Path(authority)
@@ -107,7 +107,7 @@ class AndroidPhone:
         return x509.load_pem_x509_certificate((self.authority / f"{name}.pem").read_bytes())
 
     def attest(self, challenge):
-        """The chain for the hardware key, DER, leaf first."""
+        """Returns the certificate chain of the hardware key, DER, leaf first."""
         issuer = self.certificate("android-batch")
         issuer_key = serialization.load_pem_private_key(
             (self.authority / "android-batch.key.pem").read_bytes(), password=None
@@ -128,5 +128,5 @@ class AndroidPhone:
         return [certificate.public_bytes(serialization.Encoding.DER) for certificate in chain]
 
     def prove(self, message):
-        """The hardware key's signature."""
+        """Returns a signature by the hardware key."""
         return rp.sign(self.key, message)

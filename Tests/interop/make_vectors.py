@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes docs/protocol-vectors.json from docs/protocol.md and Proto/ alone, without any of the project's Swift code.
+"""Writes docs/protocol-vectors.json from docs/protocol.md and Proto/ only, without the project's Swift code.
 
     python3 Tests/interop/make_vectors.py > docs/protocol-vectors.json
 
-Needs what requirements.txt names. The output is the same every time: all inputs are fixed, and ECDSA signatures use the
-deterministic nonces of RFC 6979, which the protocol does not ask for.
+Requires the packages in requirements.txt. The output is reproducible: all inputs are fixed, and ECDSA signatures use
+the deterministic nonces of RFC 6979, which the protocol does not require.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import remote_pin as rp
 
 
 def fixed(label, count):
-    """Bytes that look random and are the same in every run."""
+    """Returns reproducible pseudorandom bytes."""
     return hashlib.shake_128(b"remote-pin vectors " + label.encode()).digest(count)
 
 
@@ -35,7 +35,7 @@ def pin_keys():
 
 
 def scalars():
-    """The reduction alone, at its edges."""
+    """Yields vectors for the reduction, at its limits."""
     for name, wide in [
         ("zero", 0),
         ("q-2", rp.Q - 2),

@@ -1,9 +1,9 @@
-"""The messages of Proto/remotepin/v1/wallet.proto as Python classes, compiled when this module is loaded.
+"""The messages of Proto/remotepin/v1/wallet.proto as Python classes, compiled when the module is imported.
 
     import messages
     request = messages.Request(id=1, begin_enrollment=messages.BeginEnrollmentRequest())
 
-Needs protobuf from PyPI and either compiler: `protoc` or `protoc-c`. Nothing generated is kept.
+Requires protobuf from PyPI and one of the compilers `protoc` and `protoc-c`. No generated file is kept.
 """
 
 import pathlib
@@ -39,6 +39,6 @@ globals().update(_classes)
 
 
 def error_code(number):
-    """The name of an error code without its prefix: 'AUTHENTICATION_FAILED'."""
+    """Returns the name of an error code without its prefix, such as 'AUTHENTICATION_FAILED'."""
     values = _classes["Error"].DESCRIPTOR.fields_by_name["code"].enum_type.values_by_number
     return values[number].name.removeprefix("ERROR_CODE_") if number in values else str(number)

@@ -1,4 +1,4 @@
-"""The computations of docs/protocol.md: what is signed, the PIN key, the slots, the deletion code, frames."""
+"""The computations of docs/protocol.md: statements, PIN key, slot keys, deletion code and frames."""
 
 import hashlib
 
@@ -27,7 +27,7 @@ def hkdf(material, info, count):
 
 
 def wide_number(pin, salt):
-    """The 48 bytes that become the PIN key."""
+    """Returns the 48 bytes from which the PIN key is computed."""
     return hkdf(salt + pin.encode("ascii"), b"remote-pin/1 pin key", 48)
 
 
@@ -40,25 +40,25 @@ def pin_key(pin, salt):
 
 
 def public_bytes(key):
-    """A public key as it travels: X9.63, uncompressed."""
+    """Returns a public key in the format of the protocol: X9.63, uncompressed."""
     return key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
 
 
 def statement(purpose, binding, wallet_id, counter, body):
-    """M, the bytes that are signed."""
+    """Returns M, the signed bytes."""
     assert len(binding) == 32 and len(wallet_id) == 16
     return purpose.encode("ascii") + b"\0" + binding + wallet_id + counter.to_bytes(8, "big") + body
 
 
 def sign(key, message, deterministic=False):
-    """ECDSA with SHA-256, r ‖ s."""
+    """Signs with ECDSA and SHA-256; returns r ‖ s."""
     der = key.sign(message, ec.ECDSA(hashes.SHA256(), deterministic_signing=deterministic))
     r, s = utils.decode_dss_signature(der)
     return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
 
 def added(a, b):
-    """The sum of two points of P-256; None is the one at infinity."""
+    """Returns the sum of two points on P-256; None is the point at infinity."""
     if a is None or b is None:
         return a or b
     if a[0] == b[0] and a[1] != b[1]:
@@ -78,7 +78,7 @@ def times(factor, point):
 
 
 def nonce_y(public_key, message, signature):
-    """The y coordinate of the signature's R = (e·G + r·Q) / s."""
+    """Returns the y coordinate of the signature's R = (e·G + r·Q) / s."""
     r, s = (int.from_bytes(half, "big") for half in (signature[:32], signature[32:]))
     e = int.from_bytes(sha256(message), "big")
     point = tuple(int.from_bytes(half, "big") for half in (public_key[1:33], public_key[33:]))
@@ -107,7 +107,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def read_deletion_code(text):
-    """The code that a person typed; None where it is none."""
+    """Parses a typed code; returns None if it is invalid."""
     code = "".join(c for c in text.upper() if c not in "- ").translate(str.maketrans("ILO", "110"))
     return code if len(code) == 18 and all(c in ALPHABET for c in code) else None
 
@@ -117,7 +117,7 @@ def show_deletion_code(code):
 
 
 def frame(message):
-    """A message with its length in front."""
+    """Returns a message with its length prefix."""
     payload = message.SerializeToString(deterministic=True)
     return len(payload).to_bytes(4, "big") + payload
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Runs the Python client against a fresh lab of the real server.
+# Runs the Python client against the real server in a new lab.
 #
 #   Tests/interop/run.sh FOLDER-OF-THE-PROGRAMS
 #
-# Everything happens in a temporary folder and on a free loopback port; only the Python packages stay, in .venv beside
-# this file.
+# Uses a temporary folder and a free loopback port. Only the Python packages remain, in .venv next to this file.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -29,7 +28,7 @@ if ! "$python" -c 'import google.protobuf, OpenSSL, cryptography' 2>/dev/null; t
     "$python" -m pip install --quiet --disable-pip-version-check --requirement "$here/requirements.txt"
 fi
 
-echo "The vectors are what docs/protocol.md gives"
+echo "The vectors match docs/protocol.md"
 "$python" "$here/make_vectors.py" | diff - "$here/../../docs/protocol-vectors.json" >&2
 
 "$server" init --lab "$work/lab" >"$work/server.out" 2>&1

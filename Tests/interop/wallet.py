@@ -1,4 +1,4 @@
-"""A wallet: what it keeps, and its calls."""
+"""A wallet: its stored data and its calls."""
 
 import os
 
@@ -11,7 +11,7 @@ from connection import VERSION
 
 
 class Pair:
-    """What belongs to one PIN on the device: id, salt and slot; never a key."""
+    """The data of one PIN on the device: id, salt and slot, but never a key."""
 
     def __init__(self):
         self.id = os.urandom(16)
@@ -24,7 +24,7 @@ class Pair:
         self.slot = nonce + AESGCM(key).encrypt(nonce, data_key, b"")
 
     def open(self, pin, share, wallet_id):
-        """The data key; None where PIN or share is not the right one."""
+        """Returns the data key, or None if the PIN or the share is wrong."""
         key = rp.pin_slot_key(rp.slot_part(pin, self.salt), share, wallet_id)
         try:
             return AESGCM(key).decrypt(self.slot[:12], self.slot[12:], b"")
@@ -43,7 +43,7 @@ class Wallet:
     # Enrollment
 
     def enroll(self, connection, pin):
-        """BeginEnrollment and Register; seals the slot with the unlock share."""
+        """Calls BeginEnrollment and Register, and seals the slot with the unlock share."""
         enrollment = connection.call(begin_enrollment=messages.BeginEnrollmentRequest())
         self.id = enrollment.wallet_id
         chain = self.phone.attest(rp.sha256(enrollment.token))
@@ -82,7 +82,7 @@ class Wallet:
         return connection.call(open_session=self.session_call(connection))
 
     def instruct_call(self, connection, counter, pin, attempt=None, new=None, nonce=False, **instruction):
-        """An Instruct; `new` is (PIN, pair) for a change of the PIN, with `nonce` the signature's R is told."""
+        """Returns an Instruct call; `new` is (PIN, pair) to change the PIN, and `nonce` adds the R of the signature."""
         key = rp.pin_key(pin, self.pair.salt)
         new_key = rp.pin_key(new[0], new[1].salt) if new else None
         if new:
@@ -109,7 +109,7 @@ class Wallet:
         )
 
     def instruct(self, connection, counter, pin, **options):
-        """The kind of result and the result."""
+        """Makes an Instruct call; returns the kind of result and the result."""
         response = connection.call(instruct=self.instruct_call(connection, counter, pin, **options))
         kind = response.WhichOneof("result")
         return kind, getattr(response, kind)

@@ -2,24 +2,24 @@ internal import Crypto
 internal import Foundation
 internal import Vocabulary
 
-/// An entry as a line of the file, and what of it is under the MAC.
+/// The line of an entry in the file, and the part of it that the MAC covers.
 ///
 ///     {"number":7,"previous":"0-…","actor":…,…,"mac":"0-…"}
 ///
-/// Everything before `,"mac":` is under the MAC, byte for byte, so nothing has to be brought into a form of its own
-/// before it is verified. Number and predecessor stand first and are compared as bytes: an entry fits one place only. A
-/// line behind the remains of a crash says what they were between the two: `"torn":{"bytes":17,"sha256":"…"}`.
+/// The MAC covers everything before `,"mac":`, byte for byte, so no canonical form is needed. Number and
+/// predecessor come first and are compared as bytes: an entry fits one position only. A line after the remains of a
+/// crash describes them between the two: `"torn":{"bytes":17,"sha256":"…"}`.
 enum AuditLine {
     /// The key that made the MAC: 0 is the vault's index key, which is never rotated.
     private static let keyPrefix = "0-"
     private static let macByteCount = 32
-    /// What stands before the first entry.
+    /// The predecessor's MAC in the first entry.
     static let noMAC = Self.keyPrefix + String(repeating: "0", count: 2 * Self.macByteCount)
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
     private static var macTextByteCount: Int { Self.noMAC.utf8.count }
 
-    /// How the line of the entry behind `last` begins; `torn` are the bytes that a crash left between the two.
+    /// The beginning of the entry's line after `last`; `torn` holds the bytes that a crash left between the two.
     static func beginning(after last: AuditMark?, torn: [UInt8]) -> [UInt8] {
         var text = "{\"number\":\((last?.number ?? 0) + 1),"
         if !torn.isEmpty {
@@ -28,19 +28,19 @@ enum AuditLine {
         return Array((text + "\"previous\":\"\(last?.mac ?? Self.noMAC)\",").utf8)
     }
 
-    /// What is under the MAC.
+    /// The bytes that the MAC covers.
     static func message(_ beginning: [UInt8], _ record: AuditRecord) -> [UInt8] {
         beginning + AuditBody(record).json().dropFirst().dropLast()
     }
 
     static func mac(_ bytes: [UInt8]) -> String { Self.keyPrefix + bytes.hex }
 
-    /// The line, with its end.
+    /// The line, including its line feed.
     static func line(_ message: [UInt8], mac: String) -> [UInt8] {
         message + Self.macName + Array(mac.utf8) + Self.end + [0x0A]
     }
 
-    /// Message and MAC of a line without its end; nil where it does not have the form.
+    /// Splits a line without its line feed into message and MAC; returns nil if it does not have the form.
     static func parts(of line: ArraySlice<UInt8>) -> (message: ArraySlice<UInt8>, mac: [UInt8])? {
         let tail = Self.macName.count + Self.macTextByteCount + Self.end.count
         guard line.count > tail, line.suffix(Self.end.count).elementsEqual(Self.end) else { return nil }
@@ -52,7 +52,7 @@ enum AuditLine {
         return (line.dropLast(tail), bytes)
     }
 
-    /// Whether this is a MAC's text: key and lower-case digits, so that there is one way to write it.
+    /// Returns whether a text is a MAC: key and lower-case digits, so that each MAC has one spelling.
     static func isMAC(_ text: some Collection<UInt8>) -> Bool {
         text.count == Self.macTextByteCount && text.starts(with: Self.keyPrefix.utf8)
             && text.dropFirst(Self.keyPrefix.utf8.count).allSatisfy {
@@ -60,7 +60,7 @@ enum AuditLine {
             }
     }
 
-    /// The entry in a line; nil where it cannot be read.
+    /// Decodes the entry in a line; returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {
         struct Place: Decodable { let number: UInt64 }
         let data = Data(line)
@@ -71,7 +71,7 @@ enum AuditLine {
     }
 }
 
-/// A record as JSON.
+/// The JSON form of a record.
 private struct AuditBody: Codable {
     let time: String
     let epoch: Int
@@ -133,7 +133,7 @@ private struct AuditBody: Codable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(self) else {
-            preconditionFailure("texts and numbers can be written as JSON")
+            preconditionFailure("strings and numbers can always be encoded as JSON")
         }
         return Array(data)
     }
@@ -144,7 +144,7 @@ enum AuditTime {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     static func text(of time: Timestamp) -> String {
-        // What is formatted is cut off, not rounded: half a millisecond more keeps the last digit.
+        // Formatting truncates; adding half a millisecond keeps the last digit.
         Date(timeIntervalSince1970: (Double(time.milliseconds) + 0.5) / 1000).formatted(Self.style)
     }
 

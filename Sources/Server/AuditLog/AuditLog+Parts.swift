@@ -2,19 +2,20 @@ package import Vault
 package import Vocabulary
 
 extension AuditLog {
-    /// What a log is made of.
+    /// The parts from which a log is built.
     package struct Parts: Sendable {
         package var path: String
         package var vault: any Vault
         package var clock: any WallClock
         /// The epoch of the store, which a restore raises.
         package var epoch: Int
-        /// Whether the log goes on in a later epoch than its newest entry is of: for the restore that opens it, and nobody
-        /// else.
+        /// Allows the log to continue in a later epoch than that of its newest entry; set only by the restore that
+        /// opens the epoch.
         package var opensEpoch = false
-        /// Told of the newest entry after each write and at the opening, for the log stream: with it a cut is found.
+        /// Receives the newest entry after each write and at opening, for the log stream, so that a cut can be
+        /// detected.
         package var onNewest: @Sendable (AuditMark) -> Void
-        /// Called with a line for the log when it is not known any more what the file holds; ends the process.
+        /// Called with a log line if the content of the file has become unknown; ends the process.
         package var onFatal: @Sendable (String) -> Never
 
         package init(

@@ -1,11 +1,12 @@
 extension AuditLog {
-    /// Records as unclear what an earlier process had begun and not ended; called before the log is used for anything else.
+    /// Records as unclear the commands that an earlier process began and did not end; called before any other use
+    /// of the log.
     ///
-    /// A restore carries out what was begun and never ended, since it may have been committed just before a crash. From the
-    /// moment in which the store is open again its own state has decided that, and every later backup holds it: without this
-    /// entry a command that a crash kept from happening would be carried out by every restore there will ever be.
+    /// A restore carries out a command that was begun and never ended, since it may have been committed just before
+    /// a crash. Once the store is open again, its state has decided that, and every later backup contains it.
+    /// Without this entry every later restore would carry out a command that a crash prevented.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: The number of such commands.
     @discardableResult
     package func endUnended() async throws(AuditLogError) -> Int {
         let begun = self.takeUnended()

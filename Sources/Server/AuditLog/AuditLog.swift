@@ -4,16 +4,17 @@ internal import Synchronization
 internal import Vault
 internal import Vocabulary
 
-/// Who did what to whom, kept so that nobody can take a word of it back.
+/// A durable record of commands and ends of wallets that cannot be changed unnoticed.
 ///
-/// Every entry carries the vault's MAC over itself and its predecessor's MAC. An append returns when the entry has
-/// reached the device. Entries that come together share one write and one sync.
+/// Every entry carries the vault's MAC over itself and its predecessor's MAC. An append returns once the entry is
+/// on disk. Entries that arrive together share one write and one sync.
 ///
-/// Invariant: numbers and MACs continue what the file holds. After a failure that leaves this unknown, nothing more is
-/// appended and ``Parts/onFatal`` ends the process.
+/// Invariant: numbers and MACs continue the file's content. After a failure that leaves the content unknown,
+/// nothing more is appended and ``Parts/onFatal`` ends the process.
 ///
-/// Invariant: what is begun can be ended. A disk that fills up meanwhile refuses what is about to begin; the end of what
-/// was committed has its room set aside, for without it the process would have to end, and could not start again.
+/// Invariant: every command that was begun can be ended. A full disk rejects the beginning of a command. Space for
+/// the end of a committed one is reserved, because without it the process would have to exit and could not start
+/// again.
 package final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
@@ -24,9 +25,9 @@ package final class AuditLog: Sendable {
         var waiting: [Waiting] = []
         var isWriting = false
         var newest: AuditMark
-        /// What was begun and not ended when the log was opened.
+        /// Commands without an end when the log was opened.
         var unended: [UInt64: AuditRecord]
-        /// Room for the ends of what was begun since, by the number of each.
+        /// Reserved space for the ends of commands begun since, by their numbers.
         var owed: [UInt64: Int] = [:]
         var isClosed = false
         /// Nil once closed and idle.
@@ -34,10 +35,10 @@ package final class AuditLog: Sendable {
         var closing: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What is written once more of a log that is opened: more than the entries of one write, of which a failed sync may
-    /// have lost any.
+    /// The length of the tail that is rewritten when a log is opened: longer than one write's entries, any of which
+    /// a failed sync may have lost.
     private static let renewedByteCount = 1 << 20
-    /// Entries that share one write.
+    /// The number of entries that share one write at most.
     private static let largestBatch = 256
 
     let parts: Parts
@@ -60,7 +61,7 @@ package final class AuditLog: Sendable {
     /// The newest entry.
     package var newest: AuditMark { self.state.withLock(\.newest) }
 
-    /// What was begun and not ended when the log was opened; given once.
+    /// Returns, once, the commands without an end when the log was opened.
     func takeUnended() -> [UInt64: AuditRecord] {
         self.state.withLock { state in
             defer { state.unended = [:] }
@@ -68,10 +69,10 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Whether there is a log at this path.
+    /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
-    /// Makes a log with its first entry; one that exists is never replaced.
+    /// Creates a log with its first entry; never replaces an existing one.
     package static func create(_ parts: Parts) async throws(AuditLogError) {
         let record = AuditRecord(
             at: parts.clock.now(),
@@ -84,10 +85,10 @@ package final class AuditLog: Sendable {
         do throws(FileError) { try DurableFile.create(line, at: parts.path) } catch { throw .file(error) }
     }
 
-    /// Opens a log to append to it, after a look at every entry.
+    /// Opens a log for appending, after verifying every entry.
     ///
-    /// What a crash left of an entry stays in the file, and an entry behind it says so. A log that is not as it was
-    /// written is not gone on with.
+    /// The remains of an entry after a crash stay in the file, and the next entry records them. A log that was
+    /// changed is not continued.
     package static func open(_ parts: Parts) async throws(AuditLogError) -> AuditLog {
         let lock: FileLock
         do throws(LockError) {
@@ -102,7 +103,7 @@ package final class AuditLog: Sendable {
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
         let (found, unended) = try await Self.look(at: file, parts)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
-        // Before anything is written: an entry of a lower epoch would hide for ever that the store is an older one.
+        // Before any write: an entry of a lower epoch would hide permanently that the store is an older one.
         let epoch = found.newestEpoch ?? parts.epoch
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
@@ -111,7 +112,8 @@ package final class AuditLog: Sendable {
             try file.renewEnd(atMost: Self.renewedByteCount)
         } catch {
             switch error {
-            // A file that may only grow (chattr +a), or a full disk whose file system writes nothing in place: as it is.
+            // An append-only file (chattr +a), or a full disk on a copy-on-write file system: the tail stays as it
+            // is.
             case .notAllowed, .diskFull: break
             default: throw .file(error)
             }
@@ -148,7 +150,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Ends the remains of a crash with a line's end and writes the entry that tells of them, in one write.
+    /// Ends the remains of a crash with a line feed and writes the entry that records them, in one write.
     private func record(torn byteCount: Int, at offset: Int) async throws(AuditLogError) {
         var remains: [UInt8]
         do throws(FileError) {
@@ -156,7 +158,7 @@ package final class AuditLog: Sendable {
         } catch {
             throw .file(error)
         }
-        // Also what lacks nothing but its line's end is no entry from here on: nobody was answered on the strength of it.
+        // Remains that lack only their line feed are not an entry either: no caller was answered because of them.
         let lineEnd: [UInt8] = remains.last == 0x0A ? [] : [0x23, 0x0A]
         remains += lineEnd
         let record = AuditRecord(
@@ -179,9 +181,9 @@ package final class AuditLog: Sendable {
 }
 
 extension AuditLog {
-    /// Adds an entry and returns its place once it has reached the device.
+    /// Adds an entry and returns its position once it is on disk.
     ///
-    /// - Throws: when nothing was added. Whoever was about to do something does not do it.
+    /// - Throws: If nothing was added. The caller must not do what it was about to record.
     @discardableResult
     package func append(
         _ event: AuditEvent,
@@ -207,13 +209,13 @@ extension AuditLog {
                 return !state.isWriting
             }
             guard let mustStart else { return waiter.resume(returning: .failure(.closed)) }
-            // A task of its own: the caller's cancellation must not leave others' entries unwritten.
+            // A separate task: the caller's cancellation must not leave other callers' entries unwritten.
             if mustStart { Task.detached { await self.writeAll() } }
         }
         return try result.get()
     }
 
-    /// Takes no more entries, waits for those that are being written and lets go of the file.
+    /// Rejects further entries, waits for pending writes and closes the file.
     package func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = self.state.withLock { state in
@@ -225,7 +227,7 @@ extension AuditLog {
         }
     }
 
-    /// Ends the process where what was committed cannot be told: the same as for a sync that failed.
+    /// Adds the entry for a committed change, or ends the process, as after a failed sync.
     package func mustAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -236,11 +238,11 @@ extension AuditLog {
         do throws(AuditLogError) {
             try await self.append(event, by: actor, on: subject, phase, detail: detail)
         } catch {
-            self.parts.onFatal("the audit log does not take what has been done: \(error)")
+            self.parts.onFatal("the audit log cannot record a committed change: \(error)")
         }
     }
 
-    /// Adds what may be missing: an entry before it says enough.
+    /// Adds an entry that may be missing, because an earlier one suffices.
     package func tryAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -284,13 +286,13 @@ extension AuditLog {
                     owed[mark.number] = Self.room(forEndOf: line)
                     needsRoom = true
                 case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): owed[of] = nil
-                // What ends nothing must not take the room of what does.
+                // An entry that ends nothing must not use the space reserved for ends.
                 case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
             try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
-            // One by one: what there is no room for must not keep others from their ends, which have theirs.
+            // One at a time: an entry without space must not block ends, which have reserved space.
             if batch.count > 1 {
                 for waiting in batch { await self.write([waiting]) }
             } else {
@@ -299,16 +301,16 @@ extension AuditLog {
             return
         }
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
-        // Before anybody is answered: what an answer says was told to the log stream.
+        // Before any answer, so that every answered position is in the log stream.
         self.parts.onNewest(newest)
         for (waiting, mark) in zip(batch, marks) { waiting.waiter.resume(returning: .success(mark)) }
     }
 
-    /// What the end of something that is begun with this line may take: the same, and what came of it, of which not more
-    /// than 4 KiB is written.
+    /// The space that the end of the command in this line may take: the same length plus the result, of which at
+    /// most 4 KiB are written.
     private static func room(forEndOf line: [UInt8]) -> Int { line.count + 4_096 }
 
-    /// Writes on a thread of its own, since a sync takes its time.
+    /// Writes on a separate thread, because a sync blocks.
     private func write(_ bytes: [UInt8], leavingRoomFor room: Int) async throws(AuditLogError) {
         let result: Result<Void, AuditLogError> = await withCheckedContinuation { continuation in
             self.queue.async {
@@ -337,7 +339,7 @@ extension AuditLog {
         do throws(VaultError) { bytes = try await vault.mac(message, for: .auditLog) } catch { throw .vault }
         let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: AuditLine.mac(bytes))
         let line = AuditLine.line(message, mac: mark.mac)
-        // What is begun must be ended as well, by an entry of the same length and what came of it.
+        // A begun command must also be ended, by an entry of the same length plus its result.
         let longest = AuditReader.longestLine
         guard record.phase != .begun || Self.room(forEndOf: line) < longest, line.count < longest else {
             throw .tooLong(byteCount: line.count)

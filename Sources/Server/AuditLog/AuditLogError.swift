@@ -1,41 +1,40 @@
 package import HostSystem
 
-/// Why an entry was not added, or a log not opened.
+/// The reason why an entry was not added, or a log not opened.
 package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nothing was added; the same again once there is room, or the file can be used.
+    /// Nothing was added; retry once the disk has space or the file can be used.
     case file(FileError)
-    /// The vault did not answer; again later.
+    /// The vault did not answer; retry later.
     case vault
-    /// The entry would be longer than one is read; nothing was added.
+    /// The entry would exceed the length that a reader accepts; nothing was added.
     case tooLong(byteCount: Int)
     /// The server is stopping; nothing was added.
     case closed
-    /// Another process appends to it: stop that one.
+    /// Another process appends to the log: stop that process.
     case inUse(String)
-    /// It is not as it was written: look at it, and move it away to begin another.
+    /// The log was changed: inspect it, and move it away to begin another.
     case damaged(String, AuditProblem)
-    /// Log and store are not of the same epoch: one of them is an older copy. Restore the store, or find the log.
+    /// Log and store have different epochs: one of them is an older copy. Restore the store, or find the log.
     case otherEpoch(String, log: Int, store: Int)
 
     package var description: String {
         switch self {
         case .file(let error): error.description
         case .vault: "the vault did not answer"
-        case .tooLong(let count): "an entry of \(count) bytes would be too long to be read again"
+        case .tooLong(let count): "an entry of \(count) bytes exceeds the length that can be read"
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"
-        case .damaged(let path, let problem): "\(path) is not as it was written: \(problem); \(Self.nextStep)"
+        case .damaged(let path, let problem): "\(path) was changed: \(problem); \(Self.nextStep)"
         case .otherEpoch(let path, let log, let store) where log > store:
-            "\(path) tells of epoch \(log) and the store is of epoch \(store): an older store was put in its place; "
-                + "restore a backup with `remote-pin-server restore`. Where this store is the one to keep, after a restore "
-                + "that was a mistake, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore "
-                + "FILE"
+            "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; "
+                + "restore a backup with `remote-pin-server restore`. If a restore was a mistake and this store is "
+                + "the one to keep, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore FILE"
         case .otherEpoch(let path, let log, let store):
-            "\(path) ends in epoch \(log) and the store is of epoch \(store): the log was cut or changed, or is an older "
-                + "copy; \(Self.nextStep)"
+            "\(path) ends in epoch \(log), but the store has epoch \(store): the log was cut or changed, or is an "
+                + "older copy; \(Self.nextStep)"
         }
     }
 
     private static let nextStep =
-        "`remote-pin-server admin audit verify` says where it is intact to, docs/administration.md how to go on"
+        "`remote-pin-server admin audit verify` shows how far it is intact; docs/administration.md has the next steps"
 }

@@ -2,69 +2,70 @@ package import HostSystem
 package import Vault
 package import Vocabulary
 
-/// What a look at a whole log found.
+/// The result of verifying a whole log.
 package struct AuditVerification: Hashable, Sendable {
-    /// The newest of the entries that are as they were written, all from the first one on.
+    /// The newest entry of the intact part, which begins at the first entry.
     package var newest: AuditMark?
-    /// The epoch of that entry; epochs only rise, so it is the latest of which the log tells.
+    /// The epoch of that entry; epochs only rise, so it is the latest one in the intact part.
     package var newestEpoch: Int?
-    /// Remains of crashes that entries tell of, each before the entry of this number.
+    /// The numbers of entries that record remains of a crash before them.
     package var tornBefore: [UInt64] = []
-    /// The first thing that is not as it was written; nil for an intact log.
+    /// The first deviation from the written log; nil for an intact log.
     package var problem: AuditProblem?
-    /// Whether the entry that the log stream told of is there, also where something behind it is not as it was written;
-    /// true where none was named.
+    /// Indicates that the entry announced to the log stream is present, even if something after it was changed;
+    /// true if none was given.
     package var hasMark = true
-    /// The entry behind which the epoch begins that was asked for: the last one of an earlier epoch, or the log's first
-    /// one; nil where the log begins later, or no epoch was asked for.
+    /// The entry after which the requested epoch begins: the last one of an earlier epoch, or the log's first one;
+    /// nil if the log begins later or no epoch was requested.
     package var beginning: AuditMark?
-    /// When the first later one began than the epoch that was asked for; nil where none did.
+    /// The time when the first epoch after the requested one began; nil if none did.
     package var supersededAt: Timestamp?
-    /// Where the entries that are as they were written end in the file.
+    /// The end of the intact part in the file.
     var intactByteCount = 0
 
     package init() {}
 }
 
-/// How a log is not what was written.
+/// A deviation of a log from its written form.
 package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is nothing in it, not even the first entry that every log has.
+    /// The log is empty; it lacks even the first entry that every log has.
     case empty
-    /// A line was changed, or is none that the server of this vault wrote.
+    /// A line was changed, or was not written by a server with this vault.
     case changed(line: Int, after: UInt64)
-    /// An entry of this vault that does not belong here: others were removed, swapped, repeated, or it is another log's.
+    /// An entry of this vault in the wrong position: others were removed, swapped or repeated, or it is another
+    /// log's.
     case misplaced(line: Int, number: UInt64, expected: UInt64)
-    /// The last line is not whole: a crash while it was written, or a cut. The server's next start records it.
+    /// The last line is incomplete: a crash while it was written, or a cut. The server's next start records it.
     case tornTail(line: Int, after: UInt64, byteCount: Int)
-    /// The log ends before the entry that the log stream told of.
+    /// The log ends before the entry announced to the log stream.
     case cut(newest: UInt64, expected: UInt64)
-    /// The entry of this number has another MAC than the log stream told: it is not the same log any more.
+    /// The entry of this number has another MAC than announced to the log stream: it is another log.
     case replaced(number: UInt64)
 
     package var description: String {
         switch self {
         case .empty: "the log is empty; every log has a first entry"
         case .changed(let line, let after):
-            "line \(line) is not as it was written; the entries up to \(after) are intact"
+            "line \(line) was changed; the entries up to \(after) are intact"
         case .misplaced(let line, let number, let expected):
-            "line \(line) holds entry \(number) and not the entry \(expected) that follows: entries were removed, "
+            "line \(line) holds entry \(number) instead of entry \(expected): entries were removed, "
                 + "swapped or repeated, or come from another log; those up to \(expected - 1) are intact"
         case .tornTail(let line, let after, let byteCount):
-            "line \(line), the last one, is torn after \(byteCount) bytes: a crash while it was written, or a cut; "
-                + "the entries up to \(after) are intact"
+            "line \(line), the last one, is incomplete after \(byteCount) bytes: a crash while it was written, "
+                + "or a cut; the entries up to \(after) are intact"
         case .cut(let newest, let expected):
-            "the log ends with entry \(newest); entry \(expected) was written and is gone"
-        case .replaced(let number): "entry \(number) is not the one that was written: its MAC is another one"
+            "the log ends with entry \(newest), but entry \(expected) was written; the log was cut"
+        case .replaced(let number): "entry \(number) has another MAC than the written one; it was replaced"
         }
     }
 }
 
-/// Reads a log from its beginning and says how far it is as it was written.
+/// Reads a log from its beginning and determines how far it is intact.
 ///
-/// Works beside a running server and without one; who has the file and the vault can do it.
+/// Works beside a running server and without one, with access to the file and the vault.
 package struct AuditReader {
     private static let chunk = 1 << 18
-    /// Far more than the longest entry has (``AuditSubject/walletsInEntry``); none that is longer is written.
+    /// Far longer than the longest entry (``AuditSubject/walletsInEntry``); no longer entry is written.
     static let longestLine = 1 << 22
 
     private let file: AppendFile
@@ -79,11 +80,11 @@ package struct AuditReader {
         self.vault = vault
     }
 
-    /// Looks at every entry; `read` gets each one that is as it was written, in order, where it is given.
+    /// Verifies every entry and passes each intact one to `read`, in order.
     ///
     /// - Parameters:
-    ///   - last: what the log stream said of the newest entry, or of any: the log must still have it.
-    ///   - epoch: whose beginning is looked for.
+    ///   - last: An entry announced to the log stream, which the log must still contain.
+    ///   - epoch: The epoch whose beginning is searched for.
     package func verify(
         last: AuditMark? = nil,
         beginningOf epoch: Int? = nil,
@@ -113,19 +114,19 @@ package struct AuditReader {
     }
 }
 
-/// A reader's place in the chain.
+/// A reader's position in the chain.
 private struct AuditScan {
     let vault: any Vault
-    /// The mark that must be met.
+    /// The entry that the log must contain.
     let last: AuditMark?
-    /// The epoch whose beginning is looked for.
+    /// The epoch whose beginning is searched for.
     let epoch: Int?
     var beginning: AuditMark?
     var supersededAt: Timestamp?
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
-    /// Lines behind the newest entry that are none: remains of a crash, if the next entry says so.
+    /// Bytes after the newest entry that are not entries: remains of a crash, if the next entry says so.
     var torn: [UInt8] = []
     var tornLine = 0
     var tornBefore: [UInt64] = []
@@ -141,7 +142,7 @@ private struct AuditScan {
 
     private var count: UInt64 { self.newest?.number ?? 0 }
 
-    /// Takes one line; false where nothing behind it can be intact.
+    /// Takes one line; returns false if nothing after it can be intact.
     mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),
@@ -149,7 +150,7 @@ private struct AuditScan {
         else {
             if self.torn.isEmpty { self.tornLine = self.line }
             self.torn += line + [0x0A]
-            // What has the form of an entry was written whole: no crash, which leaves no end, made it what it is.
+            // A line with the form of an entry was written completely; a crash leaves no MAC, so it was changed.
             guard AuditLine.parts(of: line) == nil else {
                 self.problem = .changed(line: self.line, after: self.count)
                 return false
@@ -191,12 +192,12 @@ private struct AuditScan {
         return true
     }
 
-    /// What comes next is no entry, nor a part of one.
+    /// Records that the next bytes are neither an entry nor a part of one.
     mutating func isTooLong() {
         self.problem = .changed(line: self.torn.isEmpty ? self.line + 1 : self.tornLine, after: self.count)
     }
 
-    /// What was found in all; `rest` has no line's end.
+    /// Returns the overall result; `rest` has no line feed.
     mutating func finish(rest: [UInt8]) -> AuditVerification {
         if self.problem == nil {
             let remains = self.torn.count + rest.count

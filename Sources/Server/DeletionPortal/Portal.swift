@@ -48,8 +48,8 @@ struct Portal: Sendable {
     private let clock: any WallClock
     private let log: Logger
     /// What anybody can have written as often as he sends a request.
-    private let refusalLines = LineAllowance(burst: 50, each: .seconds(10))
-    private let absenceLines = LineAllowance(burst: 50, each: .seconds(10))
+    private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
+    private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
 
     init(
@@ -94,7 +94,7 @@ struct Portal: Sendable {
     }
 
     private func tellRefusal(_ line: Logger.Message, of visit: Visit) {
-        guard let metadata = self.refusalLines.take(["source": "\(visit.source)"]) else { return }
+        guard let metadata = self.refusalLines.allow(["source": "\(visit.source)"]) else { return }
         self.log.info(line, metadata: metadata)
     }
 
@@ -164,12 +164,12 @@ struct Portal: Sendable {
         case .wait(let wait):
             return self.show(.busy(typed: again), .tooManyRequests, retryAfter: wait, to: visit, in: language)
         case .away(let wait):
-            if let metadata = self.absenceLines.take(whom) {
+            if let metadata = self.absenceLines.allow(whom) {
                 self.log.warning("the server is away; nothing was done", metadata: metadata)
             }
             return self.show(.away(typed: again), .serviceUnavailable, retryAfter: wait, to: visit, in: language)
         case .unknown:
-            if let metadata = self.absenceLines.take(whom) {
+            if let metadata = self.absenceLines.allow(whom) {
                 self.log.warning("the server gave no answer; whether it was done is not known", metadata: metadata)
             }
             return self.show(.unknown(typed: again), .badGateway, to: visit, in: language)

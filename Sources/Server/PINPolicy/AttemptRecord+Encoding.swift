@@ -1,18 +1,18 @@
 import Vocabulary
 
-/// The record as it is kept: always ``byteCount`` bytes, whatever happened.
+/// The stored form of a record: always ``byteCount`` bytes.
 ///
-///     0       form of the record, 1
-///     1       bit 0: blocked for good · bit 1: there is a block · bit 2: there is a last wrong attempt
+///     0       version of the form, 1
+///     1       bit 0: permanently blocked · bit 1: a block exists · bit 2: a last wrong attempt exists
 ///     2–3     wrong PINs since the last right one
 ///     4–11    end of the block, milliseconds since 1970
 ///     12–19   length of the block, milliseconds
 ///     20–35   id of the last wrong attempt
 ///
-/// Numbers are big-endian and what is absent is zero. One width for every outcome is what keeps a full disk from
-/// telling a right PIN from a wrong one.
+/// Numbers are big-endian; absent values are zero. The fixed width keeps a full disk from distinguishing a
+/// right PIN from a wrong one.
 extension AttemptRecord {
-    /// The only length an encoded record has.
+    /// The length of every encoded record.
     package static let byteCount = 36
 
     private static let form: UInt8 = 1
@@ -21,14 +21,14 @@ extension AttemptRecord {
     private static let attemptFlag: UInt8 = 4
     private static let noAttempt = [UInt8](repeating: 0, count: 16)
 
-    /// The bytes that are kept.
+    /// Encodes the record in its stored form.
     package func encoded() -> [UInt8] {
         var flags: UInt8 = 0
         if self.isBlockedPermanently { flags |= Self.permanentFlag }
         if self.block != nil { flags |= Self.blockFlag }
         if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
         var bytes: [UInt8] = []
-        // With room for what is kept behind it.
+        // Leaves room for the fields that the store appends.
         bytes.reserveCapacity(Self.byteCount + 8)
         bytes.append(Self.form)
         bytes.append(flags)
@@ -39,7 +39,7 @@ extension AttemptRecord {
         return bytes
     }
 
-    /// Reads what ``encoded()`` wrote and nothing else: a damaged record must not pass for one with fewer failures.
+    /// Decodes only the output of ``encoded()``: a damaged record must not pass for one with fewer failures.
     package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
         let flags = bytes[1]
@@ -60,7 +60,7 @@ extension AttemptRecord {
         } else {
             guard Self.isZero(bytes[20..<36]) else { return nil }
         }
-        // Where nothing failed nothing else is said.
+        // A record without failures has no other content.
         guard flags == 0 || self.failures > 0 else { return nil }
     }
 

@@ -1,22 +1,22 @@
 package import Vocabulary
 
-/// What is kept of a wallet's wrong PINs since the last right one.
+/// The wrong PINs of a wallet since the last right one.
 ///
-/// The record is charged before a PIN is judged and acquitted only once it proved right. Whoever keeps it makes the
-/// charged value durable before anyone learns the verdict (G4); ``judge(_:policy:now:isRight:)`` is the only place
-/// where the order of the two is written.
+/// The record is charged before a PIN is judged, and acquitted only if the PIN proved right. The caller makes the
+/// charged record durable before any client learns the verdict (G4). Only
+/// ``judge(_:policy:now:isRight:)`` implements that order.
 ///
-/// That a wallet is blocked for good, and until when it is blocked, are stored facts. Neither is computed anew from the
-/// count, so that a changed policy cannot open what is closed.
+/// A permanent block and the end of a block are stored facts. Neither is recomputed from the count, so a changed
+/// policy cannot reopen a blocked wallet.
 package struct AttemptRecord: Hashable, Sendable {
-    /// A time in which no PIN is judged.
+    /// A period in which no PIN is judged.
     package struct Block: Hashable, Sendable {
         /// The first moment at which a PIN is judged again.
         package let end: Timestamp
-        /// What the policy said when the block began; longer than zero.
+        /// The length under the policy when the block began; greater than zero.
         package let length: Duration
 
-        /// Begins at `now`; nil where there is nothing to wait for.
+        /// Creates a block that begins at `now`; returns nil if `length` is under a millisecond.
         init?(of length: Duration, from now: Timestamp) {
             guard length >= .milliseconds(1) else { return nil }
             self.init(end: now + length, length: length)
@@ -28,38 +28,38 @@ package struct AttemptRecord: Hashable, Sendable {
         }
     }
 
-    /// Wrong PINs since the last right one; stays at ``mostFailures`` instead of overflowing.
+    /// Wrong PINs since the last right one; saturates at ``mostFailures``.
     package internal(set) var failures = 0
     /// The block that the last wrong PIN began; it may be over.
     package internal(set) var block: Block?
-    /// Once set, no PIN is ever judged again.
+    /// If set, no PIN is ever judged again.
     package internal(set) var isBlockedPermanently = false
-    /// The entry of a PIN that was counted last, kept so that repeating its message costs nothing.
+    /// The id of the attempt counted last, kept so that a repetition of its message costs nothing.
     package internal(set) var lastWrongAttempt: AttemptID?
 
-    /// What fits into two bytes; no policy allows as many.
+    /// The largest count that fits into two bytes; no policy allows as many.
     package static let mostFailures = Int(UInt16.max)
 
-    /// Nothing counted.
+    /// Creates an empty record.
     package init() {}
 
-    /// True where the record says no more than its absence would.
+    /// Indicates that the record equals an absent one.
     package var isEmpty: Bool { self == AttemptRecord() }
 }
 
 extension AttemptRecord {
-    /// Whether a PIN may be judged.
+    /// The permission to judge a PIN, or the answer without judging.
     package enum Charge: Hashable, Sendable {
-        /// It may, and it is counted already.
+        /// The PIN may be judged; the attempt is counted already.
         case granted
-        /// It may not; nothing was counted. This is the answer, drawn from the present state alone.
+        /// The PIN may not be judged; nothing was counted. The answer follows from the present state alone.
         case refused(PINVerdict)
     }
 
-    /// Counts one attempt, if one may be made.
+    /// Counts one attempt, if one is allowed.
     ///
-    /// A repetition of the last wrong attempt is refused with that attempt's verdict, whatever PIN comes with it: under
-    /// one id nobody learns more than one answer.
+    /// A repetition of the last wrong attempt gets that attempt's verdict, whatever PIN accompanies it: one attempt
+    /// id never yields more than one answer.
     package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
         switch self.state(policy: policy, now: now) {
@@ -78,15 +78,15 @@ extension AttemptRecord {
         }
     }
 
-    /// Takes everything back after the right PIN.
+    /// Resets the record after the right PIN.
     package mutating func acquit() {
         self = AttemptRecord()
     }
 
-    /// Counts an attempt, judges it and takes the count back if it was right: in this order, in this place only.
+    /// Counts an attempt, judges it, and resets the count if the PIN was right, in this order and only here.
     ///
-    /// `isRight` runs at most once, after the count and never where none was granted. The caller keeps the changed
-    /// record durably, whatever the verdict, before it lets the verdict out.
+    /// `isRight` runs at most once, after the count, and never if none was granted. The caller stores the changed
+    /// record durably, whatever the verdict, before it discloses the verdict.
     package mutating func judge(
         _ attempt: AttemptID,
         policy: AttemptPolicy,
@@ -103,10 +103,10 @@ extension AttemptRecord {
         }
     }
 
-    /// Where the wallet stands.
+    /// The wallet's state under a policy.
     ///
-    /// A policy that shrank below what is counted already leaves one attempt: it applies from the next judged attempt
-    /// on, and does not block on its own.
+    /// If the policy shrank below the present count, one attempt is left: a policy applies from the next judged
+    /// attempt on and does not block by changing.
     package func state(policy: AttemptPolicy, now: Timestamp) -> PINState {
         if self.isBlockedPermanently { return .blockedPermanently }
         if let block = self.block, block.end > now { return .blocked(remaining: block.remaining(now: now)) }
@@ -117,10 +117,10 @@ extension AttemptRecord {
         )
     }
 
-    /// Notices that the clock was set back: a block that ends further off than it is long ends after its length.
+    /// Corrects a block after the clock was set back: a block may not end later than its length from now.
     ///
-    /// Returns whether the record changed and has to be kept; if it were not, each start of the server with a wrong
-    /// clock would begin the wait anew.
+    /// Returns whether the record changed and must be stored. Otherwise each start of the server with a wrong clock
+    /// would restart the wait.
     @discardableResult
     package mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
         guard let block = self.block, now + block.length < block.end else { return false }
@@ -130,14 +130,14 @@ extension AttemptRecord {
 }
 
 extension AttemptRecord.Block {
-    /// At most the block's length, also where nobody has noticed yet that the clock was set back.
+    /// The remaining time, at most the block's length even if the clock was set back.
     fileprivate func remaining(now: Timestamp) -> Duration {
         now + self.length < self.end ? self.length : self.end - now
     }
 }
 
 extension AttemptPolicy {
-    /// The block that follows so many wrong PINs, zero within a round; where the policy has fewer, its last one.
+    /// The block after this many wrong PINs: zero within a round, and the policy's last block for further rounds.
     func block(after failures: Int) -> Duration {
         guard failures.isMultiple(of: self.attemptsPerRound), let last = self.blocks.last else { return .zero }
         let round = failures / self.attemptsPerRound

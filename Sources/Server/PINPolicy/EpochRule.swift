@@ -1,22 +1,22 @@
 package import Vocabulary
 
-/// What a restore costs every wallet, because nobody knows any more what was guessed since the backup.
+/// The attempts that a restore charges to every wallet, since guesses made after the backup are unknown.
 ///
-/// A restore opens an epoch, and the operator says under which rule. It is applied when the wallet's next PIN is judged,
-/// and once: what follows counts on from there, and a valid PIN ends it like everything that is counted.
+/// A restore opens an epoch under a rule that the operator chooses. The rule is applied once, when the wallet's
+/// next PIN is judged. Counting continues from there, and a valid PIN resets it like all counts.
 package enum EpochRule: String, Hashable, Sendable, CaseIterable {
-    /// The wallet is in its last round: n := max(n, (R−1)·A).
+    /// Puts the wallet into its last round: n := max(n, (R−1)·A).
     case strict
-    /// One wrong PIN more than the backup has, with the block that follows, though never the one that blocks for good.
+    /// Adds one wrong PIN to the backup's count, with the block that follows, but never the permanent one.
     case chargeOne = "charge-one"
-    /// Nothing: the backup is the last state that there was.
+    /// Charges nothing: no attempt was made after the backup.
     case trust
 }
 
-/// What one restore costs.
+/// The charge of one restore.
 package struct EpochCharge: Hashable, Sendable {
     package var rule: EpochRule
-    /// When the epoch was opened.
+    /// The time when the epoch was opened.
     package var openedAt: Timestamp
 
     package init(_ rule: EpochRule, openedAt: Timestamp) {
@@ -26,10 +26,10 @@ package struct EpochCharge: Hashable, Sendable {
 }
 
 extension AttemptRecord {
-    /// Counts what restores cost, in the order in which they were done.
+    /// Applies the charges of restores, in the order of the restores.
     ///
-    /// Invariant (G3): never fewer failures than before, and never the last one: whether a wallet is blocked for good is
-    /// for its PINs to decide, and stays what it was. A running block keeps its end, unless a later one begins.
+    /// Invariant (G3): failures never decrease and never reach the allowance, because only PINs may block a wallet
+    /// permanently; a permanent block stays. A running block keeps its end unless a later one begins.
     package mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
         guard !self.isBlockedPermanently else { return }
         for charge in charges {
@@ -44,8 +44,8 @@ extension AttemptRecord {
         }
     }
 
-    /// Counts a wrong PIN that may have been entered between backup and restore, with the block that it would have begun: at
-    /// the end of a round nobody goes on without the wait.
+    /// Counts a wrong PIN that may have been entered between backup and restore, with the block that it would have
+    /// begun, so that the wait at the end of a round is not skipped.
     private mutating func chargeOne(at openedAt: Timestamp, policy: AttemptPolicy) {
         guard self.failures + 1 < policy.allowance else { return }
         self.failures = min(self.failures + 1, Self.mostFailures)

@@ -1,24 +1,25 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// A copy of an open database, made some pages at a time while others go on writing.
+/// A copy of an open database, made in steps of some pages while the source is being written.
 ///
-/// SQLite's online backup (`sqlite3_backup_init(3)`): what the source's own connection writes meanwhile also reaches the
-/// pages that were copied before, so the copy never begins anew and holds, at its end, what the source then holds.
+/// Uses SQLite's online backup (`sqlite3_backup_init(3)`): writes by the source's own connection also reach pages
+/// that were copied already. So the copy never restarts, and at its end equals the source.
 ///
-/// Invariants that make it safe: the copy keeps its source alive; it is used on the thread that has the source and no
-/// other, which is why it is not `Sendable`; nothing of the destination is read before ``finish()``.
+/// Safety invariants: the copy keeps its source alive; it is used only on the source's thread, which is why it is not
+/// `Sendable`; the destination is not read before ``finish()``.
 @safe package final class DatabaseCopy {
-    /// Why a copy does not go on: the destination, or the source, gave this code of SQLite's.
+    /// The SQLite code with which a copy failed.
     package struct Failure: Error, Hashable {
         package let code: Int32
 
-        /// The destination's disk is full.
+        /// Indicates that the destination's disk is full.
         package var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
 
-        /// The source cannot be read; nothing is read of the destination.
+        /// Indicates that the source cannot be read; the copy reads nothing from the destination.
         package var isOfSource: Bool {
-            // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ: macros with casts, which Swift does not see (sqlite3.h).
+            // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ are macros with casts, which Swift cannot import
+            // (sqlite3.h).
             [SQLITE_CORRUPT, SQLITE_NOTADB].contains(self.code & 0xFF)
                 || [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 2 << 8].contains(self.code)
         }
@@ -32,7 +33,7 @@ internal import GRDBSQLite
     private var destination: OpaquePointer?
     private var backup: OpaquePointer?
 
-    /// Begins to copy `source` into the file `path`, which exists and is empty.
+    /// Begins to copy `source` into the existing empty file `path`.
     ///
     /// - Important: Not within a transaction of the source.
     package init(of source: Database, to path: String) throws(Failure) {
@@ -44,7 +45,7 @@ internal import GRDBSQLite
             self.close()
             throw Failure(code: code)
         }
-        // Nobody reads the file before it is whole and synced by its owner: no journal, no syncs of SQLite's own.
+        // No journal and no syncs: the file is not read before it is complete, and its owner syncs it.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
         let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)
         guard set == SQLITE_OK else {
@@ -61,7 +62,7 @@ internal import GRDBSQLite
 
     deinit { self.close() }
 
-    /// Copies at most so many pages; true once all are copied.
+    /// Copies at most `pages` pages; returns true once all are copied.
     ///
     /// - Important: Not within a transaction of the source.
     package func step(pages: Int32) throws(Failure) -> Bool {
@@ -72,14 +73,14 @@ internal import GRDBSQLite
         }
     }
 
-    /// How many pages the source has, and how many of them are still to be copied, as of the last step.
+    /// The source's page count and the number of pages left to copy, as of the last step.
     package var progress: (total: Int, remaining: Int) {
         unsafe (Int(sqlite3_backup_pagecount(self.backup)), Int(sqlite3_backup_remaining(self.backup)))
     }
 
-    /// Ends the copy and lets go of the file.
+    /// Ends the copy and closes the file.
     ///
-    /// - Throws: when the copy is not whole.
+    /// - Throws: If the copy is incomplete.
     package func finish() throws(Failure) {
         let code = unsafe sqlite3_backup_finish(self.backup)
         unsafe self.backup = nil

@@ -1,23 +1,23 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// One statement of SQLite's, compiled once and run over and over.
+/// A SQLite statement, compiled once and run many times.
 ///
-/// For the few statements that every session and every check of a PIN run: GRDB's own cost several times what SQLite does in them, for
-/// observers, names and rows that nobody asks for (docs/performance.md). Everything else stays with GRDB, which also
-/// opens, configures and closes the connection.
+/// It serves the few statements that every session and every PIN check run. GRDB's part of them, for observers,
+/// column names and rows, cost several times SQLite's (Benchmarks/experiments.md). GRDB opens, configures and
+/// closes the connection and runs all other statements.
 ///
-/// Invariants that make it safe: the statement keeps its database alive; it is used on the thread that has the database
-/// and no other, which is why it is not `Sendable`; what it binds lies in memory of its own, which is changed only where it
-/// does not run, and outlives it; what it reads is copied out, or compared, before the statement goes on.
+/// Safety invariants: the statement keeps its database alive; it is used only on the database's thread, which is
+/// why it is not `Sendable`; bound values are in memory that the statement owns and changes only while it is not
+/// running; results are copied or compared before the statement advances.
 @safe package final class PreparedStatement {
-    /// As much as an attempt record or an id takes, and more.
+    /// The initial capacity of a bound value; larger than an attempt record or an id.
     private static let leastByteCount = 64
 
-    /// Only to keep the connection open: SQLite lets go of it with its last statement.
+    /// Keeps the connection open: SQLite closes it with its last statement.
     private let database: Database
     private let statement: OpaquePointer
-    /// This statement's own memory for the bytes that are bound, by place; SQLite reads them there.
+    /// Memory for bound bytes, by parameter; SQLite reads them in place.
     private var memories: [UnsafeMutableRawBufferPointer]
 
     /// Compiles the first statement of `sql`.
@@ -48,13 +48,13 @@ internal import GRDBSQLite
         unsafe self.memories.forEach { unsafe $0.deallocate() }
     }
 
-    /// Sets the parameter of this place, counted from 1, until it is set again.
+    /// Binds a number to the parameter at `place`, counted from 1, until it is bound again.
     package func bind(_ number: Int64, at place: Int32) {
         let code = unsafe sqlite3_bind_int64(self.statement, place, number)
-        precondition(code == SQLITE_OK, "the statement has such a parameter and is not running")
+        precondition(code == SQLITE_OK, "the statement must have this parameter and must not be running")
     }
 
-    /// Sets the parameter of this place, counted from 1, to a copy of the bytes, until it is set again.
+    /// Binds a copy of the bytes to the parameter at `place`, counted from 1, until it is bound again.
     package func bind(_ bytes: [UInt8], at place: Int32) {
         let index = Int(place) - 1
         let old = unsafe self.memories[index]
@@ -62,18 +62,19 @@ internal import GRDBSQLite
             unsafe self.memories[index] = .allocate(byteCount: bytes.count, alignment: 1)
         }
         unsafe self.memories[index].copyBytes(from: bytes)
-        // No destructor is SQLITE_STATIC: the bytes stay there until this parameter is set again or there is no statement.
+        // A null destructor is SQLITE_STATIC: the bytes stay in place until they are bound again or the statement
+        // ends.
         let start = unsafe self.memories[index].baseAddress
         let code = unsafe sqlite3_bind_blob(self.statement, place, start, Int32(bytes.count), nil)
-        precondition(code == SQLITE_OK, "the statement has such a parameter and is not running")
+        precondition(code == SQLITE_OK, "the statement must have this parameter and must not be running")
         if old.count < bytes.count { unsafe old.deallocate() }
     }
 
-    /// Runs the statement and lends its first row to `read`; nil where there is none.
+    /// Runs the statement and lends its first row to `read`; returns nil without a row.
     ///
-    /// - Throws: `DatabaseError`, or what `read` throws; the statement can be run again in either case.
+    /// - Throws: `DatabaseError`, or an error of `read`; the statement can be run again in either case.
     package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
-        // What it returns is the error that stepping has reported already.
+        // Its result repeats an error that stepping has already reported.
         defer { unsafe sqlite3_reset(self.statement) }
         switch unsafe sqlite3_step(self.statement) {
         case SQLITE_ROW: return try read(unsafe PreparedRow(self.statement))
@@ -84,7 +85,7 @@ internal import GRDBSQLite
 
     /// Runs the statement and lends each of its rows to `read`.
     ///
-    /// - Throws: `DatabaseError`, or what `read` throws; the statement can be run again in either case.
+    /// - Throws: `DatabaseError`, or an error of `read`; the statement can be run again in either case.
     package func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
         defer { unsafe sqlite3_reset(self.statement) }
         var values: [Value] = []
@@ -97,14 +98,14 @@ internal import GRDBSQLite
         }
     }
 
-    /// Runs a statement that has no rows.
+    /// Runs a statement without rows.
     ///
     /// - Throws: `DatabaseError`; the statement can be run again.
     package func run() throws {
         _ = try self.first { _ in }
     }
 
-    /// Runs a statement that has no rows; how many rows of its table it changed, added or removed.
+    /// Runs a statement without rows and returns the number of table rows that it changed, added or removed.
     ///
     /// - Throws: `DatabaseError`; the statement can be run again.
     package func change() throws -> Int {
@@ -113,7 +114,7 @@ internal import GRDBSQLite
     }
 }
 
-/// The row at which a statement stands; lent for as long as it does.
+/// The current row of a running statement, valid until the statement advances.
 @safe package struct PreparedRow: ~Copyable {
     private let statement: OpaquePointer
 
@@ -121,25 +122,25 @@ internal import GRDBSQLite
         unsafe self.statement = statement
     }
 
-    /// A whole number; nil where the column holds anything else.
+    /// An integer; nil if the column holds another type.
     package func number(_ column: Int32) -> Int64? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(self.statement, column)
     }
 
-    /// A copy of the bytes; nil where the column holds anything else.
+    /// A copy of the bytes; nil if the column holds another type.
     package func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
     }
 
-    /// Whether the column holds nothing.
+    /// Returns whether the column is NULL.
     package func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(self.statement, column) == SQLITE_NULL
     }
 
     private func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_BLOB else { return nil }
-        // The bytes first, their number second (sqlite3_column_blob(3)); an empty one has no address.
+        // The bytes before their count (sqlite3_column_blob(3)); an empty value has no address.
         let start = unsafe sqlite3_column_blob(self.statement, column)
         let count = unsafe Int(sqlite3_column_bytes(self.statement, column))
         return unsafe body(UnsafeRawBufferPointer(start: start, count: count))

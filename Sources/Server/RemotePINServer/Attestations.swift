@@ -3,7 +3,7 @@ internal import Logging
 internal import Synchronization
 internal import Vocabulary
 
-/// The verifier of registrations, whose status list follows its file while the server runs.
+/// The verifier of registrations, with a status list that follows its file while the server runs.
 final class Attestations: Sendable {
     private struct State {
         var verifier: EvidenceVerifier
@@ -20,10 +20,10 @@ final class Attestations: Sendable {
         self.state = Mutex(State(verifier: verifier))
     }
 
-    /// Whether there is a list that can be read again.
+    /// Whether the status list comes from a file that can be read again.
     var hasFile: Bool { self.file != nil }
 
-    /// When the present list was fetched, and whether it is too old to count.
+    /// The fetch time of the current list, and whether the list is stale.
     func age(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.withLock { state in
             let list = state.verifier.statusList
@@ -31,7 +31,8 @@ final class Attestations: Sendable {
         }
     }
 
-    /// When the present list was fetched, and from when on it is stale; nil where there is none, or its age does not matter.
+    /// The fetch time of the current list and the time from which it is stale; nil without a list
+    /// or without a maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched
@@ -40,13 +41,14 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The verifier with the present list.
+    /// The verifier with the current list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 
-    /// Takes a changed list over, keeps the old one where the new one cannot be read, and says once when it is stale.
+    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the
+    /// list is stale.
     ///
-    /// - Parameter forced: Reads the file also where it has not changed.
-    /// - Returns: why the old list stays, where it does.
+    /// - Parameter forced: Reads an unchanged file, too.
+    /// - Returns: The problem that keeps the old list, if any.
     @discardableResult
     func refresh(at now: Timestamp, forced: Bool = false, log: Logger) -> StatusListProblem? {
         var refused: StatusListProblem?
@@ -59,11 +61,11 @@ final class Attestations: Sendable {
             log.error("the old status list stays", metadata: ["reason": "\(problem)"])
             refused = problem
         }
-        self.watchAge(at: now, log: log)
+        self.logAge(at: now, log: log)
         return refused
     }
 
-    private func watchAge(at now: Timestamp, log: Logger) {
+    private func logAge(at now: Timestamp, log: Logger) {
         let (policy, list, isNews) = self.state.withLock { state in
             let (policy, list) = (state.verifier.policy.android.statusList, state.verifier.statusList)
             let isStale = policy.isStale(list, at: now)

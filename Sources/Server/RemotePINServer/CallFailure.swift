@@ -4,19 +4,22 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-/// Why a call was not done, as the server knows it; what the peer learns is made of it in `Refusal+CallFailure.swift`
-/// alone.
+/// The reason that a call was not carried out, as the server knows it.
+///
+/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal
+/// translate them once, with ``init(_:)``. `CallFailure+Refusal.swift` alone decides what a peer
+/// learns of a failure.
 enum CallFailure: Error {
-    /// What came is no call; whether the connection ends is the transport's word.
+    /// The frame is not a call; the transport decides whether the connection ends.
     case violation(Violation)
-    /// A signed body is not what it should be.
+    /// A signed body is malformed.
     case malformed(WireError)
-    /// Parts that do not belong together, or are missing.
+    /// Parts of the call contradict each other or are missing.
     case inconsistent(Inconsistency)
     case unsupported
-    /// The call is not for the connection's state.
+    /// The call is not allowed in the connection's state.
     case order(OrderViolation)
-    /// A proof or signature is not good; the connection ends.
+    /// A proof or signature is invalid; the connection ends.
     case authentication(AuthenticationFault)
     case challengeInvalid(TokenFault)
     /// The name of the failed check.
@@ -24,12 +27,26 @@ enum CallFailure: Error {
     case notAllowed(StateFault)
     case revoked(Revocation)
     case pinKeyChanged(current: PINKeyID)
-    /// The source has had what it may; nothing of the call was looked at.
+    /// The source has used up its allowance; no part of the call was examined.
     case rateLimited(SourceLimit, retryAfter: Duration)
     case store(StoreError)
     case vault(VaultError)
-    /// The wallet changed each time that it was looked at; nothing was judged.
+    /// The wallet's identity changed at each attempt to use it; nothing was judged.
     case contended
+    /// An error that no layer below is known to throw; its type.
+    case unexpected(String)
+
+    /// Translates an error that a call threw.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CallFailure: self = error
+        case let error as OrderViolation: self = .order(error)
+        case let error as WireError: self = .malformed(error)
+        case let error as StoreError: self = .store(error)
+        case let error as VaultError: self = .vault(error)
+        default: self = .unexpected("\(type(of: error))")
+        }
+    }
 
     enum Inconsistency: String {
         case newSignatureMissing = "the new PIN's signature is missing"

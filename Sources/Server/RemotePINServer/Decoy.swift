@@ -4,18 +4,20 @@ internal import Synchronization
 internal import Vault
 internal import Vocabulary
 
-/// A wallet that nobody has, with a sealed identity like any other: what an unknown wallet's proof is checked against.
+/// A stand-in for wallets that do not exist, with a sealed identity like any other: proofs of
+/// unknown wallets are checked against it.
 ///
-/// A class because what is sealed is replaced once the vault's key version that sealed it is gone.
+/// A class, because the sealed identity is replaced once the vault's key version that sealed it is
+/// removed.
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
     private let walletID: WalletID
     private let vault: any Vault
 
-    /// Makes a key that is thrown away and seals its identity.
+    /// Creates a key, discards its private part and seals its identity.
     ///
-    /// `appID` is one that real wallets have, so that an assertion is checked as far as theirs are.
+    /// `appID` is an id of real wallets, so that an assertion is checked as far as theirs are.
     init(appID: String, vault: any Vault) async throws(VaultError) {
         let walletID = WalletID.random()
         let key = P256.Signing.PrivateKey().publicKey.x963Representation
@@ -35,7 +37,7 @@ final class Decoy: Sendable {
         self.sealed = Mutex(try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID))
     }
 
-    /// The record, opened by the vault as a real one is.
+    /// Opens the record with the vault, as for a real wallet.
     func open() async -> IdentityRecord {
         let sealed = self.sealed.withLock { $0 }
         guard let bytes = try? await self.vault.unseal(sealed, as: .identity, of: self.walletID) else {

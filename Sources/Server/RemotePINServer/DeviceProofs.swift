@@ -3,22 +3,24 @@ internal import Statements
 internal import Vocabulary
 internal import Wire
 
-/// Finds out whether a wallet's hardware made a proof.
+/// The verification of device proofs.
 struct DeviceProofs: Sendable {
-    /// What the check found.
+    /// The result of a check.
     enum Finding: Equatable {
-        /// The hardware key's; an assertion's counter has yet to be found greater than the stored one, durably.
+        /// Made by the hardware key. The store must still find an assertion's counter greater than
+        /// the stored one.
         case good(assertionCounter: UInt32?)
         case bad
     }
 
-    /// Checked in place of an identity that the proof's form does not fit.
+    /// The identity checked in place of one that the proof's form does not fit.
     let decoy: IdentityRecord
 
     /// Checks a proof against an identity.
     ///
-    /// The form that counts is the one recorded at registration. What the proof looks like decides only which work is
-    /// done: the same for wallets of the other platform, of none, and of this one.
+    /// The form recorded at registration decides the result. The form of the proof decides only the
+    /// work, which is the same for wallets of this platform, of the other one, and for unknown
+    /// wallets.
     func check(_ proof: DeviceProof, of statement: Statement, by identity: IdentityRecord) -> Finding {
         if let signature = P256Signature(proof.bytes) {
             let subject = identity.platform == .android ? identity : self.decoy
@@ -31,7 +33,7 @@ struct DeviceProofs: Sendable {
             clientDataHash: statement.digest,
             key: subject.hardwareKey,
             appID: subject.appID,
-            // Whether it is greater than the last one that counted is found in the store's step, durably.
+            // The store's step compares it, durably, with the last accepted counter.
             previousCounter: 0
         )
         guard identity.platform == .iOS, case .success(let counter) = verdict else { return .bad }

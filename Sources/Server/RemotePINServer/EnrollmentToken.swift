@@ -1,10 +1,10 @@
 internal import Vault
 internal import Vocabulary
 
-/// What lets an enrollment be finished: which wallet it will be, and how long it may take.
+/// The token that completes an enrollment: the id of the future wallet and the time limit.
 ///
-/// The server stores nothing of it; the vault's MAC says that it is its own. Its SHA-256 is the challenge of the
-/// attestation, so the evidence was made for this enrollment and no other.
+/// The server stores nothing of it; the vault's MAC proves that the server issued it. Its SHA-256
+/// is the attestation's challenge, so the evidence was made for this enrollment and no other.
 struct EnrollmentToken: Hashable {
     let walletID: WalletID
     let issuedAt: Timestamp
@@ -16,10 +16,10 @@ struct EnrollmentToken: Hashable {
     private static let nonceByteCount = 16
     private static let payloadByteCount = 1 + 16 + 8 + 8 + Self.nonceByteCount
     private static let macByteCount = 32
-    /// How far the clocks of two servers may differ.
+    /// The allowed difference between the clocks of two servers.
     private static let clockSkew: Duration = .seconds(60)
 
-    /// A new one, for a wallet id that was never used.
+    /// Creates a token for a wallet id that was never used.
     static func begin(at now: Timestamp, lifetime: Duration) -> EnrollmentToken {
         var generator = SystemRandomNumberGenerator()
         return EnrollmentToken(
@@ -36,26 +36,25 @@ struct EnrollmentToken: Hashable {
             + self.nonce
     }
 
-    /// The token as the client gets it.
-    func sealed(by vault: any Vault) async throws(VaultError) -> [UInt8] {
+    /// The token as the client receives it.
+    func sealed(by vault: any Vault) async throws -> [UInt8] {
         self.payload + (try await vault.mac(self.payload, for: .enrollmentToken))
     }
 
-    /// Finds a token good, in this order: its MAC, its time.
-    static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) async throws(CallFailure)
-        -> EnrollmentToken
-    {
-        guard bytes.count == Self.payloadByteCount + Self.macByteCount else { throw .challengeInvalid(.notOurs) }
+    /// Verifies a token: first its MAC, then its time.
+    static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) async throws -> EnrollmentToken {
+        guard bytes.count == Self.payloadByteCount + Self.macByteCount else {
+            throw CallFailure.challengeInvalid(.notOurs)
+        }
         let payload = Array(bytes.prefix(Self.payloadByteCount))
         let mac = Array(bytes.dropFirst(Self.payloadByteCount))
-        let isOurs: Bool
-        do throws(VaultError) {
-            isOurs = try await vault.isMAC(mac, of: payload, for: .enrollmentToken)
-        } catch {
-            throw .vault(error)
+        let isOurs = try await vault.isMAC(mac, of: payload, for: .enrollmentToken)
+        guard isOurs, let token = EnrollmentToken(payload: payload) else {
+            throw CallFailure.challengeInvalid(.notOurs)
         }
-        guard isOurs, let token = EnrollmentToken(payload: payload) else { throw .challengeInvalid(.notOurs) }
-        guard now < token.expiresAt, token.issuedAt <= now + Self.clockSkew else { throw .challengeInvalid(.expired) }
+        guard now < token.expiresAt, token.issuedAt <= now + Self.clockSkew else {
+            throw CallFailure.challengeInvalid(.expired)
+        }
         return token
     }
 

@@ -1,22 +1,23 @@
 internal import Vocabulary
 internal import WalletStore
 
-/// Who a wallet is: the key of its hardware, the app that holds it and the PIN that counts.
+/// The identity of a wallet: its hardware key, its app and its current PIN key.
 ///
-/// It is sealed as one value, so that a writer of the database can put back an earlier one of the same wallet but never
-/// combine one wallet's hardware with another's PIN. Form of the proofs, app and environment are fixed here at
-/// registration; no message chooses them.
+/// The record is sealed as one value. An attacker that can write the database can thus restore an
+/// earlier record of the same wallet, but cannot combine one wallet's hardware with another's PIN.
+/// The form of the proofs, the app and the environment are fixed at registration; no later message
+/// chooses them.
 struct IdentityRecord: Hashable {
     let platform: Platform
     let hardwareKey: P256PublicKey
-    /// Package or team and bundle id, 1 to 255 bytes.
+    /// The package, or the team and bundle id; 1 to 255 bytes.
     let appID: String
     /// App Attest's environment, at most 31 bytes; empty on Android.
     let environment: String
     var pinKey: P256PublicKey
     var pinKeyID: PINKeyID
 
-    /// Nil where a text is longer than its field.
+    /// Nil if a text is longer than its field.
     init?(
         platform: Platform,
         hardwareKey: P256PublicKey,
@@ -43,11 +44,12 @@ struct IdentityRecord: Hashable {
     }
 }
 
-/// A wallet's identity beside the sealed value that it was opened from.
+/// A wallet's identity with the sealed value that it was opened from.
 ///
-/// The sealed value is what the store compares: the record may be judged with only while that one is on file.
+/// The store compares the sealed value: the record is valid for judging only while the store holds
+/// that value.
 ///
-/// A class, so that a call takes one reference along and not those of all its parts; it never changes.
+/// An immutable class, so that a call carries one reference instead of one for each part.
 final class OpenedIdentity: Sendable {
     let record: IdentityRecord
     let sealed: Sealed
@@ -58,8 +60,9 @@ final class OpenedIdentity: Sendable {
     }
 }
 
-// The bytes that are sealed: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment, the two
-// texts with their length in front and zeros behind. All have one length, so the sealed value tells nothing apart.
+// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖
+// environment, both texts with their length in front and padded with zeros. All records have one
+// length, so a sealed value reveals nothing.
 extension IdentityRecord {
     /// The length of every record.
     static let byteCount = 2 + 65 + 65 + 16 + 256 + 32
@@ -76,7 +79,7 @@ extension IdentityRecord {
         return bytes
     }
 
-    /// Reads what ``bytes`` wrote; nil for anything else.
+    /// Decodes ``bytes``; nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
             let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),

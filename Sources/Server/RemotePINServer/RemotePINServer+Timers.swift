@@ -5,59 +5,67 @@ internal import WalletStore
 package import Wire
 
 extension RemotePINServer {
-    /// How often the timers are looked at, in real time; nothing that a wallet may do hangs on it.
+    /// The interval between checks of the timers, in real time; no right of a wallet depends on it.
     private static let interval: Duration = .seconds(5)
 
-    /// Runs every timer that is due: ends sessions, removes registrations that no session was opened for.
+    /// Runs every due timer: ends sessions and removes registrations without a session, among
+    /// others.
     ///
-    /// What these timers end is refused by the calls themselves from the same moment on; here it is only cleared away.
+    /// The calls themselves reject expired sessions and registrations from the same moment; the
+    /// timers only clean up.
     package func runDueTimers() async {
-        let now = self.services.clock.now()
-        self.services.attestations.refresh(at: now, log: self.log)
-        let ended = self.services.registry.endSessions(dueAt: now)
+        let now = self.state.clock.now()
+        self.state.devices.attestations.refresh(at: now, log: self.log)
+        let ended = self.state.registry.endSessions(dueAt: now)
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
-        self.services.limitMetrics.note(sources: self.services.sources.count)
-        await self.keep(self.services.lastSessions.takeDue(at: now))
+        self.state.limits.metrics.note(sources: self.state.limits.sources.count)
+        await self.write(self.state.lastSessions.takeDue(at: now))
         await self.refreshControls()
-        let limit = now + (.zero - self.services.rules.unopenedLifetime)
+        let limit = now + (.zero - self.state.terms.rules.unopenedLifetime)
         do throws(StoreError) {
-            let removed = try await self.services.store.sweep(unopenedSince: limit)
+            let removed = try await self.state.store.sweep(unopenedSince: limit)
             if removed > 0 { self.log.info("unopened registrations removed", metadata: ["count": "\(removed)"]) }
         } catch {
-            self.log.warning("the sweep was not done", metadata: ["reason": "\(error)"])
+            self.log.warning("unopened registrations were not removed", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Tells the store which wallets had sessions.
-    private func keep(_ sessions: [WalletID: Timestamp]) async {
+    /// Writes the times of last sessions to the store.
+    private func write(_ sessions: [WalletID: Timestamp]) async {
         do throws(StoreError) {
-            try await self.services.store.keepLastSessions(sessions)
-            self.services.lastSessions.told(sessions)
+            try await self.state.store.keepLastSessions(sessions)
+            self.state.lastSessions.confirm(sessions)
         } catch {
-            self.services.lastSessions.putBack(sessions)
-            self.log.debug("the last sessions were not kept", metadata: ["reason": "\(error)"])
+            self.state.lastSessions.putBack(sessions)
+            self.log.debug("the times of last sessions were not written", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Takes over what operators set through another server on the same store.
+    /// Reads the flags and update policies that operators set through another server on the same
+    /// store.
     private func refreshControls() async {
         do throws(StoreError) {
-            try await self.services.controls.refresh()
+            try await self.state.terms.controls.refresh()
         } catch {
-            self.log.warning("what operators set was not read again", metadata: ["reason": "\(error)"])
+            self.log.warning("flags and update policy were not read again", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Reads the status list again, changed or not, and what operators set; says of each whether the old one stays.
+    /// Reads the status list again, changed or not, with the flags and update policies; reports
+    /// each problem.
     package func reload() async -> [ReloadedPart] {
         var parts: [ReloadedPart] = []
-        if self.services.attestations.hasFile {
-            let problem = self.services.attestations.refresh(at: self.services.clock.now(), forced: true, log: self.log)
+        if self.state.devices.attestations.hasFile {
+            let problem = self.state.devices.attestations.refresh(
+                at: self.state.clock.now(),
+                forced: true,
+                log: self.log
+            )
             parts.append(ReloadedPart("status list", problem: problem.map { "\($0)" }))
         }
         var problem: String?
         do throws(StoreError) {
-            try await self.services.controls.refresh()
+            try await self.state.terms.controls.refresh()
         } catch {
             problem = "the store did not give them"
             self.log.error("the old flags and update policy stay", metadata: ["reason": "\(error)"])
@@ -70,6 +78,6 @@ extension RemotePINServer {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
-        await self.keep(self.services.lastSessions.takeAll())
+        await self.write(self.state.lastSessions.takeAll())
     }
 }

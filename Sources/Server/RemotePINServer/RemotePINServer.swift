@@ -1,5 +1,6 @@
 package import AttestationVerifier
 package import AuditLog
+internal import HostSystem
 package import Logging
 package import Metrics
 internal import ServiceLifecycle
@@ -8,26 +9,28 @@ package import Transport
 package import Vault
 package import Vocabulary
 package import WalletStore
+internal import Wire
 
-/// The server: takes connections and has their calls done with the parts that it was given.
+/// The server: accepts connections and carries out their calls with the parts that it was given.
 ///
-/// It holds no rule of its own; what it owns is what all connections share, and the timers.
+/// It holds no rule. It owns the state that all connections share, and the timers.
 package final class RemotePINServer: Sendable {
-    /// What a server is made of.
+    /// The parts of a server.
     package struct Parts: Sendable {
         package var rules: ServiceRules
         package var clock: any WallClock
         package var store: any WalletStore
         package var vault: any Vault
         package var attestations: EvidenceVerifier
-        /// Where the verifier's status list comes from, when it may change; nil leaves the verifier as it is.
+        /// The file of the verifier's status list, if it may change; nil leaves the verifier as it
+        /// is.
         package var statusList: StatusListFile?
-        /// Where every command and every revocation is on record.
+        /// The record of every command and every revocation.
         package var audit: AuditLog
         package var log: Logger
-        /// Where calls are counted.
+        /// The registry of the call counters.
         package var metrics: any MetricsFactory
-        /// Told of what happens to wallets once it is committed; must not wait.
+        /// Receives each committed incident of a wallet; must not block.
         package var onEvent: @Sendable (WalletIncident) -> Void
 
         package init(
@@ -55,38 +58,29 @@ package final class RemotePINServer: Sendable {
         }
     }
 
-    let services: Services
-    let log: Logger
+    package let state: ServerState
+    package let log: Logger
+    private let signatures = SignatureBatchers()
+    /// Serializes operators' commands whose order on record must be that of their commits.
+    let commandLocks = KeyedAsyncLock<AdminCommand.Lane>()
     private let connections = Atomic<UInt64>(0)
 
-    /// Joins the parts; asks the vault once, so that one that does not work is found before the first wallet, and the
-    /// store for what operators have set.
+    /// Joins the parts, tries the vault once, so that a broken one is found before the first
+    /// wallet, and reads the flags and update policies that operators have set.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
-        let decoy: Decoy
+        let (decoy, controls): (Decoy, OperatorControls)
         do throws(VaultError) { decoy = try await Decoy(appID: appID, vault: parts.vault) } catch {
             throw .vault(error)
         }
-        let controls: OperatorControls
         do throws(StoreError) {
             controls = try await OperatorControls(store: parts.store, settings: parts.rules.updates)
         } catch {
             throw .store(error)
         }
         self.log = parts.log
-        self.services = Services(
-            rules: parts.rules,
-            clock: parts.clock,
-            store: parts.store,
-            vault: parts.vault,
-            attestations: Attestations(parts.attestations, statusList: parts.statusList),
-            decoy: decoy,
-            controls: controls,
-            audit: parts.audit,
-            metrics: parts.metrics,
-            onEvent: parts.onEvent
-        )
+        self.state = ServerState(parts, decoy: decoy, controls: controls)
     }
 
     /// Serves one connection from its first call to its last.
@@ -95,64 +89,66 @@ package final class RemotePINServer: Sendable {
         var log = self.log
         log[metadataKey: "connection"] = "\(id)"
         log[metadataKey: "peer"] = "\(connection.peer)"
-        let turn = Turn()
-        let account = self.services.sources.connect(connection.source)
-        defer { self.services.sources.disconnect(connection.source, at: self.services.clock.now()) }
+        let (state, activity) = (self.state, CallActivity())
+        let account = state.limits.sources.connect(connection.source)
+        defer { state.limits.sources.disconnect(connection.source, at: state.clock.now()) }
         let start = Conversation(
-            services: self.services,
+            server: state,
             connection: connection,
-            live: LiveConnection(
+            handle: ConnectionHandle(
                 id: id,
                 abort: { connection.abort() },
                 close: { connection.close() },
                 closed: { await connection.closed() },
-                isAtRest: { await Self.isAtRest(connection, turn) }
+                isIdle: { await Self.isIdle(connection, activity) }
             ),
-            turn: turn,
+            activity: activity,
             channelBinding: connection.channelBinding,
-            signatures: self.services.signatureLines.line(of: connection.eventLoopID),
+            signatures: self.signatures[connection.eventLoopID],
             account: account,
-            calledAt: self.services.clock.now(),
+            calledAt: state.clock.now(),
             log: CallLog(log)
         )
-        self.services.meters.handshakes.increment()
-        self.services.openConnections.add(1, ordering: .relaxed)
+        state.statistics.calls.handshakes.increment()
+        state.statistics.openConnections.add(1, ordering: .relaxed)
         var conversation = await start.opened()
         await conversation.run()
-        self.services.openConnections.subtract(1, ordering: .relaxed)
+        state.statistics.openConnections.subtract(1, ordering: .relaxed)
     }
 
-    /// How often, and how far apart, it is asked whether answers have arrived: a second in all.
-    private static let looksAtDelivery = 50
-    private static let lookInterval: Duration = .milliseconds(20)
+    /// The polls for delivered answers: a second in total.
+    private static let deliveryPolls = 50
+    private static let deliveryPollInterval: Duration = .milliseconds(20)
 
-    private static func isAtRest(_ connection: ServerConnection, _ turn: Turn) async -> Bool {
-        for _ in 0..<Self.looksAtDelivery {
-            if turn.isBusy { return false }
-            // What was answered before this turn's end was sent before this question.
+    private static func isIdle(_ connection: ServerConnection, _ activity: CallActivity) async -> Bool {
+        for _ in 0..<Self.deliveryPolls {
+            if activity.isBusy { return false }
+            // Every answer was sent before its call ended, hence before this poll.
             if await connection.hasDelivered() { return true }
-            try? await Task.sleep(for: Self.lookInterval)
+            try? await Task.sleep(for: Self.deliveryPollInterval)
         }
         return false
     }
 }
 
-/// Why a server did not start.
+/// The failure of a server to start.
 package enum ServerStartError: Error, Hashable, Sendable {
-    /// The vault does not open what it sealed, or cannot be reached: look at its key.
+    /// The vault does not open its own test value or cannot be reached: check its key.
     case vault(VaultError)
-    /// What operators have set cannot be read: look at the store.
+    /// The flags and update policies cannot be read: check the store.
     case store(StoreError)
 }
 
 extension RemotePINServer {
-    /// Serves all connections of a listener until graceful shutdown or cancellation; returns when all have ended.
+    /// Serves all connections of a listener until graceful shutdown or cancellation; returns when
+    /// all have ended.
     package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
-            // First the mark: whoever finds the connection stopped says why.
-            self.services.isStopping.store(true, ordering: .sequentiallyConsistent)
+            // Before the stop: a conversation whose connection is stopped then announces the
+            // shutdown.
+            self.state.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }
     }

@@ -5,13 +5,13 @@ internal import Vocabulary
 
 /// The file of Google's status list, which an operator replaces while the server runs.
 ///
-/// A list that cannot be read never takes the place of one that could: whoever spoils the file must not bring revoked
-/// devices back. The file's change time stands for the time of fetching, so a list that is fetched again unchanged
-/// counts as new when the file is touched.
+/// An unreadable list never replaces a readable one: an attacker that corrupts the file must not
+/// rehabilitate revoked devices. The file's modification time stands for the fetch time, so
+/// touching the file renews an unchanged list.
 package final class StatusListFile: Sendable {
-    /// What came of looking at the file.
+    /// The result of reading the file again.
     package enum Refresh: Sendable {
-        /// It is the one that was read, or the one that was refused before.
+        /// The file has not changed since it was read or rejected.
         case unchanged
         case loaded(StatusList)
         case refused(StatusListProblem)
@@ -19,7 +19,8 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The file as it was last looked at, good or bad; nil where it could not be looked at.
+        /// The modification time at the last reading, whether it succeeded or not; nil if it could
+        /// not be determined.
         var seen: Int64?
     }
 
@@ -36,10 +37,10 @@ package final class StatusListFile: Sendable {
         self.state = Mutex(State(list: list, seen: changed))
     }
 
-    /// The last list that could be read.
+    /// The last readable list.
     package var current: StatusList { self.state.withLock(\.list) }
 
-    /// Reads the file again if it has changed, or in any case.
+    /// Reads the file again if it has changed or if `forced`.
     package func refresh(forced: Bool = false) -> Refresh {
         self.state.withLock { state in
             let changed = try? DurableFile.changeTime(of: self.path)
@@ -57,7 +58,7 @@ package final class StatusListFile: Sendable {
     private static func read(_ path: String) throws(StatusListProblem) -> (StatusList, Int64?) {
         let (changed, json): (Int64, [UInt8])
         do throws(FileError) {
-            // The time first: what is written in between is read again at the next look.
+            // The time first: a file that is written in between is read again the next time.
             changed = try DurableFile.changeTime(of: path)
             json = try DurableFile.read(path, atMost: Self.longest)
         } catch {
@@ -70,10 +71,10 @@ package final class StatusListFile: Sendable {
     }
 }
 
-/// Why a status list was not taken; tell the operator.
+/// The reason that a status list was rejected, for the operator.
 package enum StatusListProblem: Error, Hashable, CustomStringConvertible {
     case file(FileError)
-    /// Fetch it anew.
+    /// Fetch the list again.
     case notAList(String)
 
     package var description: String {

@@ -2,7 +2,7 @@ package import Metrics
 package import Secrets
 package import Vocabulary
 
-/// A vault whose operations are counted, by kind and by whether they were done; it stands before any other.
+/// A vault that counts the operations of another one, by kind and outcome.
 package struct CountedVault: Vault {
     private struct Counters: Sendable {
         let done: Counter
@@ -22,7 +22,7 @@ package struct CountedVault: Vault {
             self.unreachable = counter("unreachable")
         }
 
-        /// Does it and counts what came of it.
+        /// Performs an operation and counts its outcome.
         func count<Result: ~Copyable>(
             _ operation: () async throws(VaultError) -> Result
         ) async throws(VaultError) -> Result {
@@ -61,7 +61,7 @@ package struct CountedVault: Vault {
         as field: VaultField,
         of wallet: WalletID
     ) async throws(VaultError) -> [UInt8] {
-        // No closure here: it could not borrow the secret.
+        // Not `count`: a closure could not borrow the secret.
         do throws(VaultError) {
             let sealed = try await self.vault.seal(secret, as: field, of: wallet)
             self.seals.done.increment()
@@ -86,7 +86,7 @@ package struct CountedVault: Vault {
         try await self.macs.count { () throws(VaultError) in try await self.vault.mac(message, for: use) }
     }
 
-    /// A MAC that is not right is an answer, and no failure of the vault.
+    /// An invalid MAC is an answer, not a failure of the vault.
     package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         try await self.verifications.count { () throws(VaultError) in
             try await self.vault.isMAC(mac, of: message, for: use)

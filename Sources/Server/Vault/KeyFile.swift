@@ -2,7 +2,7 @@ internal import Secrets
 internal import HostSystem
 internal import Vocabulary
 
-/// A key file as text: a line for each key, readable, with the version of its form in the first.
+/// The text form of a key file: a readable line for each key, the version of the form in the first line.
 ///
 ///     remote-pin vault keys 1
 ///     # comments
@@ -10,8 +10,8 @@ internal import Vocabulary
 ///     key 1 <64 digits> <8 digits>
 ///     active 1
 ///
-/// The eight digits are derived from the key beside them: a damaged key is found when the server starts and not when
-/// the first wallet cannot be opened.
+/// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
+/// when the first wallet fails to open.
 enum KeyFile {
     static let sizeLimit = 65_536
     private static let heading = "remote-pin vault keys"
@@ -51,7 +51,7 @@ enum KeyFile {
             .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
     }
 
-    /// What the first line says: the version of the form, nil where it is no key file.
+    /// The version of the form in the first line; nil if this is not a key file.
     static func formatVersion(of line: String) -> Int? {
         guard line.hasPrefix(self.heading + " ") else { return nil }
         return Int(line.dropFirst(self.heading.utf8.count + 1))
@@ -60,9 +60,9 @@ enum KeyFile {
     static func isReadable(formatVersion: Int) -> Bool { formatVersion == self.formatVersion }
 }
 
-/// Reads the lines of one key file.
+/// A parser for the lines of one key file.
 ///
-/// Keys go from the text into secrets; only what is public becomes a `String`.
+/// Keys go from the text into secrets; only public words become a `String`.
 private struct KeyFileReader {
     let path: String
 
@@ -104,7 +104,7 @@ private struct KeyFileReader {
     private enum Entry {
         case ignored
         case key(KeyVersion)
-        /// In a share's clothes: 32 secret bytes that may travel in an enum.
+        /// A `Share` because an enum case cannot hold a noncopyable secret.
         case index(Share)
         case active(UInt32)
         case unknown
@@ -136,7 +136,7 @@ private struct KeyFileReader {
         self.parts(of: span, 0..<span.byteCount, at: 0x0A)
     }
 
-    /// At least one.
+    /// The words of a line, at least one.
     private static func words(of span: RawSpan, _ line: Range<Int>) -> [Range<Int>] {
         self.parts(of: span, line, at: 0x20)
     }
@@ -152,7 +152,7 @@ private struct KeyFileReader {
         return parts
     }
 
-    /// For words and numbers only, never for a key.
+    /// Returns a word or number as a string; never used for a key.
     private static func string(_ span: RawSpan, _ range: Range<Int>) -> String {
         String(decoding: range.map { span.byte(at: $0) }, as: UTF8.self)
     }

@@ -1,20 +1,20 @@
 package import HostSystem
 
-/// Why a key file cannot be used; every case says what its operator has to do.
+/// The reason why a key file cannot be used, with the operator's next step.
 ///
-/// Holds no key.
+/// Contains no key.
 package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     case file(FileError)
-    /// Others may read or write it: change its mode, and rotate if someone may have.
+    /// Other users may read or write it: change its mode, and rotate the keys if one may have.
     case mode(String, UInt32)
-    /// A line does not read as this program writes it: restore the file from a backup.
+    /// A line is not in the written form: restore the file from a backup.
     case damaged(String, line: Int)
-    /// Written by a newer version of this program: use that one.
+    /// A newer version of this program wrote the file: use that version.
     case newerFormat(String)
-    /// It is another vault's, or older than the keys in use: put the right file back.
+    /// The file belongs to another vault, or is older than the keys in use: put the right file back.
     case otherKeys(String)
-    /// Another process has it locked and does not let go, or the lock cannot be made.
+    /// Another process keeps the file locked, or the lock cannot be created.
     case locked(String)
 
     package var description: String {
@@ -23,11 +23,11 @@ package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .mode(let path, let mode):
             "vault key file: \(path) has mode 0\(String(mode, radix: 8)); it must be 0600 (chmod 600 \(path))"
         case .damaged(let path, let line):
-            "vault key file: \(path), line \(line): not as this program writes it; restore it from a backup"
-        case .newerFormat(let path): "vault key file: \(path) was written by a newer version of this program"
+            "vault key file: \(path), line \(line): invalid form; restore the file from a backup"
+        case .newerFormat(let path): "vault key file: \(path) was written by a newer version; use that one"
         case .otherKeys(let path):
-            "vault key file: \(path) is another vault's or from before a rotation; put the newest one back"
-        case .locked(let path): "vault key file: \(path) cannot be locked"
+            "vault key file: \(path) belongs to another vault or predates a rotation; put the newest key file back"
+        case .locked(let path): "vault key file: \(path) cannot be locked; is another process rotating its keys?"
         }
     }
 }

@@ -3,16 +3,16 @@ internal import Synchronization
 internal import HostSystem
 package import Vocabulary
 
-/// The vault whose keys lie in a file of the server's own machine.
+/// A vault with its keys in a file on the server's machine.
 ///
-/// It protects what is in the database's copies and backups from those who lack the file. Who has both has the vault;
-/// PINs are safe from him all the same (G1), because their salts are on the devices.
+/// It protects copies and backups of the database from an attacker without the file. An attacker with both has the
+/// vault; PINs stay safe (G1) because their salts are on the devices.
 package final class KeyFileVault: Vault {
     let path: String
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
-    /// Reads a key file; one that others may read is refused.
+    /// Reads a key file; rejects one that other users may read.
     package convenience init(_ path: String) throws(KeyFileError) {
         try self.init(path, count: SealCount(path: path + ".count"))
     }
@@ -23,26 +23,26 @@ package final class KeyFileVault: Vault {
         self.count = count
     }
 
-    /// Makes a key file with one version of keys, mode 0600.
+    /// Creates a key file with one version of keys, mode 0600.
     ///
-    /// What exists is never replaced: it may be all that opens somebody's wallets.
+    /// An existing file is never replaced: it may be the only key to existing wallets.
     package static func create(at path: String) throws(KeyFileError) {
         guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
             let ring = KeyRing(versions: [version], active: 1, index: .random(count: KeyVersion.byteCount))
-        else { preconditionFailure("a new key has a key's length") }
+        else { preconditionFailure("a new key has the length of a key") }
         try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
     }
 
     /// Adds a version and makes it the active one; servers use it from their next ``reload()`` on.
     ///
-    /// What older versions sealed still opens. The key that recovery codes are looked up by is not changed.
-    /// - Returns: the new version's number.
+    /// Values sealed by older versions still open. The key for recovery-code lookups does not change.
+    /// - Returns: The new version's number.
     @discardableResult
     package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
         try self.change(path) { ring in ring.adding(.random(count: KeyVersion.byteCount)) }.active.number
     }
 
-    /// Replaces the file's keys by what is made of them; whoever does the same at that time waits.
+    /// Replaces the file's keys by the result of a change; concurrent changes wait for each other.
     @discardableResult
     static func change(
         _ path: String,
@@ -56,10 +56,10 @@ package final class KeyFileVault: Vault {
         return ring
     }
 
-    /// Reads the file again; when it cannot be used, the keys stay as they are.
+    /// Reads the file again; if it cannot be used, the keys stay as they are.
     ///
-    /// A file of another vault, or one from before a rotation, would have the server seal and sign with keys that its store
-    /// and its audit log do not know, which nobody could take back.
+    /// With the file of another vault, or one from before a rotation, the server would seal and sign with keys
+    /// unknown to its store and audit log, which could not be undone.
     package func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
         let path = self.path
@@ -72,10 +72,10 @@ package final class KeyFileVault: Vault {
     /// The version that seals now.
     package var activeVersion: UInt32 { self.keys.active.number }
 
-    /// Every version that opens what was sealed under it, ascending.
+    /// All versions whose values still open, in ascending order.
     package var versions: [UInt32] { self.keys.versions.map(\.number) }
 
-    /// Whether a value was sealed by an older version and should be sealed anew.
+    /// Returns whether a value was sealed by an older version and should be sealed again.
     package func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
 
     package func seal(
@@ -126,7 +126,7 @@ package final class KeyFileVault: Vault {
 
     var keys: KeyRing { self.ring.withLock { $0 } }
 
-    /// Lends the file's text to what writes it.
+    /// Lends the file's text to a writer.
     private static func lend(
         _ ring: KeyRing,
         to write: ([UInt8]) throws(FileError) -> Void

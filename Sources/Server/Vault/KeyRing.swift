@@ -1,20 +1,20 @@
 internal import Secrets
 internal import Vocabulary
 
-/// One version of the vault's keys: everything is derived from 32 random bytes, for each use apart.
+/// One version of the vault's keys, derived from 32 random bytes, with a separate key for each use.
 ///
-/// A class because versions are kept in collections, which cannot hold what cannot be copied.
+/// A class because versions are kept in collections, which cannot hold noncopyable values.
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SealingKey
-    /// Of which every wallet's own key for its identity is derived.
+    /// The key from which each wallet's identity key is derived.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
 
     static let byteCount = 32
 
-    /// Nil where the root does not have 32 bytes.
+    /// Returns nil if the root does not have 32 bytes.
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
@@ -24,35 +24,35 @@ final class KeyVersion: Sendable {
         self.root = root
     }
 
-    /// Key id ‖ nonce ‖ ciphertext ‖ tag.
+    /// Seals a value as key id ‖ nonce ‖ ciphertext ‖ tag.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) -> [UInt8] {
         let sealed = self.key(of: field, wallet).seal(secret, associatedData: Self.associatedData(field, wallet))
         return SealedValue.prefix(keyVersion: self.number) + sealed
     }
 
-    /// Opens what stands behind the key id.
+    /// Opens a sealed value after its key id.
     func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
         let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
         guard !Self.isCounted(field) else { return try self.sealing.open(value, associatedData: data) }
         do throws(SealBroken) {
             return try self.key(of: field, wallet).open(value, associatedData: data)
         } catch {
-            // Sealed before identities had keys of their own.
+            // Sealed before identities had separate keys.
             return try self.sealing.open(value, associatedData: data)
         }
     }
 
-    /// Whether all wallets' values of a field are sealed by one key, whose use is counted (``SealCount``).
+    /// Returns whether one key, whose use is counted (``SealCount``), seals this field for all wallets.
     ///
-    /// An identity is sealed whenever its wallet asks for another PIN, before that is judged: with a key of the wallet's own
-    /// nobody uses up another's, and a wallet that asked without end would have to for years.
+    /// An identity is sealed whenever its wallet requests another PIN, before that PIN is judged. With a key for
+    /// each wallet no client uses up another's key, and exhausting its own would take years.
     static func isCounted(_ field: VaultField) -> Bool { field != .identity }
 
     private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
         Self.isCounted(field) ? self.sealing : SealingKey(self.identities.hkdfSHA256(info: wallet.bytes, count: 32))
     }
 
-    /// Field name ‖ 0x00 ‖ wallet id: one wallet's value opens as no other's, and as no other field.
+    /// Field name ‖ 0x00 ‖ wallet id: a value opens only for its wallet and field.
     private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
         let name = field.rawValue.utf8
         var bytes: [UInt8] = []
@@ -65,26 +65,26 @@ final class KeyVersion: Sendable {
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
 
-    /// The root as text, for the key file alone.
+    /// The root as text, for the key file only.
     func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
 
-    /// Four bytes that show a mistyped or damaged key, and by which two files can be compared without showing it.
+    /// Four bytes that reveal a mistyped or damaged key, and allow two files to be compared without showing keys.
     var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
 /// All keys of one key file.
 final class KeyRing: Sendable {
-    /// Ascending by number.
+    /// In ascending order of their numbers.
     let versions: [KeyVersion]
     let active: KeyVersion
     private let indexRoot: SecretBytes
     private let index: SecretBytes
-    /// From the same root, since none of them is ever rotated.
+    /// Derived from the index root, like all keys that are never rotated.
     private let audit: SecretBytes
     private let epoch: SecretBytes
     private let backup: SecretBytes
 
-    /// Nil where a length is wrong, the numbers do not ascend or the active one is missing.
+    /// Returns nil if a length is wrong, the numbers do not ascend or the active one is missing.
     init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
         guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
             zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number })
@@ -98,8 +98,8 @@ final class KeyRing: Sendable {
         self.indexRoot = index
     }
 
-    /// Whether these keys may take the place of `old` ones: the same that are never rotated, no known version changed, and
-    /// none that seals is lost.
+    /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no
+    /// sealing version lost.
     func continues(_ old: KeyRing) -> Bool {
         let probe = Array("remote-pin/1 same vault".utf8)
         guard constantTimeEqual(self.index.hmacSHA256(probe), old.index.hmacSHA256(probe)),
@@ -112,28 +112,28 @@ final class KeyRing: Sendable {
 
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
 
-    /// The version before the active one; its tokens are still taken, until they expire.
+    /// The version before the active one, whose tokens are accepted until they expire.
     var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
 
-    /// The MAC of a use whose key is never rotated.
+    /// Returns the MAC for a use whose key is never rotated.
     func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         switch use {
         case .recoveryCodeIndex: self.index.hmacSHA256(message)
         case .auditLog: self.audit.hmacSHA256(message)
         case .storeEpoch: self.epoch.hmacSHA256(message)
         case .backup: self.backup.hmacSHA256(message)
-        case .enrollmentToken: preconditionFailure("tokens' keys have versions")
+        case .enrollmentToken: preconditionFailure("keys of tokens have versions")
         }
     }
 
-    /// The index key as text, for the key file alone.
+    /// The index key as text, for the key file only.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
 
     var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
 
-    /// A ring with one more version, which is the active one.
+    /// Returns a ring with one more version, which is active.
     ///
-    /// The index key stays: what was looked up by it must be found again.
+    /// The index key stays, because its lookups must keep working.
     func adding(_ root: consuming SecretBytes) -> KeyRing? {
         let number = (self.versions.last?.number ?? 0) + 1
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
@@ -141,7 +141,7 @@ final class KeyRing: Sendable {
         return KeyRing(versions: self.versions + [version], active: number, index: index)
     }
 
-    /// A ring without some versions; nil where the one that seals is among them.
+    /// Returns a ring without some versions; nil if the active one is among them.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
@@ -155,16 +155,16 @@ final class KeyRing: Sendable {
     }
 }
 
-/// The form of what the vault seals.
+/// The form of sealed values.
 enum SealedValue {
     static let prefixByteCount = 4
 
-    /// The key's id: its version, big-endian.
+    /// The key id: the version, big-endian.
     static func prefix(keyVersion: UInt32) -> [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
     }
 
-    /// Which version sealed a value; nil where it is too short to say.
+    /// The version that sealed a value; nil if the value is too short.
     static func keyVersion(of sealed: [UInt8]) -> UInt32? {
         guard sealed.count >= self.prefixByteCount else { return nil }
         return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }

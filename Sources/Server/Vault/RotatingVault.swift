@@ -1,21 +1,21 @@
 internal import Secrets
 
-/// A vault whose keys have versions: one seals, the older ones open what they sealed.
+/// A vault with versions of its keys: one seals, the older ones open the values that they sealed.
 ///
-/// What recovery codes are looked up by, what makes entries of the audit log, epochs and backups verifiable is under keys of
-/// their own that have no versions: a new one would find no recovery code and verify nothing that was written before.
+/// Recovery-code lookups and the MACs of the audit log, epochs and backups use separate keys without versions: with
+/// new keys no recovery code would be found and no earlier entry verified.
 package protocol RotatingVault: Vault {
-    /// Every version that opens what was sealed under it, ascending.
+    /// All versions whose values still open, in ascending order.
     var versions: [UInt32] { get }
     /// The version that seals now.
     var activeVersion: UInt32 { get }
-    /// Which version sealed a value; nil where it is too short to say.
+    /// Returns the version that sealed a value; nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// What a version's key is recognized by, from which nobody finds it; nil where there is no such version.
+    /// Returns a check value that identifies a version's key without revealing it; nil for an unknown version.
     func check(of version: UInt32) -> [UInt8]?
-    /// Adds a version, durably, and seals with it from then on; its number.
+    /// Adds a version durably and seals with it from then on; returns its number.
     func addVersion() throws(KeyFileError) -> UInt32
-    /// Removes versions for good, but never the one that seals: what they sealed opens no more.
+    /// Removes versions permanently, never the active one; values that they sealed no longer open.
     func remove(_ versions: Set<UInt32>) throws(KeyFileError)
 }
 
@@ -32,8 +32,8 @@ extension KeyFileVault: RotatingVault {
         try self.change { $0.removing(versions) }
     }
 
-    /// Changes the file only where it goes on from the keys in use: an older copy that somebody put there would get another
-    /// key under a number that the store knows already.
+    /// Changes the file only if it continues the keys in use: an older copy in its place would assign another key
+    /// to a number that the store knows already.
     @discardableResult
     private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
         let (path, known) = (self.path, self.keys)

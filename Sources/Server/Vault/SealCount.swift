@@ -2,31 +2,31 @@ internal import Dispatch
 internal import HostSystem
 internal import Synchronization
 
-/// How many values each key version has sealed, durably and never too few.
+/// The number of values that each key version has sealed, durable and never too low.
 ///
-/// Nonces are random, so that one key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is taken
-/// from the file in blocks: a block counts as used, durably, before the first value of it is sealed, so a crash loses
-/// numbers and never repeats them; a process begins with a small one, so that one which is started again and again loses
-/// few. The limit of one file is 2^28: a key file may be copied to other servers, or come
-/// back from a backup without its count, sixteen times in all.
+/// Nonces are random, so one key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is reserved
+/// in the file in blocks. A block counts as used, durably, before its first value is sealed, so a crash skips
+/// numbers and never repeats them. A process begins with a small block, so one that restarts often skips few. The
+/// limit of one file is 2^28, because a key file may be copied to other servers or restored without its count, up
+/// to sixteen times in total.
 final class SealCount: Sendable {
     static let limit: UInt64 = 1 << 28
-    /// The largest block; a process's first one has ``firstBlockSize`` values, each further one twice as many.
+    /// The largest block; a process's first one has ``firstBlockSize`` values, and each further one twice as many.
     static let blockSize: UInt64 = 1 << 16
     static let firstBlockSize: UInt64 = 1 << 8
 
     private let path: String
     private let limit: UInt64
     private let blockSize: UInt64
-    /// The block that was taken last.
+    /// The block reserved last.
     private struct Block {
         var size: UInt64
         var left: UInt64
     }
 
-    /// By key version.
+    /// The current block of each key version.
     private let blocks = Mutex<[UInt32: Block]>([:])
-    /// Where the file is waited for: whoever seals runs on an event loop, which serves other connections too.
+    /// The queue that waits for the file, since callers run on event loops that serve other connections.
     private let disk = DispatchQueue(label: "vault count")
 
     init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
@@ -35,9 +35,9 @@ final class SealCount: Sendable {
         self.blockSize = blockSize
     }
 
-    /// Counts one value; false where the version has sealed its last one or the count cannot be kept.
+    /// Counts one value; returns false if the version has sealed its last one or the count cannot be stored.
     ///
-    /// Suspends for the disk once in a block, and never blocks its caller's thread.
+    /// Suspends for the disk once for each block, and never blocks the caller's thread.
     func take(_ version: UInt32) async -> Bool {
         if self.takeOfBlock(version) { return true }
         return await withCheckedContinuation { continuation in
@@ -53,7 +53,7 @@ final class SealCount: Sendable {
         }
     }
 
-    /// One at a time: those that came meanwhile take of the block that the first one got.
+    /// Reserves a block, one caller at a time; callers that waited take from the block of the first.
     private func takeOfNextBlock(_ version: UInt32) -> Bool {
         if self.takeOfBlock(version) { return true }
         let size = self.blocks.withLock { min($0[version].map { $0.size * 2 } ?? Self.firstBlockSize, self.blockSize) }
@@ -62,9 +62,9 @@ final class SealCount: Sendable {
         return true
     }
 
-    /// Takes a block of at most so many values out of the file; how many it has, 0 where none are left.
+    /// Reserves at most `size` values in the file; returns their number, 0 if none are left.
     private func reserve(_ size: UInt64, of version: UInt32) throws -> UInt64 {
-        // Two processes that share the file take their blocks one after the other.
+        // Two processes that share the file reserve their blocks one after the other.
         let lock = try FileLock(waitingFor: self.path + ".lock")
         defer { withExtendedLifetime(lock) {} }
         var counts = try self.read()
@@ -84,7 +84,7 @@ final class SealCount: Sendable {
         return Array(([self.heading] + lines).joined(separator: "\n").utf8) + [0x0A]
     }
 
-    /// A missing file is a new one; a damaged one stops sealing rather than starting from nothing.
+    /// A missing file starts at zero; a damaged one stops sealing.
     private func read() throws -> [UInt32: UInt64] {
         guard DurableFile.exists(self.path) else { return [:] }
         let text = String(decoding: try DurableFile.read(self.path, atMost: KeyFile.sizeLimit), as: UTF8.self)

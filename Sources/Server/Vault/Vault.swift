@@ -1,30 +1,31 @@
 package import Secrets
 package import Vocabulary
 
-/// The server's keys: what only they can open, and what only they can have made.
+/// The server's keys, for sealing and for MACs.
 ///
-/// Everything sealed is bound to its field and its wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so
-/// that a writer of the database cannot put one wallet's value, or one field's, in another's place.
+/// Each sealed value is bound to its field and wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so an
+/// attacker who writes the database cannot substitute the value of another wallet or field.
 package protocol Vault: Sendable {
-    /// Seals under the active key version: key id ‖ nonce ‖ ciphertext ‖ tag. Every value of one length is sealed to one
-    /// length.
+    /// Seals under the active key version: key id ‖ nonce ‖ ciphertext ‖ tag. Values of equal length have sealed
+    /// forms of equal length.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
         -> [UInt8]
 
-    /// Opens what ``seal(_:as:of:)`` made, under whichever key version it names.
+    /// Opens an output of ``seal(_:as:of:)``, under the key version that it names.
     func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes
 
-    /// A 32-byte MAC of `message` under the key for `use`; the same for the same message as long as the key lives.
+    /// Returns a 32-byte MAC of `message` under the key for `use`; the same for the same message during the key's
+    /// life.
     func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8]
 
-    /// Whether `mac` is a MAC of `message` for `use`, by the present key or by one that is still accepted.
+    /// Returns whether `mac` is a MAC of `message` for `use`, by the present key or one that is still accepted.
     func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool
 }
 
 extension Vault {
-    /// Whether a value opens; its secret is kept nowhere.
+    /// Returns whether a value opens; its secret is discarded.
     ///
-    /// - Throws: ``VaultError/unreachable`` where nobody can say.
+    /// - Throws: ``VaultError/unreachable`` if the vault does not answer.
     package func opens(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> Bool {
         do throws(VaultError) {
             _ = try await self.unseal(sealed, as: field, of: wallet)
@@ -35,7 +36,7 @@ extension Vault {
     }
 }
 
-/// What is sealed; its name is part of the associated data and must never change.
+/// The fields that are sealed; a name is part of the associated data and must never change.
 package enum VaultField: String, Sendable, CaseIterable {
     case identity
     case unlockShare = "unlock-share"
@@ -43,24 +44,24 @@ package enum VaultField: String, Sendable, CaseIterable {
     case deletionCode = "deletion-code"
 }
 
-/// What a MAC is for; each use has a key of its own.
+/// The uses of MACs; each has a separate key.
 package enum MACUse: String, Sendable, CaseIterable {
     /// Enrollment tokens.
     case enrollmentToken = "enrollment-token"
-    /// Recovery codes, which are looked up by it: this key is never rotated.
+    /// The lookup of recovery codes; this key is never rotated.
     case recoveryCodeIndex = "recovery-code-index"
-    /// Entries of the audit log, which must stay verifiable: this key is never rotated.
+    /// Entries of the audit log, which must stay verifiable; this key is never rotated.
     case auditLog = "audit-log"
-    /// Records of epochs, which every later one continues: this key is never rotated.
+    /// Records of epochs, each of which continues its predecessor; this key is never rotated.
     case storeEpoch = "store-epoch"
-    /// Labels of backups, which may be restored after any number of rotations: this key is never rotated.
+    /// Labels of backups, which may be restored after any number of rotations; this key is never rotated.
     case backup
 }
 
-/// Why the vault did not answer.
+/// The reason why the vault gave no result.
 package enum VaultError: Error, Hashable, Sendable {
-    /// The value was altered, belongs to another field or wallet, or its key is not among the vault's; refuse the call
-    /// and tell the operator.
+    /// The value was altered, belongs to another field or wallet, or its key is not in the vault; refuse the call
+    /// and alert the operator.
     case notOurs
     /// The vault cannot be reached now; answer `unavailable`.
     case unreachable

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// How long commits took, from the first step of each until it was synced.
+/// The distribution of commit times, each from its first step until it was synced.
 ///
-/// Eight ranges for each doubling of the time: what is told is at most an eighth too long, and noting costs less than a
-/// microsecond.
+/// Each doubling of the time has eight ranges, so a reported value is at most an eighth too long. Recording takes
+/// less than a microsecond.
 package final class CommitLatency: Sendable {
-    /// What was noted since the start.
+    /// A summary of all commits since the start.
     package struct Summary: Hashable, Sendable {
         package var count = 0
         package var median: Duration = .zero
@@ -21,20 +21,20 @@ package final class CommitLatency: Sendable {
 
     package init() {}
 
-    /// A commit took this long.
+    /// Records the duration of a commit.
     func note(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let microseconds = UInt64(clamping: seconds) * 1_000_000 + UInt64(clamping: attoseconds / 1_000_000_000_000)
         self.counts.withLock { $0[Self.range(of: microseconds)] += 1 }
     }
 
-    /// Number, median and 99th percentile.
+    /// Returns the number of commits, their median and 99th percentile.
     package func summary() -> Summary {
         let counts = self.counts.withLock { $0 }
         var summary = Summary()
         summary.count = counts.reduce(0, +)
         guard summary.count > 0 else { return summary }
-        /// The end of the range in which so many hundredths of the commits end.
+        /// The upper end of the range that contains this percentile.
         func quantile(_ percent: Int) -> Duration {
             let wanted = (summary.count * percent + 99) / 100
             var seen = 0
@@ -49,7 +49,7 @@ package final class CommitLatency: Sendable {
         return summary
     }
 
-    /// Up to seven microseconds each number has its own; from there on the three digits behind the first one count.
+    /// The range of a value: one for each number up to seven microseconds, then the leading bit and the next three.
     private static func range(of microseconds: UInt64) -> Int {
         guard microseconds >= UInt64(Self.rangesPerDoubling) else { return Int(microseconds) }
         let doublings = 63 - microseconds.leadingZeroBitCount
@@ -57,7 +57,7 @@ package final class CommitLatency: Sendable {
         return min((doublings - 2) * Self.rangesPerDoubling + part, Self.rangeCount - 1)
     }
 
-    /// The first number behind a range.
+    /// The first number after a range.
     private static func end(of range: Int) -> Int64 {
         guard range >= Self.rangesPerDoubling else { return Int64(range) + 1 }
         let doublings = range / Self.rangesPerDoubling + 2

@@ -1,93 +1,95 @@
 package import PINPolicy
 package import Vocabulary
 
-/// What operators read and change of a store, and what is kept for them.
+/// The operations of operators on a store.
 ///
-/// As in ``WalletStore``, every operation is one atomic step; the conditions are looked at within it. Where several
-/// servers share a store, each learns of another's changes by ``operatorValues()``.
+/// As in ``WalletStore``, every operation is one atomic step that evaluates its conditions itself. If several servers
+/// share a store, each learns of the others' changes by ``operatorValues()``.
 package protocol OperatorStore: Sendable {
-    /// What is on file of a wallet; nil for an unknown one.
+    /// Returns the record of a wallet; nil for an unknown one.
     func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
 
-    /// Ends wallets for good and destroys their shares: all of them, or none where one is unknown.
+    /// Ends wallets permanently and destroys their shares: all of them, or none if one is unknown.
     ///
-    /// One that has ended already stays as it is.
+    /// A wallet that has already ended stays as it is.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
-    /// Ends wallets for good, as what the caller found out, and destroys their shares; those that are unknown, or have
-    /// ended, are passed over.
+    /// Ends wallets permanently with this revocation and destroys their shares; ignores unknown wallets and those
+    /// that have ended.
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
         -> WalletsEnding
 
-    /// Puts a recovery code on the deny list, ends the wallets that are linked to it and destroys their shares.
+    /// Puts a recovery code on the deny list, ends the wallets linked to it and destroys their shares.
     ///
-    /// Both are one step with which every link is ordered, so that a wallet that is linked later ends in its own step.
+    /// Both are one step, ordered with every link, so a wallet that is linked later ends in the step that links it.
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
 
-    /// The wallets that are linked to a recovery code, also those that have ended.
+    /// Returns the wallets linked to a recovery code, including those that have ended.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
 
-    /// Revokes the whole solution, or takes that back; shares are kept. Returns whether it made a difference.
+    /// Revokes the whole solution, or reverses that; shares are kept. Returns whether anything changed.
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
 
-    /// At most `limit` recovery codes of the deny list, ascending, from the first or from the one behind `after` on; and
+    /// Returns at most `limit` denied recovery codes in ascending order, after `after` or from the first one, and
     /// whether others follow.
     func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
         entries: [StoredDenial], hasMore: Bool
     )
 
-    /// Since when a recovery code is on the deny list; nil where it is not.
+    /// Returns the time when a recovery code was denied; nil if it is not on the deny list.
     func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
-    /// Takes a recovery code off the deny list; since when it was on it, nil where it was not.
+    /// Removes a recovery code from the deny list; returns the time when it was denied, or nil if it was not on the
+    /// list.
     ///
-    /// The wallets that were revoked by it stay so.
+    /// Wallets that were revoked by it stay revoked.
     func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
-    /// All that operators have set.
+    /// Returns all values that operators have set.
     func operatorValues() async throws(StoreError) -> OperatorValues
 
-    /// Sets some values in one step, each nil one is removed; all that is set then.
+    /// Sets values in one step and removes those that are nil; returns all values.
     func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
 
-    /// Which wallet has the deletion code of this SHA-256; nil where none has, for good.
+    /// Returns the wallet whose deletion code has this SHA-256, or nil.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
 
-    /// When the wallet that had the deletion code of this SHA-256 ended, if it was purged since; nil where none was.
+    /// Returns the time when the purged wallet with this deletion code's SHA-256 ended; nil if no purged wallet had
+    /// it.
     func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
-    /// At most `limit` wallets in the order of their registration, from the first one or from the one behind the place
-    /// `after` on; fewer only at the end.
+    /// Returns at most `limit` wallets in the order of registration, after place `after` or from the first one;
+    /// fewer only at the end.
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
 
-    /// How long commits took since the start.
+    /// The commit times since the start.
     var commitLatency: CommitLatency { get }
 
-    /// Keeps when wallets had their last sessions; those that are gone are passed over.
+    /// Stores the times of wallets' last sessions; ignores wallets that no longer exist.
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
 }
 
-/// What is on file of a wallet.
+/// The record of a wallet.
 package struct StoredWallet: Sendable {
     package var identity: Sealed
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's own end; nil while it is in use.
+    /// The wallet's end; nil while it is in use.
     package var revocation: Revocation?
-    /// Meaningful where revoked.
+    /// The time of the revocation; meaningful only if revoked.
     package var revokedAt: Timestamp
     package var isSolutionRevoked: Bool
     package var isLinkedToRecoveryCode: Bool
-    /// One was given at registration; a revoked wallet's is overwritten.
+    /// Indicates that a code was issued at registration; a revoked wallet's code is overwritten.
     package var hasDeletionCode: Bool
     package var assertionCounter: UInt32?
-    /// As it is kept; ``attempts(under:)`` is what counts.
+    /// The stored record; ``attempts(under:)`` is the effective one.
     package var attempts: AttemptRecord
-    /// What restores cost and is not counted there yet.
+    /// Charges of restores that the stored record does not contain yet.
     package var epochCharges: ArraySlice<EpochCharge>
-    /// What was attested, a JSON object.
+    /// The attested facts, a JSON object.
     package var attested: String
 
     package init(
@@ -121,21 +123,21 @@ package struct StoredWallet: Sendable {
     }
 }
 
-/// A wallet among all.
+/// A wallet in a listing.
 package struct StoredListing: Hashable, Sendable {
-    /// Where it stands in the order of registration; no other wallet ever stands there.
+    /// The wallet's place in the order of registration, unique and never reused.
     package var place: UInt64
     package var walletID: WalletID
-    /// As it was attested; nil where that does not say.
+    /// The attested platform; nil if the attested facts lack it.
     package var platform: Platform?
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's own end; nil while it is in use.
+    /// The wallet's end; nil while it is in use.
     package var revocation: Revocation?
-    /// As it is kept; ``attempts(under:)`` is what counts.
+    /// The stored record; ``attempts(under:)`` is the effective one.
     package var attempts: AttemptRecord
-    /// What restores cost and is not counted there yet.
+    /// Charges of restores that the stored record does not contain yet.
     package var epochCharges: ArraySlice<EpochCharge>
 
     package init(
@@ -162,7 +164,7 @@ package struct StoredListing: Hashable, Sendable {
 }
 
 extension StoredWallet {
-    /// What counts under a policy, with what restores cost.
+    /// Returns the effective record under a policy, including the charges of restores.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
         attempts.enter(self.epochCharges, policy: policy)
@@ -171,7 +173,7 @@ extension StoredWallet {
 }
 
 extension StoredListing {
-    /// What counts under a policy, with what restores cost.
+    /// Returns the effective record under a policy, including the charges of restores.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
         var attempts = self.attempts
         attempts.enter(self.epochCharges, policy: policy)
@@ -180,21 +182,21 @@ extension StoredListing {
 }
 
 package enum WalletsRevocationOutcome: Hashable, Sendable {
-    /// All have ended: so many in this step, and so many before it.
+    /// All wallets have ended: `now` in this step, `before` earlier.
     case revoked(now: Int, before: Int)
-    /// There are no wallets of these ids; none of the others ended.
+    /// No wallets have these ids; none of the others was ended.
     case unknown([WalletID])
 }
 
-/// What became of a recovery code and the wallets that are linked to it.
+/// The outcome of denying a recovery code and ending its wallets.
 package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
-    /// Since when it is on the deny list.
+    /// The time when the code was denied.
     package var deniedAt: Timestamp
-    /// It was on it before this step.
+    /// Indicates that the code was denied before this step.
     package var wasDenied: Bool
-    /// All wallets that are linked to it; each has ended, now or before.
+    /// All wallets linked to the code; each has ended, now or before.
     package var linked: Set<WalletID>
-    /// Those that this step ended.
+    /// The number of wallets that this step ended.
     package var ended: Int
 
     package init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
@@ -216,13 +218,13 @@ package struct StoredDenial: Hashable, Sendable {
     }
 }
 
-/// What operators have set, as it is kept: texts by their names.
+/// The values that operators have set, as stored: texts by name.
 package struct OperatorValues: Hashable, Sendable {
-    /// Raised by every change, so that an older state is known for one.
+    /// Increases with every change, so that an older state is recognized.
     package var revision: Int64
     package var values: [String: Value]
 
-    /// One text and when it was set.
+    /// A text and the time when it was set.
     package struct Value: Hashable, Sendable {
         package var text: String
         package var setAt: Timestamp

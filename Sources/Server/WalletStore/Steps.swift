@@ -1,23 +1,23 @@
 package import Vocabulary
 
-/// What a vault sealed; opaque to the store.
+/// A value sealed by the vault; opaque to the store.
 package typealias Sealed = [UInt8]
 
-/// A registration whose token, signatures and attestation were found good.
+/// A registration whose token, signatures and attestation are verified.
 package struct NewRegistration: Sendable {
     package var walletID: WalletID
-    /// SHA-256 of the hardware key: who repeats a registration must hold the same one.
+    /// SHA-256 of the hardware key; a repeated registration must have the same one.
     package var hardwareKeyDigest: SHA256Digest
     /// Platform, hardware key, app id, PIN key and its id, sealed as one value.
     package var identity: Sealed
     package var pinKeyID: PINKeyID
     package var unlockShare: Sealed
     package var presenceShare: Sealed
-    /// The sealed code and its SHA-256; nil where the feature is off.
+    /// The sealed code and its SHA-256; nil if the feature is off.
     package var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
     /// The counter of the App Attest assertion that proved the key; nil on Android.
     package var assertionCounter: UInt32?
-    /// What was attested, for operators: a JSON object.
+    /// The attested facts for operators, a JSON object.
     package var attested: String
     package var now: Timestamp
 
@@ -50,12 +50,12 @@ package enum RegisterOutcome: Hashable, Sendable {
     case registered
     /// A session was opened, the wallet was revoked, or another hardware key holds this token: `challenge-invalid`.
     case tokenUsed
-    /// The assertion's counter was seen before: `authentication-failed`.
+    /// The assertion's counter was used before: `authentication-failed`.
     case counterNotIncreased
     case solutionRevoked
 }
 
-/// A wallet's sealed identity and whether its token can still be registered.
+/// A wallet's sealed identity, and whether its token may be registered again.
 package struct StoredIdentity: Hashable, Sendable {
     package var identity: Sealed
     /// False from the first session on, and once revoked.
@@ -67,10 +67,10 @@ package struct StoredIdentity: Hashable, Sendable {
     }
 }
 
-/// A session whose device proof was found good.
+/// A session whose device proof is verified.
 package struct NewSession: Sendable {
     package var walletID: WalletID
-    /// The identity against which the proof was checked; a wallet registered again meanwhile has another.
+    /// The identity against which the proof was verified; a wallet registered again in between has another.
     package var identity: Sealed
     /// The counter of the proof; nil on Android.
     package var assertionCounter: UInt32?
@@ -93,42 +93,43 @@ package struct NewSession: Sendable {
 }
 
 package enum SessionOutcome: Hashable, Sendable {
-    /// The share is nil for a wallet that is blocked for good.
+    /// The share is nil for a permanently blocked wallet.
     case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?)
     case revoked(Revocation)
-    /// The assertion's counter was seen before: `authentication-failed`.
+    /// The assertion's counter was used before: `authentication-failed`.
     case counterNotIncreased
-    /// The wallet has another identity now (its PIN was changed, or it was registered again), or is gone: look again.
+    /// The wallet's identity changed (a PIN change or a repeated registration) or the wallet is gone: read it again.
     case identityChanged
 }
 
-/// One entry of a PIN with the instruction that it is to allow.
+/// One entry of a PIN with the instruction that a right PIN allows.
 ///
-/// Its signatures were found good.
+/// Its signatures are verified.
 package struct Attempt: Sendable {
     package var walletID: WalletID
     package var attemptID: AttemptID
     /// The PIN key that the wallet believes current.
     package var namedKeyID: PINKeyID
-    /// The identity that the session has opened, as it was sealed.
+    /// The sealed identity that the session opened.
     ///
-    /// Compared byte for byte with the one on file, since an id of a PIN key is the client's to choose and may come
+    /// It is compared byte for byte with the stored one. An id of a PIN key does not suffice, because the client
+    /// chooses it and may use one twice; no two sealed values are equal.
     /// twice: no two sealed values are the same.
     package var identity: Sealed
-    /// The PIN key in that identity: what the candidate is compared with, once the attempt is counted.
+    /// The PIN key in that identity, with which the candidate is compared after the attempt is counted.
     package var pinKey: P256PublicKey
-    /// What the entered PIN gave.
+    /// The public key derived from the entered PIN.
     package var candidate: P256PublicKey
     package var effect: Effect
     package var policy: AttemptPolicy
     package var now: Timestamp
 
-    /// What a right PIN writes or reads; sealed before the step.
+    /// The effect of a right PIN; sealed before the step.
     package enum Effect: Hashable, Sendable {
         /// Reads the unlock share.
         case releaseShare
         case replacePINKey(identity: Sealed, newKeyID: PINKeyID)
-        /// The vault's MAC of the recovery code. The first link stays.
+        /// Links the recovery code with this vault MAC; the first link stays.
         case linkRecoveryCode(mac: [UInt8])
         case readDeletionCode
     }
@@ -156,36 +157,36 @@ package struct Attempt: Sendable {
     }
 }
 
-/// What the step found, in the order in which it looks.
+/// The outcome of an attempt, in the order of the checks.
 package enum AttemptOutcome: Hashable, Sendable {
-    /// Nothing judged.
+    /// The wallet, its recovery code or the solution is revoked; nothing was judged.
     case revoked(Revocation)
-    /// The client names a PIN key that is not the current one; nothing judged.
+    /// The client names a PIN key that is not current; nothing was judged.
     case pinKeyChanged(current: PINKeyID)
-    /// The client names the current key, but the session's opened identity is older; nothing judged. Open this one and
-    /// ask again.
+    /// The client names the current key, but the session's opened identity is older; nothing was judged. Open this
+    /// one and retry.
     case identityChanged(Sealed)
-    /// Not the right PIN, or not judged; never ``PINVerdict/valid``.
+    /// A wrong PIN or one that was not judged; never ``PINVerdict/valid``.
     case notValid(PINVerdict)
     /// The right PIN; the effect is written.
     case valid(Effect)
 
-    /// What a right PIN read.
+    /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
         case unlockShare(Sealed)
         case pinKeyReplaced
         case recoveryCodeLinked
-        /// Nil where the wallet was registered while the feature was off.
+        /// Nil if the wallet was registered while the feature was off.
         case deletionCode(Sealed?)
         /// The wallet is linked to another recovery code already: `not-allowed`.
         case linkedToAnother
-        /// The recovery code is on the deny list: nothing is linked, and whoever asked ends the wallet.
+        /// The recovery code is denied: nothing is linked, and the caller ends the wallet.
         case codeDenied
     }
 }
 
 package enum CodeRevocationOutcome: Hashable, Sendable {
-    /// Now or before; `at` is when it was first revoked.
+    /// Revoked, now or before; `at` is the time of the first revocation.
     case revoked(WalletID, at: Timestamp)
     case notRecognised
 }

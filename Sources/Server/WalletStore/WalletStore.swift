@@ -1,50 +1,51 @@
 package import Vocabulary
 
-/// Where wallets are kept, durably.
+/// The durable store of wallets.
 ///
-/// Every operation is one atomic conditional step: it looks, decides and writes in one commit and returns only when
-/// the bytes are safe. Callers hold no lock and read nothing first in order to write it afterwards, so that several
-/// servers can share one store. What is sealed is opaque here; the store never sees a key of the vault.
+/// Every operation is one atomic conditional step: it reads, decides and writes in one commit and returns only
+/// after the bytes are durable. Callers hold no lock and never read in order to write later, so several servers can
+/// share one store. Sealed values are opaque here; the store never sees a key of the vault.
 ///
-/// Invariant (G3, G4): no verdict exists outside this store before the attempt is counted durably.
+/// Invariant (G3, G4): no verdict leaves the store before the attempt is counted durably.
 package protocol WalletStore: OperatorStore {
-    /// Keeps a registration, or replaces one of the same token and hardware key that no session was opened for yet.
+    /// Stores a registration, or replaces one of the same token and hardware key that has had no session yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 
-    /// What is needed to check a device's proof; nil for an unknown wallet.
+    /// Returns the data for verifying a device's proof; nil for an unknown wallet.
     func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity?
 
-    /// Takes a proof that was found good: its App Attest counter, if it has one, must be greater than the stored one;
-    /// the first session ends the time in which the token may be registered again.
+    /// Records a verified proof. Its App Attest counter, if it has one, must be greater than the stored one. The
+    /// first session ends the period in which the token may be registered again.
     func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome
 
     /// Counts one attempt, judges it and writes the instruction's effect, in one commit.
     func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome
 
-    /// Revokes the wallet whose deletion code has this SHA-256, and destroys its shares; says so again when repeated.
+    /// Revokes the wallet whose deletion code has this SHA-256 and destroys its shares; repeats its answer when
+    /// called again.
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) async throws(StoreError)
         -> CodeRevocationOutcome
 
-    /// Revokes a wallet as its user and destroys its shares; one that is revoked already stays as it is.
+    /// Revokes a wallet as by its user and destroys its shares; a revoked wallet stays as it is.
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
-    /// Whether the whole solution is revoked.
+    /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
-    /// Removes registrations made before `limit` that no session was opened for, and attempt records that hold nothing.
-    /// Takes as long as there is to remove; some of it may be left to the next sweeps.
+    /// Removes registrations made before `limit` that have had no session, and empty attempt records.
     ///
-    /// Returns how many registrations went.
+    /// Takes time in proportion to the rows removed, and may leave some to later sweeps. Returns the number of
+    /// registrations removed.
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }
 
-/// Why a step was not done; nothing of it was written and nothing was judged.
+/// The reason why a step was not done; nothing of it was written and nothing was judged.
 package enum StoreError: Error, Hashable, Sendable {
     /// Answer `unavailable`: the disk is full, or the store is closing.
     case unavailable
-    /// Committed and durable, but copies of the shares that it destroyed are still in the store's log: tell of it, answer
-    /// `unavailable`, and the same again has the log emptied.
+    /// The step is committed and durable, but the store's log still has copies of the shares that it destroyed.
+    /// Report it and answer `unavailable`; repeating the step empties the log.
     case notErased
-    /// Stored data does not read as it was written; answer `internal` and tell the operator.
+    /// Stored data cannot be decoded; answer `internal` and alert the operator.
     case corrupt
 }

@@ -1,4 +1,4 @@
-internal import RemotePINServer
+internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

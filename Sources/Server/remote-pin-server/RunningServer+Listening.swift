@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import Foundation
 internal import Lab
 internal import LogLines
@@ -55,11 +56,11 @@ extension RunningServer {
         events: @escaping @Sendable (ListenerEvent) -> Void,
         log: Logger
     ) -> ListenerObserver {
-        let lines = LineAllowance(burst: 20, each: .seconds(10))
+        let lines = LogRateLimiter(burst: 20, each: .seconds(10))
         var observer = ListenerObserver()
         observer.event = events
         observer.failure = { peer, failure in
-            guard let metadata = lines.take(["peer": "\(peer)", "reason": "\(failure)"]) else { return }
+            guard let metadata = lines.allow(["peer": "\(peer)", "reason": "\(failure)"]) else { return }
             log.info("no TLS connection", metadata: metadata)
         }
         observer.refusal = { refused in

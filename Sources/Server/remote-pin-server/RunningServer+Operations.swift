@@ -6,6 +6,7 @@ internal import Logging
 internal import RemotePINServer
 internal import Telemetry
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Transport
 internal import Vault
 internal import Vocabulary
@@ -62,7 +63,7 @@ extension RunningServer {
     /// What the process lends its operators.
     static func operations(
         _ files: ServerFiles,
-        _ upkeep: Upkeep,
+        _ maintenance: Maintenance,
         output: LogOutput,
         log: Logger,
         reload: @escaping @Sendable () async -> [ReloadedPart]
@@ -80,7 +81,7 @@ extension RunningServer {
             },
             certificateExpiry: { files.tls.certificateExpiry },
             keyVersions: { (files.vault.versions, files.vault.activeVersion) },
-            upkeep: upkeep
+            maintenance: maintenance
         )
     }
 

@@ -9,6 +9,7 @@ internal import RemotePINServer
 internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
+internal import StoreMaintenance
 internal import HostSystem
 internal import Transport
 internal import UnixSignals
@@ -132,8 +133,8 @@ enum RunningServer {
                 return parts
             }
         }
-        let upkeep = Upkeep(
-            Upkeep.Parts(
+        let maintenance = Maintenance(
+            Maintenance.Parts(
                 store: store,
                 vault: files.vault,
                 clock: clock,
@@ -147,7 +148,7 @@ enum RunningServer {
         let commands = AdminCommands(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
-            operations: Self.operations(files, upkeep, output: output, log: log, reload: reload)
+            operations: Self.operations(files, maintenance, output: output, log: log, reload: reload)
         )
         // Caught before anybody can read that it is ready: who does may send one at once.
         let (hangups, stops) = (
@@ -157,7 +158,7 @@ enum RunningServer {
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
-            Running { await upkeep.run() },
+            Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
         // Stopped last: what happens to a wallet until then is still told.

@@ -1,13 +1,14 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// A key that seals and opens many values, as ``SecretBytes/seal(_:associatedData:)`` and
-/// ``SecretBytes/open(_:associatedData:)`` do with one.
+/// A key that seals and opens many values.
 ///
-/// For opening, libcrypto expands it once and not anew for each value, which is more than half of what 32 bytes cost.
+/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and
+/// ``SecretBytes/open(_:associatedData:)``. For opening, libcrypto expands the key once instead of
+/// for each value, which saves more than half of the time for a value of 32 bytes.
 public final class SealingKey: Sendable {
     private let key: SecretBytes
-    /// Those that nobody uses at present; no more than have opened something at the same time.
+    /// The unused contexts; at most as many as have opened values concurrently.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.
@@ -25,24 +26,25 @@ public final class SealingKey: Sendable {
     public func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
         let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
-        // One that met a value which is not genuine is not used again.
+        // Not reached if the value is not genuine: that context is not used again.
         self.idle.withLock { $0.append(algorithm) }
         return secret
     }
 }
 
-/// Opening with AES-256-GCM and one key straight into the memory that will hold the secret.
+/// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
-/// libcrypto instead of swift-crypto here, because every right PIN has a share opened: swift-crypto goes through boxes and
-/// copies of their own for it, which cost three times as much, and one of the copies is the secret itself.
+/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share:
+/// swift-crypto's boxes and copies take three times as long, and one of the copies is the secret
+/// itself.
 ///
-/// `@unchecked Sendable`: whoever has it uses it alone; ``SealingKey`` gives each to one caller at a time.
+/// `@unchecked Sendable`: ``SealingKey`` lends each instance to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {
     static let keyByteCount = 32
     static let nonceByteCount = 12
     static let tagByteCount = 16
 
-    /// Holds the expanded key; freeing it wipes that.
+    /// Contains the expanded key; freeing the context wipes it.
     private let context: OpaquePointer
 
     /// - Precondition: The key has 32 bytes.
@@ -61,9 +63,10 @@ public final class SealingKey: Sendable {
         unsafe EVP_CIPHER_CTX_free(self.context)
     }
 
-    /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the ciphertext's length; whether the tag is right.
+    /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the length of the ciphertext.
     ///
-    /// - Important: Where it is not, `target` holds bytes that must not be used.
+    /// - Returns: True if the tag is right.
+    /// - Important: If it is not, `target` contains bytes that must not be used.
     func open(
         _ sealed: ArraySlice<UInt8>,
         associatedData: [UInt8],
@@ -71,7 +74,7 @@ public final class SealingKey: Sendable {
     ) -> Bool {
         let clear = unsafe target.baseAddress?.assumingMemoryBound(to: UInt8.self)
         return unsafe sealed.withUnsafeBufferPointer { sealed in
-            // A new nonce for the key that is there.
+            // Sets a new nonce for the expanded key.
             guard unsafe EVP_DecryptInit_ex2(self.context, nil, nil, sealed.baseAddress, nil) == 1 else { return false }
             var count: Int32 = 0
             if !associatedData.isEmpty {
@@ -98,7 +101,9 @@ public final class SealingKey: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: the algorithm is looked up once and only read afterwards.
+/// The cipher of libcrypto.
+///
+/// `@unchecked Sendable`: fetched once and only read afterwards.
 @safe private final class AES256GCM: @unchecked Sendable {
     static let shared = AES256GCM()
 

@@ -1,19 +1,19 @@
-/// Six digits that only their owner knows.
+/// A PIN of six digits.
 ///
-/// A value exists only while something is derived from it: it cannot be copied, printed or compared with `==`, and its
-/// bytes are wiped with it.
+/// A value exists only while a key is derived from it. It cannot be copied, printed or compared
+/// with `==`, and its bytes are wiped at the end of its lifetime.
 public struct PIN: ~Copyable, Sendable {
     private let digits: SecretBytes
 
-    /// Digits of one PIN; a wallet accepts no fewer, whatever a server says.
+    /// The number of digits; a wallet rejects a server that asks for fewer.
     public static let length = 6
 
-    /// Copies six ASCII digits; nil for anything else.
+    /// Copies six ASCII digits; returns nil for any other bytes.
     public init?(copying digits: some Collection<UInt8>) {
         self.init(SecretBytes(copying: digits))
     }
 
-    /// Copies six ASCII digits that another owner lends; nil for anything else.
+    /// Copies six borrowed ASCII digits; returns nil for any other bytes.
     public init?(copying digits: RawSpan) {
         self.init(SecretBytes(copying: digits))
     }
@@ -23,19 +23,19 @@ public struct PIN: ~Copyable, Sendable {
         self.digits = digits
     }
 
-    /// Why a PIN is too simple to be chosen; the rule that it breaks.
+    /// The rules of the local policy, which reject simple PINs.
     public enum Weakness: Hashable, Sendable, CaseIterable {
-        /// One digit six times.
+        /// All six digits are the same.
         case allDigitsEqual
-        /// Every step is +1: 012345 … 456789.
+        /// Every digit is one more than the digit before: 012345 … 456789.
         case ascending
-        /// Every step is −1: 987654 … 543210.
+        /// Every digit is one less than the digit before: 987654 … 543210.
         case descending
     }
 
-    /// The rule of the local policy (flows.md PF2.9) that this PIN breaks; nil where it may be chosen.
+    /// The rule of the local policy (flows.md PF2.9) that this PIN breaks; nil if the PIN is permitted.
     ///
-    /// The policy is about new PINs only: one that exists is tried whatever it looks like.
+    /// The policy applies to new PINs only; an existing PIN is always tried.
     public borrowing func weakness() -> Weakness? {
         self.digits.withBytes { span in
             let steps = (1..<Self.length).map { index in
@@ -48,19 +48,20 @@ public struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Whether both are the same digits, in constant time; for the second entry of a new PIN.
+    /// Returns true if both PINs have the same digits, compared in constant time; for the second
+    /// entry of a new PIN.
     public borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
 
-    /// Salt ‖ digits: what everything that depends on a PIN is derived from.
+    /// Salt ‖ digits, the input of every derivation from a PIN.
     ///
-    /// The salt's 256 bits are why six digits cannot be searched by whoever lacks the device.
+    /// The salt has 256 bits, so an attacker without the device cannot search the six digits.
     public borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
         salt.concatenated(with: self.digits)
     }
 
-    /// A copy of its own, for an entry that outlives the screen it was made on.
+    /// A separate copy, for an entry that outlives its screen.
     public borrowing func copy() -> PIN {
         guard let copy = self.digits.withBytes({ PIN(copying: $0) }) else {
             preconditionFailure("the digits of a PIN are a PIN")
@@ -70,7 +71,7 @@ public struct PIN: ~Copyable, Sendable {
 }
 
 extension SecretBytes {
-    /// Whether `condition` holds for each byte; looks at all of them whatever it finds.
+    /// Returns true if `condition` holds for every byte; always checks all of them.
     borrowing func allBytes(_ condition: (UInt8) -> Bool) -> Bool {
         self.withBytes { span in
             var holds = true

@@ -1,5 +1,5 @@
 extension RawSpan {
-    /// The byte at `index`, which is checked.
+    /// The byte at `index`, with a bounds check.
     public func byte(at index: Int) -> UInt8 {
         unsafe self.unsafeLoad(fromByteOffset: index, as: UInt8.self)
     }

@@ -1,6 +1,6 @@
-/// Secrets as text: only in files that are as secret as they are.
+/// Secrets as text, only for files with the same protection as the secrets.
 extension SecretBytes {
-    /// Reads lower-case hexadecimal digits, two a byte; nil for anything else.
+    /// Parses lower-case hexadecimal digits, two for each byte; returns nil for any other text.
     public init?(hexadecimal digits: RawSpan) {
         guard var bytes = Self.bytes(of: digits) else { return nil }
         self.init(wiping: &bytes)

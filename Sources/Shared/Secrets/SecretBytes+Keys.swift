@@ -2,22 +2,23 @@ internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
 
-/// A sealed value does not open.
+/// A sealed value cannot be opened: the key or the associated data is different, or the value was altered.
 ///
-/// Another key, other associated data, or it was altered: refuse what it came with.
+/// Reject the record or message that contains it.
 public struct SealBroken: Error, Hashable, Sendable {
     public init() {}
 }
 
-/// What a secret is used for as a key. All of it is here so that no other target touches key bytes.
+/// The uses of a secret as a key, all in this target so that no other target needs the bytes of a key.
 extension SecretBytes {
-    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext, a 16-byte tag behind it.
+    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a
+    /// 16-byte tag after it.
     public static let sealOverhead = 28
 
     /// Encrypts with AES-256-GCM under this key: nonce ‖ ciphertext ‖ tag.
     ///
-    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3); who keeps a key for
-    /// long counts.
+    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3).
+    /// The owner of a long-lived key must count them.
     /// - Precondition: This key has 32 bytes.
     public borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         let key = self.sealingKey()
@@ -28,24 +29,24 @@ extension SecretBytes {
         return Array(combined)
     }
 
-    /// Decrypts what ``seal(_:associatedData:)`` made under the same key and associated data.
+    /// Decrypts the result of ``seal(_:associatedData:)`` with the same key and associated data.
     ///
     /// - Precondition: This key has 32 bytes.
     public borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         try SecretBytes(opening: sealed[...], associatedData: associatedData, with: AESGCM(key: self))
     }
 
-    /// What a sealed value holds, in memory of its own from the first byte on.
+    /// Opens a sealed value directly into new memory.
     init(opening sealed: ArraySlice<UInt8>, associatedData: [UInt8], with algorithm: AESGCM) throws(SealBroken) {
         guard sealed.count >= Self.sealOverhead else { throw SealBroken() }
         try unsafe self.init(count: sealed.count - Self.sealOverhead) { storage throws(SealBroken) in
             let isGenuine = unsafe algorithm.open(sealed, associatedData: associatedData, into: storage)
-            // What is not genuine is wiped with the storage, and nobody has seen it.
+            // Bytes that are not genuine are wiped with the storage and never returned.
             guard isGenuine else { throw SealBroken() }
         }
     }
 
-    /// Derives `count` bytes with HKDF-SHA256 without a salt (RFC 5869 §2.2: then it is 32 zero bytes).
+    /// Derives `count` bytes with HKDF-SHA256 without a salt (RFC 5869 §2.2: 32 zero bytes instead).
     ///
     /// - Precondition: `count` is at most 255 × 32 (RFC 5869 §2.3).
     public borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
@@ -60,7 +61,7 @@ extension SecretBytes {
         Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
     }
 
-    /// Whether `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
+    /// Returns true if `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
     public borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
         constantTimeEqual(self.hmacSHA256(message), code)
     }
@@ -70,7 +71,7 @@ extension SecretBytes {
         return self.symmetricKey()
     }
 
-    /// The library's own form of a key, which it wipes as well.
+    /// The key in the form of swift-crypto, which wipes its copy.
     private borrowing func symmetricKey() -> SymmetricKey {
         unsafe self.withPointer { bytes in unsafe SymmetricKey(data: bytes) }
     }

@@ -3,8 +3,8 @@ public import Crypto
 internal import FoundationEssentials
 
 extension SecretBytes {
-    /// This value as a big-endian number, mod (q − 1) + 1, where q is the order of P-256: a private key, 32 bytes
-    /// (FIPS 186-5 A.2.1).
+    /// A private key of 32 bytes: this value as a big-endian number, mod (q − 1) + 1, with q the
+    /// order of P-256 (FIPS 186-5 A.2.1).
     ///
     /// With 48 bytes or more the bias against any key is below 2^−128, and every result is in `1...q−1`.
     public borrowing func p256PrivateScalar() -> SecretBytes {
@@ -12,9 +12,9 @@ extension SecretBytes {
         return number.remainder(dividedBy: .p256OrderMinusOne).successor().bigEndianBytes(count: 32)
     }
 
-    /// The private key that ``p256PrivateScalar()`` gives.
+    /// The private key with the number ``p256PrivateScalar()``.
     ///
-    /// The library keeps its number in memory of its own and clears it when the last copy of the key is gone.
+    /// swift-crypto keeps the number in separate memory and clears it with the last copy of the key.
     public borrowing func p256SigningKey() -> P256.Signing.PrivateKey {
         let scalar = self.p256PrivateScalar()
         let key = unsafe scalar.withPointer { bytes in unsafe try? P256.Signing.PrivateKey(rawRepresentation: bytes) }
@@ -23,7 +23,7 @@ extension SecretBytes {
     }
 }
 
-/// One number of libcrypto's, cleared when it goes out of scope.
+/// A number of libcrypto, cleared at the end of its lifetime.
 @safe private struct BigNumber: ~Copyable {
     private let number: OpaquePointer
 
@@ -48,7 +48,7 @@ extension SecretBytes {
             return unsafe BN_bin2bn(start, Int32(buffer.count), self.number) != nil
         }
         precondition(read, "out of memory")
-        // From here on libcrypto divides and adds in time that does not depend on the value.
+        // From here on, libcrypto divides and adds in constant time.
         unsafe BN_set_flags(self.number, BN_FLG_CONSTTIME)
     }
 

@@ -1,31 +1,32 @@
 internal import COpenSSL
 
-/// Bytes that are wiped when they go out of scope and can never be copied, printed or compared with `==`.
+/// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
-/// The storage is one heap allocation for the whole life of the value, so no stale copy is left behind by growth or by
-/// copy-on-write. Wiping uses `OPENSSL_cleanse`, which the optimizer may not remove. The bytes are written once, before
-/// the initializer returns, and only read afterwards: that is what makes the value safe to send.
+/// The storage is one heap allocation for the whole lifetime, so growth and copy-on-write leave no
+/// stale copy. Wiping uses `OPENSSL_cleanse`, which the optimizer must not remove. The bytes are
+/// written once, before the initializer returns, and only read afterwards, which makes the value
+/// safe to send.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Takes over storage that was allocated for it and filled.
+    /// Takes ownership of allocated and initialized storage.
     private init(takingOwnershipOf storage: UnsafeMutableRawBufferPointer) {
         unsafe self.storage = storage
     }
 
-    /// Copies the bytes; the caller's own copy stays the caller's to wipe.
+    /// Copies the bytes; the caller remains responsible for wiping the original.
     public init(copying bytes: some Collection<UInt8>) {
         unsafe self.storage = .allocate(byteCount: bytes.count, alignment: 16)
         unsafe self.storage.copyBytes(from: bytes)
     }
 
-    /// Copies bytes that another owner lends.
+    /// Copies borrowed bytes.
     public init(copying bytes: RawSpan) {
         unsafe self.storage = .allocate(byteCount: bytes.byteCount, alignment: 16)
         unsafe bytes.withUnsafeBytes { source in unsafe self.storage.copyMemory(from: source) }
     }
 
-    /// Copies the bytes and wipes the array they came in, which no one else may hold a copy of.
+    /// Copies the bytes and wipes the array, which must be the only reference to its storage.
     public init(wiping bytes: inout [UInt8]) {
         self.init(copying: bytes)
         bytes.wipe()
@@ -36,7 +37,7 @@ internal import COpenSSL
         unsafe self.storage.deallocate()
     }
 
-    /// Allocates `count` bytes and lets `fill` write all of them; wiped too where `fill` throws.
+    /// Allocates `count` bytes, which `fill` writes; they are wiped also if `fill` throws.
     init<Failure: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -46,7 +47,7 @@ internal import COpenSSL
         try unsafe fill(self.storage)
     }
 
-    /// New random bytes from the operating system's generator, eight for each of its calls.
+    /// New random bytes from the operating system's generator, eight for each call of it.
     public static func random(count: Int) -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(count: count) { storage in
@@ -58,7 +59,7 @@ internal import COpenSSL
         }
     }
 
-    /// How many bytes there are; not a secret.
+    /// The number of bytes, which is not secret.
     public var count: Int { unsafe self.storage.count }
 
     /// Lends the bytes to `body`; they cannot escape it.
@@ -75,20 +76,20 @@ internal import COpenSSL
         try unsafe body(UnsafeRawBufferPointer(self.storage))
     }
 
-    /// A copy that nothing wipes.
+    /// A copy that is not wiped.
     ///
-    /// - Important: Only for writing a slot's contents, and for what wipes it itself.
+    /// - Important: Only for writing the content of a slot and for callers that wipe the copy.
     public borrowing func exposedBytes() -> [UInt8] {
         unsafe Array(self.storage)
     }
 
-    /// Whether both hold the same bytes, in time that depends only on their counts.
+    /// Returns true if both have the same bytes, in time that depends only on their counts.
     public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard self.count == other.count else { return false }
         return unsafe CRYPTO_memcmp(self.storage.baseAddress, other.storage.baseAddress, self.count) == 0
     }
 
-    /// These bytes and then those of `other`, in one new allocation.
+    /// These bytes followed by those of `other`, in one new allocation.
     public borrowing func concatenated(with other: borrowing SecretBytes) -> SecretBytes {
         let joined = UnsafeMutableRawBufferPointer.allocate(byteCount: self.count + other.count, alignment: 16)
         unsafe joined.copyMemory(from: UnsafeRawBufferPointer(self.storage))
@@ -99,16 +100,17 @@ internal import COpenSSL
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes where nobody else holds this array, and is empty afterwards.
+    /// Overwrites the bytes and empties the array.
     ///
-    /// For what held a secret for a moment, as a message on its way to TLS.
+    /// For short-lived copies of a secret, such as a message before encryption. If another array
+    /// shares the storage, that array keeps the bytes.
     public mutating func wipe() {
         unsafe self.withUnsafeMutableBytes { bytes in unsafe OPENSSL_cleanse(bytes.baseAddress, bytes.count) }
         self = []
     }
 }
 
-/// Whether both are the same bytes, in time that depends only on their counts.
+/// Returns true if both have the same bytes, in time that depends only on their counts.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBytes { leftBytes in

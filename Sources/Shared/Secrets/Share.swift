@@ -1,14 +1,14 @@
-/// Thirty-two random bytes that the server keeps for a wallet: without them the wallet's slots stay closed.
+/// Thirty-two random bytes that the server keeps for a wallet and that the wallet needs to open its slots.
 ///
-/// A class only because messages travel through NIO, which needs values that can be copied: all copies are this one
-/// allocation, wiped with the last of them. It prints as its name and has no `==`.
+/// A class because messages pass through NIO, which needs copyable values: all copies share one
+/// allocation, which is wiped with the last of them. A share prints as its name and has no `==`.
 public final class Share: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
 
     /// The only length a share has.
     public static let byteCount = 32
 
-    /// Takes over bytes of exactly a share's length; nil for any other.
+    /// Takes ownership of exactly 32 bytes; returns nil for any other number.
     public init?(_ bytes: consuming SecretBytes) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
@@ -18,12 +18,12 @@ public final class Share: Sendable, CustomStringConvertible, CustomDebugStringCo
         self.bytes = bytes
     }
 
-    /// Copies bytes of exactly a share's length; nil for any other.
+    /// Copies exactly 32 bytes; returns nil for any other number.
     public convenience init?(copying bytes: some Collection<UInt8>) {
         self.init(SecretBytes(copying: bytes))
     }
 
-    /// A new one, from the operating system's generator; shares are never derived from anything.
+    /// A new share from the operating system's generator; shares are never derived from other values.
     public static func random() -> Share {
         Share(random: .random(count: Self.byteCount))
     }
@@ -35,26 +35,26 @@ public final class Share: Sendable, CustomStringConvertible, CustomDebugStringCo
         try self.bytes.withBytes(body)
     }
 
-    /// Lends the bytes as what keys are derived from and vaults seal.
+    /// Lends the bytes as a secret, for key derivation and for sealing.
     public func withSecret<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing SecretBytes) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(self.bytes)
     }
 
-    /// Whether both are the same share, in constant time.
+    /// Returns true if both are the same share, compared in constant time.
     public func isEqual(to other: Share) -> Bool {
         self.bytes.isEqual(to: other.bytes)
     }
 
-    /// A copy of its own, for a step that consumes it.
+    /// A separate copy, for a consuming function.
     public func copy() -> SecretBytes {
         self.bytes.withBytes { SecretBytes(copying: $0) }
     }
 
-    /// A copy that nothing wipes.
+    /// A copy that is not wiped.
     ///
-    /// - Important: Only for what looks for it where it must not be.
+    /// - Important: Only for checks that search for leaked shares.
     public func exposedBytes() -> [UInt8] { self.bytes.exposedBytes() }
 
     public var description: String { "(share)" }

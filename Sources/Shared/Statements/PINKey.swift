@@ -1,19 +1,19 @@
 internal import Crypto
 internal import FoundationEssentials
-package import BatchVerification
 package import Secrets
 package import Vocabulary
 
-/// The P-256 key that a salt and a PIN give; exists only while a signature is made.
+/// The P-256 key derived from a salt and a PIN, which exists only while it makes a signature.
 ///
-/// Neither this key nor its public half may be stored on the device: with the salt beside it, either would let six
-/// digits be searched. The server keeps the public half, and lacks the salt.
+/// Neither this key nor its public half may be stored on the device: together with the salt, either
+/// would allow a search of the six digits. The server stores the public half and does not have the
+/// salt.
 package struct PINKey: ~Copyable, Sendable {
     private let key: P256.Signing.PrivateKey
-    /// What the server knows of the PIN.
+    /// The public half, which is all that the server knows of the PIN.
     package let publicKey: P256PublicKey
 
-    /// Bytes of a salt; it never leaves the device and is new for each PIN.
+    /// The length of a salt in bytes; a salt is new for each PIN and never leaves the device.
     package static let saltByteCount = 32
     private static let info = Array("remote-pin/1 pin key".utf8)
 
@@ -21,13 +21,20 @@ package struct PINKey: ~Copyable, Sendable {
     ///
     /// - Precondition: The salt has 32 bytes.
     package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
-        precondition(salt.count == Self.saltByteCount, "a salt has 32 bytes")
-        let key = pin.keyMaterial(salt: salt).hkdfSHA256(info: Self.info, count: 48).p256SigningKey()
+        let key = Self.keyMaterial(pin: pin, salt: salt).p256SigningKey()
         guard let publicKey = P256PublicKey(key.publicKey.x963Representation) else {
             preconditionFailure("a public key in this form has 65 bytes")
         }
         self.key = key
         self.publicKey = publicKey
+    }
+
+    /// The 48 bytes that the key is derived from.
+    ///
+    /// - Precondition: The salt has 32 bytes.
+    package static func keyMaterial(pin: borrowing PIN, salt: borrowing SecretBytes) -> SecretBytes {
+        precondition(salt.count == Self.saltByteCount, "a salt has 32 bytes")
+        return pin.keyMaterial(salt: salt).hkdfSHA256(info: Self.info, count: 48)
     }
 
     /// Signs a statement: ECDSA with SHA-256 of its bytes, hashed once, r‖s.
@@ -36,14 +43,5 @@ package struct PINKey: ~Copyable, Sendable {
             let bytes = P256Signature(signature.rawRepresentation)
         else { preconditionFailure("a valid key signs anything") }
         return bytes
-    }
-
-    /// Signs a statement as ``sign(_:)`` does and tells the signature's R, in a fraction of the time.
-    ///
-    /// It leaves copies of the private key in memory and computes with it as time allows: for a tool that signs thousands
-    /// a second with keys that protect nothing, and for no wallet.
-    package borrowing func quickSignature(of statement: Statement) -> ToldSignature {
-        let scalar = SecretBytes(copying: Array(self.key.rawRepresentation))
-        return .quick(of: statement.digest, byPrivate: scalar)
     }
 }

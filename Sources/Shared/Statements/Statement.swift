@@ -2,9 +2,9 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// What a signature is for; the first bytes of everything that is signed.
+/// The purpose of a signature, which is the beginning of every signed statement.
 ///
-/// The texts are part of the protocol and never change. None holds a zero byte, which is what ends them.
+/// The texts are part of the protocol and never change. A zero byte terminates them, so none contains one.
 package enum Purpose: String, Hashable, Sendable, CaseIterable {
     /// A registration, by the PIN key that it names.
     case registerPIN = "remote-pin/1 register pin"
@@ -12,24 +12,26 @@ package enum Purpose: String, Hashable, Sendable, CaseIterable {
     case registerDevice = "remote-pin/1 register device"
     /// The opening of a session, by the device's hardware key.
     case session = "remote-pin/1 session"
-    /// An instruction, by the key that the entered PIN gave.
+    /// An instruction, by the key derived from the entered PIN.
     case instructPIN = "remote-pin/1 instruct pin"
-    /// A change of the PIN, by the new PIN's key.
+    /// A change of the PIN, by the key of the new PIN.
     case newPIN = "remote-pin/1 new pin"
 }
 
-/// What is signed: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
+/// The signed bytes: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
 ///
-/// Everything before the body has a fixed length or an end that it cannot contain, so two different statements never
-/// have the same bytes. The channel binding is in every one of them: what one connection saw is of no use on another.
+/// Every part before the body has a fixed length or a terminator that it cannot contain, so two
+/// different statements never have the same bytes. Each contains the channel binding, so a
+/// signature from one connection is not valid on another.
 package struct Statement: Hashable, Sendable {
-    /// The bytes M themselves; a hardware key signs these.
+    /// The bytes M, which a hardware key signs.
     package let bytes: [UInt8]
 
     /// Assembles the bytes.
     ///
-    /// `counter` is that of an instruction and 0 for everything else; `body` is the serialized
-    /// message exactly as it is sent or was received, never one that was encoded again.
+    /// - Parameters:
+    ///   - counter: The counter of an instruction; 0 for any other purpose.
+    ///   - body: The serialized message exactly as it is sent or was received, never encoded again.
     package init(
         _ purpose: Purpose,
         channelBinding: ChannelBinding,
@@ -49,6 +51,6 @@ package struct Statement: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// SHA-256 of the bytes: an App Attest assertion's client data hash.
+    /// SHA-256 of the bytes, which is also the client data hash of an App Attest assertion.
     package var digest: Vocabulary.SHA256Digest { .of(self.bytes) }
 }

@@ -2,24 +2,25 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// A public key that was found to lie on the curve, ready to verify with; decoding a point is a part of a verification.
+/// A decoded public key, known to be on the curve, so that a verification need not decode it again.
 package struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
 
-    /// Nil where the bytes are no point of the curve.
+    /// Decodes a key; returns nil if the bytes are not a point on the curve.
     package init?(_ publicKey: P256PublicKey) {
         guard let key = try? P256.Signing.PublicKey(x963Representation: publicKey.bytes) else { return nil }
         self.key = key
     }
 
-    /// Whether the signature is this key's, over the statement's bytes hashed once with SHA-256.
+    /// Returns true if the signature is valid for this key and the statement's bytes, hashed once
+    /// with SHA-256.
     ///
-    /// A signature is never an identity: for any of them another with the same meaning can be made (q − s).
+    /// A signature must not serve as an identifier, since r‖(q − s) is valid if r‖s is.
     package func isValid(_ signature: P256Signature, for statement: Statement) -> Bool {
         self.isValid(signature, forBytes: statement.bytes)
     }
 
-    /// The same for any bytes, so that published vectors can be checked.
+    /// Verifies a signature of any bytes, for published vectors.
     func isValid(_ signature: P256Signature, forBytes bytes: [UInt8]) -> Bool {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature.bytes) else { return false }
         return self.key.isValidSignature(signature, for: SHA256.hash(data: bytes))

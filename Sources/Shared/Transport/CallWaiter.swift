@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Who waits for the answer to one call.
+/// The waiter for the answer to one call.
 enum CallWaiter<Answer: Sendable>: Sendable {
     case alone(CheckedContinuation<Result<Answer, CallError>, Never>)
-    /// One of several calls that left in one flight.
+    /// The call is one of several that left in one flight.
     case together(CallGroup<Answer>, place: Int)
 
     func resume(returning result: Result<Answer, CallError>) {
@@ -14,7 +14,7 @@ enum CallWaiter<Answer: Sendable>: Sendable {
     }
 }
 
-/// The answers to calls that left together, until all of them are there.
+/// The answers to calls that left together, until all have arrived.
 final class CallGroup<Answer: Sendable>: Sendable {
     typealias Results = [Result<Answer, CallError>]
 
@@ -31,7 +31,7 @@ final class CallGroup<Answer: Sendable>: Sendable {
         self.continuation = continuation
     }
 
-    /// The answer to the call at `place`; each place is filled once.
+    /// Stores the answer to the call at `place`; each place is filled once.
     func fill(_ place: Int, with result: Result<Answer, CallError>) {
         let all: Results? = self.state.withLock { state in
             state.results[place] = result

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 package import Vocabulary
@@ -6,26 +5,26 @@ package import Wire
 
 /// A client's connection to its server.
 ///
-/// Several calls may be in flight; each has its own time limit.
+/// Several calls may be in flight, each with its own timeout.
 package final class ClientConnection: Sendable {
-    /// What only this connection's two ends know.
+    /// The exported secret that only the two ends of this connection know.
     package let channelBinding: ChannelBinding
-    /// Whether the server was recognised by a ticket of an earlier connection.
+    /// True if the handshake resumed an earlier connection with a ticket.
     package let isResumed: Bool
 
     private let calls: PendingCalls<CallResult>
 
-    private init(_ calls: PendingCalls<CallResult>, _ opened: TLSOpened) {
+    private init(_ calls: PendingCalls<CallResult>, _ opened: TLSHandshakeCompleted) {
         self.calls = calls
         self.channelBinding = opened.channelBinding
         self.isResumed = opened.isResumed
     }
 
-    /// Connects and makes sure that it is the server that `tls` trusts.
+    /// Connects to a server and verifies it with `tls`.
     ///
     /// - Parameters:
-    ///   - timeout: for all of it: name, socket and handshake.
-    ///   - source: the address of this machine that the connection comes from; nil for the system's choice.
+    ///   - timeout: The time for name resolution, TCP and TLS together.
+    ///   - source: The local address of the connection; nil for the system's choice.
     package static func connect(
         host: String,
         port: Int,
@@ -67,8 +66,8 @@ package final class ClientConnection: Sendable {
     private static func bootstrap(from source: String?) throws -> ClientBootstrap {
         let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         guard let source else { return bootstrap }
-        // ip(7), IP_BIND_ADDRESS_NO_PORT: the port is chosen when it is known where the connection goes, so that the
-        // ports of an address suffice for each server anew.
+        // ip(7), IP_BIND_ADDRESS_NO_PORT: the kernel chooses the port at connect(2), so that each
+        // server address has the full range of local ports.
         return
             bootstrap
             .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -80,10 +79,13 @@ package final class ClientConnection: Sendable {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
-    /// Makes calls that leave in one flight, in their order, and waits for all answers, which come in the same order.
+    /// Makes calls that leave in one flight, in order, and waits for all answers, which are in the
+    /// same order.
     ///
-    /// Throws what became of the first that has none; whether the server did the others is then not known either.
-    /// - Precondition: no more than the server takes at a time (``ServerTerms/Limits/maxInFlight``).
+    /// Throws the error of the first call without an answer; the server may or may not have
+    /// processed the others.
+    /// - Precondition: At most as many calls as the server accepts at a time
+    ///   (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
             timeout: timeout,
@@ -91,20 +93,20 @@ package final class ClientConnection: Sendable {
         )
     }
 
-    /// Whether calls can still be made.
+    /// True if calls can still be made.
     package var isOpen: Bool { self.calls.isOpen }
 
-    /// Where tasks that make many calls on this connection run best: its event loop, which must not be blocked.
+    /// The executor of the connection's event loop, for tasks that make many calls; they must not block.
     package var executor: any TaskExecutor { self.calls.executor }
 
-    /// Waits on a timer of the connection's own event loop, so that a task which runs there wakes no other thread.
+    /// Waits on a timer of the connection's event loop, so that a task on this loop wakes no other thread.
     ///
     /// Returns early when the task is cancelled.
     package func pause(for duration: Duration) async {
         await self.calls.pause(for: duration)
     }
 
-    /// Ends the connection in an orderly way; calls without an answer throw ``CallError/closed``.
+    /// Closes the connection gracefully; calls without an answer throw ``CallError/closed``.
     package func close() {
         self.calls.close()
     }
@@ -112,35 +114,5 @@ package final class ClientConnection: Sendable {
     /// Waits until the connection has ended.
     package func closed() async {
         await self.calls.closed()
-    }
-}
-
-extension ConnectError {
-    /// What NIO or TLS said.
-    init(_ error: any Error) {
-        switch error {
-        case let failure as TLSFailure:
-            self = failure == .timedOut ? .timedOut : .tls(failure)
-        case let failure as NIOConnectionError:
-            self = Self.mostTelling(failure.connectionErrors.map { Self($0.error) })
-        case let failure as IOError where failure.errnoCode == ECONNREFUSED || failure.errnoCode == ENOENT:
-            self = .refused
-        case ChannelError.connectTimeout:
-            self = .timedOut
-        case is ChannelError:
-            self = .tls(.endedEarly)
-        default:
-            self = .noRoute
-        }
-    }
-
-    /// The error to tell of those of a name's addresses.
-    ///
-    /// That one of them refused, or did not answer, says more than that another cannot be reached. None at all means
-    /// that the name is unknown.
-    private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
-        if errors.contains(.refused) { return .refused }
-        if errors.contains(.timedOut) { return .timedOut }
-        return errors.first ?? .noRoute
     }
 }

@@ -3,35 +3,35 @@ internal import NIOPosix
 internal import Synchronization
 internal import Vocabulary
 
-/// A listening socket and the connections that came from it.
+/// A listening socket and its connections.
 ///
-/// Keeps every connection from its acceptance to its end, so that a stop reaches all of them, handshakes included.
+/// Keeps every connection from acceptance to end, so that a stop reaches all of them, including handshakes.
 final class ConnectionListener: Sendable {
-    /// A connection on which calls can come.
+    /// A connection that is ready for calls.
     struct Opened: Sendable {
         let frames: FrameChannel
-        let tls: TLSOpened?
+        let tls: TLSHandshakeCompleted?
     }
 
-    /// One that was let in.
+    /// An admitted connection.
     struct Connection {
         let channel: any Channel
-        /// Nil until it has said something that is for TLS.
+        /// Nil until the first TLS record is complete.
         var frames: FrameChannel?
-        /// Under which it is counted; nil until a balancer has said it.
+        /// The source under which it is counted; nil until the load balancer has named it.
         var source: PeerSource?
-        /// It had to make room, which has been told.
+        /// The connection was displaced, which has been reported.
         var isDisplaced = false
     }
 
     struct State {
         var connections: [UInt64: Connection] = [:]
         var lastID: UInt64 = 0
-        var admission: Admission
-        var handshakes: Unfinished
-        var longFrames: Unfinished
+        var limiter: ConnectionLimiter
+        var handshakes: PendingConnections
+        var longFrames: PendingConnections
         var channel: (any Channel)?
-        /// The Unix socket's file, until it is removed.
+        /// The file of a Unix socket, until it is removed.
         var path: String?
         var isStopped = false
     }
@@ -39,46 +39,46 @@ final class ConnectionListener: Sendable {
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
-    private let arrivals: [Arrivals]
+    private let queues: [ConnectionQueue]
 
     init(limits: TransportLimits, observer: ListenerObserver) {
         self.limits = limits
         self.observer = observer
         self.state = Mutex(
             State(
-                admission: Admission(limits: limits),
-                handshakes: Unfinished(room: limits.handshakes),
-                longFrames: Unfinished(room: limits.longFrames)
+                limiter: ConnectionLimiter(limits: limits),
+                handshakes: PendingConnections(capacity: limits.handshakes),
+                longFrames: PendingConnections(capacity: limits.longFrames)
             )
         )
-        self.arrivals = EventLoopTaskExecutor.all.map(Arrivals.init)
+        self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)
     }
 
-    /// The settings of the listening socket and of those accepted from it.
+    /// The settings of the listening socket and of the accepted sockets.
     ///
-    /// - Parameter entrance: what clients pass before their first frame; nil where they come from this machine.
-    func bootstrap(_ entrance: Entrance?) -> ServerBootstrap {
+    /// - Parameter options: The options for TLS; nil for a socket of this machine, without TLS.
+    func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(AcceptRest(tell: self.observer.acceptFailure))
-                    if entrance != nil { try pipeline.addHandler(AcceptPacer()) }
+                    try pipeline.addHandler(AcceptBackoff(report: self.observer.acceptFailure))
+                    if options != nil { try pipeline.addHandler(AcceptPacer()) }
                 }
             }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // Each channel keeps the buffer that it read into last; calls are short, and a registration makes it grow.
+            // Each channel keeps its last read buffer. Calls are short; a registration makes the buffer grow.
             .childChannelOption(
                 .recvAllocator,
                 value: AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 512, maximum: 16 * 1024)
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if let entrance {
-                        try self.begin(channel, at: entrance)
+                    if let options {
+                        try self.begin(channel, with: options)
                     } else {
                         try self.beginLocal(channel)
                     }
@@ -86,7 +86,7 @@ final class ConnectionListener: Sendable {
             }
     }
 
-    /// A connection of this machine, which needs no TLS.
+    /// Sets up a connection from this machine, which needs no TLS.
     private func beginLocal(_ channel: any Channel) throws {
         let peer = channel.remoteAddress
         let (id, refusal) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
@@ -106,22 +106,22 @@ final class ConnectionListener: Sendable {
         try self.keep(frames, of: id)
     }
 
-    /// Tells of a connection that was not let in.
+    /// Reports a connection that was refused by a limit.
     func refused(_ refusal: State.Refusal?) {
         guard let refusal else { return }
         self.observer.event(.refused(refusal.reason))
         if let report = refusal.report { self.observer.refusal(report) }
     }
 
-    /// Gives a connection to the task that serves it.
-    func yield(_ frames: FrameChannel, _ tls: TLSOpened?) {
+    /// Passes a connection to the task that serves it.
+    func yield(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?) {
         let executor = frames.executor
-        guard let arrivals = self.arrivals.first(where: { $0.executor === executor }) else { return frames.close() }
-        let result = arrivals.source.yield(Opened(frames: frames, tls: tls))
+        guard let queue = self.queues.first(where: { $0.executor === executor }) else { return frames.close() }
+        let result = queue.source.yield(Opened(frames: frames, tls: tls))
         if case .terminated = result { frames.close() }
     }
 
-    /// A connection has got as far as frames.
+    /// Records the frames of a connection; throws if the listener has stopped.
     func keep(_ frames: FrameChannel, of id: UInt64) throws {
         let isKept = self.state.withLock { state in
             guard !state.isStopped else { return false }
@@ -131,33 +131,36 @@ final class ConnectionListener: Sendable {
         guard isKept else { throw ChannelError.ioOnClosedChannel }
     }
 
-    /// A connection has ended; how many handshakes are in progress now.
+    /// Removes a connection that ended; returns the number of handshakes in progress.
     @discardableResult
     func forget(_ id: UInt64) -> Int {
         self.state.withLock { state in
             state.handshakes.end(id)
             state.longFrames.end(id)
             if let connection = state.connections.removeValue(forKey: id) {
-                state.admission.release(connection.source)
+                state.limiter.release(connection.source)
             }
             return state.handshakes.count
         }
     }
 
-    /// Takes over the bound socket, which ``stop()`` closes.
+    /// Takes ownership of the bound socket, which ``stop()`` closes.
     ///
-    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing would not be enough: a child
-    ///   process that is just being started holds a copy of the socket, on which the kernel goes on accepting.
+    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing alone would
+    ///   not suffice: a child process that is being started holds a copy of the socket, on which
+    ///   the kernel continues to accept.
     func listen(on channel: any Channel, at path: String? = nil) {
         self.state.withLock { ($0.channel, $0.path) = (channel, path) }
     }
 
-    /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation; returns when all have ended.
+    /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation.
+    ///
+    /// Returns when all connections have ended.
     func serve(_ body: @escaping @Sendable (Opened) async -> Void) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { loops in
-                for arrivals in self.arrivals {
-                    loops.addTask(executorPreference: arrivals.executor) { await arrivals.serve(body) }
+                for queue in self.queues {
+                    loops.addTask(executorPreference: queue.executor) { await queue.serve(body) }
                 }
             }
         } onCancel: {
@@ -166,14 +169,14 @@ final class ConnectionListener: Sendable {
         await self.closeAll()
     }
 
-    /// Accepts no more connections and gives no more requests; what is being answered is still sent.
+    /// Stops accepting connections and delivering requests; pending answers are still sent.
     func stop() {
         let (channel, path, connections) = self.state.withLock { state in
             state.isStopped = true
-            // Taken, not read: a second stop must not remove what the next listener made.
+            // Taken, not read: a second stop must not remove the socket of the next listener.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }
-        for arrivals in self.arrivals { arrivals.source.finish() }
+        for queue in self.queues { queue.source.finish() }
         if let path { UnixSocket.remove(path) }
         channel?.close(promise: nil)
         for connection in connections {
@@ -181,23 +184,24 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Closes the connections that no task was started for, and waits for the ends of all and of the listening socket.
+    /// Closes the connections without a task, and waits until all connections and the listening
+    /// socket have closed.
     private func closeAll() async {
         let (channel, connections) = self.state.withLock { ($0.channel, Array($0.connections.values)) }
         for connection in connections {
             if let frames = connection.frames { frames.close() } else { connection.channel.close(promise: nil) }
         }
-        // These futures never fail: NIO succeeds them whatever closed the channel.
+        // These futures never fail: NIO fulfills them however the channel was closed.
         for connection in connections { try? await connection.channel.closeFuture.get() }
         try? await channel?.closeFuture.get()
     }
 }
 
-/// The connections of one event loop on which calls can come, until each has a task.
+/// The queue of opened connections of one event loop, until each has a task.
 ///
-/// One for each loop, and the task that waits for them runs there as well: a connection changes thread neither on its
-/// way to its task nor afterwards.
-private struct Arrivals: Sendable {
+/// Each loop has a queue and a task that reads it on the loop's thread, so that a connection never
+/// changes threads.
+private struct ConnectionQueue: Sendable {
     let executor: EventLoopTaskExecutor
     let opened: AsyncStream<ConnectionListener.Opened>
     let source: AsyncStream<ConnectionListener.Opened>.Continuation
@@ -207,7 +211,8 @@ private struct Arrivals: Sendable {
         (self.opened, self.source) = AsyncStream.makeStream()
     }
 
-    /// Runs `body` for each of them, on the loop; returns when all that came have ended and no more will come.
+    /// Runs `body` for each connection, on the loop; returns when the queue is finished and all
+    /// connections have ended.
     func serve(_ body: @escaping @Sendable (ConnectionListener.Opened) async -> Void) async {
         await withDiscardingTaskGroup { connections in
             for await opened in self.opened {
@@ -226,15 +231,15 @@ private struct Arrivals: Sendable {
 }
 
 extension ConnectionListener.State {
-    /// Lets a connection in under a number of its own; nil where it may not be, and why.
+    /// Admits a connection under a new id; returns the refusal instead if a limit applies.
     mutating func admit(
         _ channel: any Channel,
         from source: PeerSource?,
         at now: NIODeadline
     ) -> (id: UInt64?, refusal: Refusal?) {
         guard !self.isStopped else { return (nil, nil) }
-        if let reason = self.admission.admit(source) {
-            let report = self.admission.refused(source ?? PeerSource(nil), for: reason, at: now)
+        if let reason = self.limiter.admit(source) {
+            let report = self.limiter.refused(source ?? PeerSource(nil), for: reason, at: now)
             return (nil, Refusal(reason: reason, report: report))
         }
         self.lastID += 1
@@ -242,7 +247,7 @@ extension ConnectionListener.State {
         return (self.lastID, nil)
     }
 
-    /// Why a connection was not let in, and what is to be told of it.
+    /// The reason that a connection was refused, and a report if one is due.
     struct Refusal {
         let reason: RefusedConnections.Reason
         let report: RefusedConnections?

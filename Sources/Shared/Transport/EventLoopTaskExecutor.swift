@@ -2,16 +2,17 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Runs tasks' jobs on an event loop, where their connections live: a call then costs no change of thread.
+/// A task executor that runs jobs on the event loop of their connection, so that a call needs no
+/// thread switch.
 ///
-/// Jobs that come while others wait to be run go along with them: they share one entry in the event loop's own queue,
-/// which costs several times what the lock here does, and one waking of its thread.
+/// Jobs that arrive while others are queued join them: they share one entry in the event loop's
+/// queue, which costs several times as much as the lock here, and one wakeup of the thread.
 ///
-/// Whatever runs there must not block; a store or a vault that waits for a disk does so on threads of its own.
+/// A job must not block; a store or a vault that waits for a disk uses separate threads.
 final class EventLoopTaskExecutor: TaskExecutor {
     private struct Jobs {
         var waiting: [UnownedJob] = []
-        /// Empty memory for those that come next.
+        /// Empty memory for the next jobs.
         var spare: [UnownedJob] = []
     }
 
@@ -22,14 +23,14 @@ final class EventLoopTaskExecutor: TaskExecutor {
         self.eventLoop = eventLoop
     }
 
-    /// Those of the loops that all connections share.
+    /// The executors of the shared event loop group.
     static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map(EventLoopTaskExecutor.init)
 
     private static let ofSharedLoops = Dictionary(
         uniqueKeysWithValues: all.map { (ObjectIdentifier($0.eventLoop), $0) }
     )
 
-    /// The one of this event loop, where it is one that all connections share.
+    /// The executor of an event loop; a new one if the loop is not in the shared group.
     static func of(_ eventLoop: any EventLoop) -> EventLoopTaskExecutor {
         Self.ofSharedLoops[ObjectIdentifier(eventLoop)] ?? EventLoopTaskExecutor(eventLoop)
     }
@@ -43,7 +44,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
         if isFirst { self.eventLoop.execute { self.runWaiting() } }
     }
 
-    /// Runs those that wait by now; what they enqueue comes in the next turn.
+    /// Runs the jobs that are queued now; the jobs that they enqueue run in the next tick.
     private func runWaiting() {
         var taken = self.jobs.withLock { jobs in
             defer { (jobs.waiting, jobs.spare) = (jobs.spare, []) }

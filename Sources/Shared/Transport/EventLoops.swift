@@ -1,11 +1,11 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The threads that connections live on.
+/// The threads of all connections.
 package enum EventLoops {
-    /// How many there are to be: as many as processors unless this says otherwise.
+    /// Sets the number of threads; the default is the number of processors.
     ///
-    /// - Important: Before the first connection or listener; later it changes nothing.
+    /// - Important: Call this before the first connection or listener; later it has no effect.
     package static func use(threads: Int) {
         NIOSingletons.groupLoopCountSuggestion = max(1, threads)
     }

@@ -2,16 +2,17 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
-/// Frames on one connection for a task that takes and sends them one by one.
+/// The frames of one connection for a task that receives and sends them one by one.
 ///
-/// A queue of our own instead of NIOAsyncChannel: frames are cut only while there is room, an answer that can be sent
-/// at once is sent without suspending, and a connection can be cut so that nothing more leaves.
+/// Replaces NIOAsyncChannel for three reasons: frames are decoded only while the queue has room, an
+/// answer that can be sent immediately is sent without suspending, and a connection can be aborted
+/// so that no further byte leaves.
 final class FrameChannel: FrameReceiver {
-    /// What ``next()`` gives.
+    /// The result of ``next()``.
     enum Event: Sendable {
         case frame([UInt8])
         case violation(FrameViolation)
-        /// Nothing more comes: the peer left, the connection was closed, or the listener stops.
+        /// No further frame comes: the peer left, the connection was closed, or the listener stops.
         case ended
     }
 
@@ -20,29 +21,29 @@ final class FrameChannel: FrameReceiver {
     private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
-    private let onOpen: @Sendable (FrameChannel, TLSOpened?) -> Void
+    private let onOpen: @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
     /// The peer's address for logs.
     let peer: String
-    /// What limits for each source count this connection under.
+    /// The source under which the per-source limits count this connection.
     let source: PeerSource
 
-    /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
+    /// Adds the frame handler to the end of the channel's pipeline; called on the channel's event loop.
     ///
     /// - Parameters:
-    ///   - peer: its address where that is not the socket's other end.
-    ///   - onOpen: called once, on the event loop, when calls can come.
-    ///   - onLongFrame: called, on the event loop, when a long frame or the beginning of one is held and when no longer,
-    ///     except at the connection's end.
-    ///   - onFailure: called at most once, when TLS failed.
+    ///   - peer: The address of the peer, which differs from that of the socket behind a load balancer.
+    ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
+    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding a
+    ///     long frame or its beginning, except at the end of the connection.
+    ///   - onFailure: Called at most once, when TLS failed.
     init(
         on channel: any Channel,
         peer: SocketAddress?,
         limits: TransportLimits,
         isSecure: Bool,
-        onOpen: @escaping @Sendable (FrameChannel, TLSOpened?) -> Void,
+        onOpen: @escaping @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void,
         onLongFrame: @escaping @Sendable (_ isHeld: Bool) -> Void = { _ in },
         onFailure: @escaping @Sendable (TLSFailure) -> Void
     ) throws {
@@ -60,19 +61,20 @@ final class FrameChannel: FrameReceiver {
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 
-    // MARK: - What a task does
+    // MARK: - For the task
 
-    /// The next frame, in the order they came; one task at a time may ask.
+    /// Waits for the next frame, in the order of arrival; one task at a time may wait.
     ///
-    /// Frames that wait when the connection ends are dropped: nobody is there for their answers. Whoever runs the task has
-    /// ``finish()`` called when it is cancelled; a handler for each frame would cost more than the frame.
+    /// Queued frames are dropped when the connection ends, since their answers could not be sent.
+    /// The owner of the task calls ``finish()`` on cancellation; a cancellation handler for each
+    /// frame would cost more than the frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
             let event: Event? = self.state.withLock { state in
                 if let event = state.take(limits: self.limits) { return event }
-                precondition(state.taker == nil, "one task at a time takes frames")
-                state.taker = continuation
+                precondition(state.waiter == nil, "one task at a time takes frames")
+                state.waiter = continuation
                 return nil
             }
             if let event { continuation.resume(returning: event) }
@@ -88,13 +90,14 @@ final class FrameChannel: FrameReceiver {
         return event
     }
 
-    /// Sends one frame, waiting while the peer does not take what was sent before; false when the connection has ended.
+    /// Sends one frame, waiting while the peer does not take earlier bytes; returns false if the
+    /// connection has ended.
     ///
-    /// True says that the frame was taken over, not that it arrived.
+    /// True means that the frame was queued, not that it arrived.
     ///
-    /// - Parameter isUse: whether the time in which the connection may be idle begins anew.
+    /// - Parameter isUse: True if the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
-        // The answers to calls that wait already may leave together.
+        // The answers to queued calls may leave together.
         let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }
         guard !isEnded else { return false }
         if self.eventLoop.inEventLoop {
@@ -114,34 +117,34 @@ final class FrameChannel: FrameReceiver {
         }
     }
 
-    /// Lets the connection be idle for longer.
+    /// Replaces the idle timeout.
     func allowIdleness(of limit: Duration) {
         self.onLoop { $0.allowIdleness(of: limit) }
     }
 
-    /// Ends the connection in an orderly way: what was sent before arrives.
+    /// Closes the connection gracefully: earlier frames still arrive.
     func close() {
         self.finish()
         self.onLoop { $0.close() }
     }
 
-    /// Ends the connection at once; once ``closed()`` has returned, nothing more leaves.
+    /// Ends the connection at once; after ``closed()`` has returned, no further byte leaves.
     func abort() {
         self.end()
         self.onLoop { $0.abort() }
     }
 
-    /// Gives no more frames; what is being answered can still be sent.
+    /// Delivers no more frames; pending answers can still be sent.
     func finish() {
-        let taker = self.state.withLock { state in
+        let waiter = self.state.withLock { state in
             state.isFinished = true
             state.frames.removeAll()
-            return state.taker.take()
+            return state.waiter.take()
         }
-        taker?.resume(returning: .ended)
+        waiter?.resume(returning: .ended)
     }
 
-    /// As ``finish()``; a connection that is not open yet is closed.
+    /// Does the same as ``finish()`` and closes a connection that is not open yet.
     func stop() {
         self.finish()
         self.onLoop { $0.stopOpening() }
@@ -149,14 +152,14 @@ final class FrameChannel: FrameReceiver {
 
     /// Waits until the connection has ended on both sides.
     func closed() async {
-        // The future never fails: NIO succeeds it whatever closed the channel.
+        // The future never fails: NIO fulfills it however the channel was closed.
         try? await self.channel.closeFuture.get()
     }
 
-    /// Where tasks of this connection run best.
+    /// The executor of the connection's event loop, for its tasks.
     var executor: EventLoopTaskExecutor { .of(self.eventLoop) }
 
-    /// Which event loop it lives on.
+    /// The identity of the connection's event loop.
     var eventLoopID: ObjectIdentifier { ObjectIdentifier(self.eventLoop) }
 
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
@@ -168,40 +171,40 @@ final class FrameChannel: FrameReceiver {
     }
 
     private func end() {
-        let (taker, senders) = self.state.withLock { state in
+        let (waiter, senders) = self.state.withLock { state in
             state.isEnded = true
             state.isFinished = true
             state.frames.removeAll()
             defer { state.senders = [] }
-            return (state.taker.take(), state.senders)
+            return (state.waiter.take(), state.senders)
         }
-        taker?.resume(returning: .ended)
+        waiter?.resume(returning: .ended)
         for sender in senders { sender.resume(returning: false) }
     }
 
-    // MARK: - What the handler tells
+    // MARK: - For the handler
 
-    func connectionOpened(_ opened: TLSOpened?) {
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
         self.onOpen(self, opened)
     }
 
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
-        let (taker, hasRoom) = self.state.withLock { state in
+        let (waiter, hasRoom) = self.state.withLock { state in
             guard !state.isFinished else { return (CheckedContinuation<Event, Never>?.none, false) }
-            if let taker = state.taker.take() { return (taker, true) }
+            if let waiter = state.waiter.take() { return (waiter, true) }
             return (nil, state.add(frame, limits: self.limits))
         }
-        taker?.resume(returning: .frame(frame))
+        waiter?.resume(returning: .frame(frame))
         return hasRoom
     }
 
     func receiveViolation(_ violation: FrameViolation) {
-        let taker = self.state.withLock { state in
-            if let taker = state.taker.take() { return Optional(taker) }
+        let waiter = self.state.withLock { state in
+            if let waiter = state.waiter.take() { return Optional(waiter) }
             state.violation = violation
             return nil
         }
-        taker?.resume(returning: .violation(violation))
+        waiter?.resume(returning: .violation(violation))
     }
 
     func longFrameChanged(isHeld: Bool) {
@@ -225,25 +228,25 @@ final class FrameChannel: FrameReceiver {
 }
 
 extension FrameChannel {
-    /// What waits between the event loop and the task.
+    /// The queue between the event loop and the task.
     private struct State {
-        /// Bytes that may wait before reading stops.
+        /// The number of queued bytes at which reading stops.
         static let longestWait = 2 * Frame.longestOrdinaryByteCount
 
         var frames = CircularBuffer<[UInt8]>()
         var waitingByteCount = 0
-        /// Reading has stopped because too much waits.
+        /// Reading has stopped because the queue is full.
         var isPaused = false
         var violation: FrameViolation?
-        /// No frames are given any more.
+        /// No more frames are delivered.
         var isFinished = false
-        /// Nothing can be sent any more.
+        /// No more frames can be sent.
         var isEnded = false
         var isWritable = true
-        var taker: CheckedContinuation<Event, Never>?
+        var waiter: CheckedContinuation<Event, Never>?
         var senders: [CheckedContinuation<Bool, Never>] = []
 
-        /// Queues a frame; false when reading should stop.
+        /// Queues a frame; returns false if reading should stop.
         mutating func add(_ frame: [UInt8], limits: TransportLimits) -> Bool {
             self.frames.append(frame)
             self.waitingByteCount += frame.count
@@ -253,7 +256,7 @@ extension FrameChannel {
             return !self.isPaused
         }
 
-        /// What can be given without waiting.
+        /// The next event, if one is available without waiting.
         mutating func take(limits: TransportLimits) -> Event? {
             guard !self.isFinished else { return .ended }
             if let frame = self.frames.popFirst() {
@@ -265,7 +268,7 @@ extension FrameChannel {
             return .violation(violation)
         }
 
-        /// True once when reading should go on: half of what may wait is gone.
+        /// Returns true once if reading should resume: the queue is at most half full.
         mutating func endPause(limits: TransportLimits) -> Bool {
             guard self.isPaused, self.frames.count <= limits.maxInFlight / 2,
                 self.waitingByteCount <= Self.longestWait / 2
@@ -277,7 +280,7 @@ extension FrameChannel {
 }
 
 extension SocketAddress {
-    /// Address and port as operators write them.
+    /// The address and port as text for logs.
     var logText: String {
         guard let address = self.ipAddress else { return "local" }
         return address.contains(":") ? "[\(address)]:\(self.port ?? 0)" : "\(address):\(self.port ?? 0)"

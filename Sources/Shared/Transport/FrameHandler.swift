@@ -1,97 +1,90 @@
 internal import Glibc
 internal import NIOCore
 
-/// Who takes the frames of one connection; called on its event loop only.
-protocol FrameReceiver: AnyObject, Sendable {
-    /// Both ends can send; nil where there is no TLS.
-    func connectionOpened(_ opened: TLSOpened?)
-    /// A frame; false when no more should come until ``FrameHandler/resume()``, as always when a long one has to wait.
-    func receiveFrame(_ frame: consuming [UInt8]) -> Bool
-    /// What arrived is not a frame; nothing more will be received.
-    func receiveViolation(_ violation: FrameViolation)
-    /// Whether a long frame or the beginning of one is held now; not told when the connection ends.
-    func longFrameChanged(isHeld: Bool)
-    /// Whether what is sent is taken by the peer at present.
-    func writabilityChanged(_ isWritable: Bool)
-    /// Nothing can be sent or received any more.
-    func connectionEnded(_ failure: TLSFailure?)
-}
-
-/// Frames on one channel, in and out, with the time limits of a connection.
+/// Frames on one channel, inbound and outbound, with the timeouts of a connection.
 ///
-/// Reads are asked for one at a time, and only while the receiver takes frames and the peer takes answers: a peer that
-/// sends without reading stops itself. Idle, slow and unreading peers are closed. What is sent in one turn of the event
-/// loop leaves as one TLS record and one system call.
+///     opening ──ready──▶ open ──not a frame──▶ violated
+///        │                └────────┬────────────┘
+///        │              close(), idle or frame timeout
+///        │                         ▼
+///        └──close()──▶ ended ◀── closing
+///
+///     any state ──abort(): too many pieces, stall or close timeout──▶ aborted ──▶ ended
+///     any state ──channel closed──▶ ended
+///
+/// In *open*, frames go to the receiver and reads are requested one at a time, and only while the
+/// receiver has room (``InboundFrames``) and the peer takes answers (`isWritable`): a peer that
+/// sends without reading stops itself. In *violated*, answers can still be sent. In *closing*,
+/// close_notify has been sent and inbound bytes are discarded. In *aborted*, nothing is sent or
+/// received and the socket is about to close.
+///
+/// Frames that are sent in one tick of the event loop leave as one TLS record and one system call.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private enum Phase {
-        /// TLS is not ready.
+    private enum State {
         case opening
         case open
-        /// What arrived was not a frame; answers may still be sent.
         case violated
-        /// Our end is closed; what arrives is dropped until the peer's is.
         case closing
-        /// Nothing is sent or taken any more; the socket is about to be closed.
         case aborted
         case ended
     }
 
-    /// Pieces that a frame may come in; the longest one has four TLS records.
-    ///
-    /// Threat: a call in records of one byte costs libssl as much as some hundreds of calls, and limits of a source count calls.
-    private static let mostPieces = 256
+    /// The timers of a connection.
+    private struct Timers {
+        /// Runs in open and violated.
+        var idle: Scheduled<Void>?
+        /// Runs while the peer owes the rest of a frame.
+        var frame: Scheduled<Void>?
+        /// Runs while the peer does not take the bytes that are sent.
+        var stall: Scheduled<Void>?
+        /// Runs in closing.
+        var close: Scheduled<Void>?
+
+        mutating func cancel() {
+            for timer in [self.idle, self.frame, self.stall, self.close] { timer?.cancel() }
+            self = Timers()
+        }
+    }
 
     private let limits: TransportLimits
     private let isSecure: Bool
-    /// Set once, before the channel is active; let go at the end, so that the two do not hold each other for ever.
+    /// Set once, before the channel is active, and released at the end, since receiver and handler
+    /// hold each other.
     var receiver: (any FrameReceiver)?
     private var context: ChannelHandlerContext?
-    private var phase = Phase.opening
-    private var decoder = FrameDecoder()
-    private var receiverHasRoom = true
-    /// The last frame is a long one and waits for the receiver.
-    private var longFrameWaits = false
-    private var holdsLongFrame = false
-    /// How often something has arrived since the last whole frame.
-    private var pieces = 0
-    /// As the channel said last; a channel is writable when it begins.
+    private var state = State.opening
+    private var failure: TLSFailure?
+    private var inbound = InboundFrames()
+    private var idle: IdleTimeout
+    private var timers = Timers()
+    /// The last known state of the channel, which is writable at first.
     private var isWritable = true
     private var outgoing = ByteBuffer()
-    /// Memory for what is sent; the event loop's, from when the handler is in a channel.
-    private var spare = SpareBuffer()
-    private var flushIsDue = false
-    private var failure: TLSFailure?
-    private var idleLimit: TimeAmount?
-    /// When the connection was opened or had its last useful answer.
-    private var lastUse = NIODeadline.distantPast
-    /// Frames that were given and not answered yet.
-    private var unanswered = 0
-    private var idleTimer: Scheduled<Void>?
-    private var frameTimer: Scheduled<Void>?
-    private var stallTimer: Scheduled<Void>?
-    private var farewellTimer: Scheduled<Void>?
+    /// Memory for outgoing frames; the event loop's, once the handler is in a pipeline.
+    private var reusable = ReusableBuffer()
+    private var flushIsScheduled = false
 
     /// - Parameters:
-    ///   - idleLimit: nil where the connection may be idle for ever, as a client's.
-    ///   - isSecure: whether a ``TLSHandler`` stands before this one.
+    ///   - idleLimit: The idle timeout; nil if the connection may be idle without limit, as on a client.
+    ///   - isSecure: True if a ``TLSHandler`` precedes this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
         self.limits = limits
-        self.idleLimit = idleLimit.map(TimeAmount.init)
+        self.idle = IdleTimeout(limit: idleLimit, callExtension: limits.frame)
         self.isSecure = isSecure
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        self.spare = SpareBuffers.of(context.eventLoop).frames
+        self.reusable = ReusableBuffers.of(context.eventLoop).frames
         if context.channel.isActive, !self.isSecure { self.open(nil, context: context) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.end()
-        // The context holds this handler.
+        // The context refers to this handler.
         self.context = nil
     }
 
@@ -106,35 +99,35 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let opened = event as? TLSOpened { self.open(opened, context: context) }
+        if let completed = event as? TLSHandshakeCompleted { self.open(completed, context: context) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A socket's error is followed by its end; only TLS has a reason worth telling.
+        // A socket error is followed by the end of the channel; only a TLS failure has a reason to report.
         self.failure = self.failure ?? (error as? TLSFailure)
         if !(error is TLSFailure) { context.close(promise: nil) }
     }
 
-    private func open(_ opened: TLSOpened?, context: ChannelHandlerContext) {
-        guard self.phase == .opening else { return }
-        self.phase = .open
-        self.lastUse = context.eventLoop.now
+    private func open(_ completed: TLSHandshakeCompleted?, context: ChannelHandlerContext) {
+        guard self.state == .opening else { return }
+        self.state = .open
+        self.idle.restart(at: context.eventLoop.now)
         self.watchIdleness(context: context)
-        self.receiver?.connectionOpened(opened)
+        self.receiver?.connectionOpened(completed)
         self.readIfWanted(context: context)
     }
 
-    // MARK: - What comes in
+    // MARK: - Inbound
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.pieces += 1
-        if self.phase == .open {
-            self.decoder.receive(self.unwrapInboundIn(data))
-            self.cutFrames(context: context)
+        self.inbound.countPiece()
+        if self.state == .open {
+            self.inbound.receive(self.unwrapInboundIn(data))
+            self.deliverFrames(context: context)
         }
-        // Cut at once: a connection that is being closed reads on for a while.
-        if self.pieces > Self.mostPieces { self.abort() }
+        // An abort, since a connection in closing continues to read for a while.
+        if self.inbound.hasTooManyPieces { self.abort() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -142,40 +135,34 @@ final class FrameHandler: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// The receiver has room again.
+    /// Continues after the receiver had no room.
     func resume() {
-        guard let context = self.context, !self.receiverHasRoom else { return }
-        self.receiverHasRoom = true
-        self.longFrameWaits = false
-        self.cutFrames(context: context)
+        guard let context = self.context, self.inbound.resume() else { return }
+        self.deliverFrames(context: context)
         self.readIfWanted(context: context)
     }
 
-    private func cutFrames(context: ChannelHandlerContext) {
+    private func deliverFrames(context: ChannelHandlerContext) {
         do throws(FrameViolation) {
-            while self.phase == .open, self.receiverHasRoom, let frame = try self.decoder.next() {
-                self.unanswered += 1
-                self.pieces = 0
-                let isLong = frame.count > Frame.longestOrdinaryByteCount
-                // Given away: whoever wipes it must be the only one who has it.
-                self.receiverHasRoom = self.receiver?.receiveFrame(consume frame) ?? false
-                self.longFrameWaits = !self.receiverHasRoom && isLong
+            while self.state == .open, let frame = try self.inbound.next() {
+                self.idle.frameReceived()
+                // Consumed, so that the receiver has the only copy and can wipe it.
+                let hasRoom = self.receiver?.receiveFrame(consume frame) ?? false
+                self.inbound.delivered(hasRoom: hasRoom)
             }
         } catch {
-            self.phase = .violated
+            self.state = .violated
             self.receiver?.receiveViolation(error)
         }
         self.watchFrame(context: context)
-        let holdsLongFrame = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
-        guard holdsLongFrame != self.holdsLongFrame, self.phase == .open else { return }
-        self.holdsLongFrame = holdsLongFrame
-        self.receiver?.longFrameChanged(isHeld: holdsLongFrame)
+        guard self.state == .open, let isHeld = self.inbound.longFrameChange() else { return }
+        self.receiver?.longFrameChanged(isHeld: isHeld)
     }
 
     private func readIfWanted(context: ChannelHandlerContext) {
-        switch self.phase {
+        switch self.state {
         case .open:
-            if self.receiverHasRoom, self.isWritable { context.read() }
+            if self.inbound.receiverHasRoom, self.isWritable { context.read() }
         case .closing:
             context.read()
         case .opening, .violated, .aborted, .ended:
@@ -183,26 +170,27 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    // MARK: - What goes out
+    // MARK: - Outbound
 
-    /// Sends one frame, at once or at the end of this turn of the event loop; nothing once the connection is closing.
+    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once
+    /// the connection is closing.
     ///
     /// - Parameters:
-    ///   - isUse: whether the time in which the connection may be idle begins anew.
-    ///   - mayWait: whether more is about to be sent that can leave in the same record.
+    ///   - isUse: True if the frame restarts the idle timeout.
+    ///   - mayWait: True if further frames follow soon that can leave in the same record.
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
-        guard let context = self.context, self.phase == .open || self.phase == .violated else { return }
+        guard let context = self.context, self.state == .open || self.state == .violated else { return }
         if self.outgoing.readableBytes == 0 {
-            self.outgoing = self.spare.take(capacity: Frame.headerByteCount + payload.count)
+            self.outgoing = self.reusable.take(capacity: Frame.headerByteCount + payload.count)
         }
         Frame.append(payload, to: &self.outgoing)
-        self.unanswered = max(0, self.unanswered - 1)
-        if isUse { self.lastUse = context.eventLoop.now }
+        self.idle.frameAnswered()
+        if isUse { self.idle.restart(at: context.eventLoop.now) }
         guard mayWait else { return self.flush() }
-        guard !self.flushIsDue else { return }
-        self.flushIsDue = true
+        guard !self.flushIsScheduled else { return }
+        self.flushIsScheduled = true
         context.eventLoop.assumeIsolated().execute {
-            self.flushIsDue = false
+            self.flushIsScheduled = false
             self.flush()
         }
     }
@@ -212,38 +200,39 @@ final class FrameHandler: ChannelInboundHandler {
         let bytes = self.outgoing
         // Not kept for the next answer, which would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
-        self.spare.keep(bytes)
+        self.reusable.keep(bytes)
         context.writeAndFlush(self.wrapOutboundOut(consume bytes), promise: nil)
-        self.spare.wipe()
+        self.reusable.wipe()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         self.isWritable = context.channel.isWritable
         if self.isWritable {
-            self.stallTimer?.cancel()
-            self.stallTimer = nil
+            self.timers.stall?.cancel()
+            self.timers.stall = nil
             self.readIfWanted(context: context)
-        } else if self.stallTimer == nil {
-            self.stallTimer = self.timer(self.limits.frame, context: context) { $0.abort() }
+        } else if self.timers.stall == nil {
+            self.timers.stall = self.timer(self.limits.frame, context: context) { $0.abort() }
         }
         self.receiver?.writabilityChanged(self.isWritable)
         context.fireChannelWritabilityChanged()
     }
 
-    // MARK: - Ends
+    // MARK: - Closing
 
-    /// Sends what there is to send, then says goodbye and waits for the peer to do the same, but not for long.
+    /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to
+    /// ``TransportLimits/close``.
     ///
-    /// What still arrives is read and dropped: closing a socket with unread bytes makes the system reset the connection,
-    /// and the peer would lose the answers that it has not read yet.
+    /// Inbound bytes are read and discarded: closing a socket with unread bytes makes the kernel
+    /// reset the connection, and the peer would lose the answers that it has not read yet.
     func close() {
         guard let context = self.context else { return }
-        switch self.phase {
+        switch self.state {
         case .open, .violated:
             self.flush()
-            self.phase = .closing
-            self.cancelTimers()
-            self.farewellTimer = self.timer(self.limits.farewell, context: context) { $0.abort() }
+            self.state = .closing
+            self.timers.cancel()
+            self.timers.close = self.timer(self.limits.close, context: context) { $0.abort() }
             context.close(mode: .output, promise: nil)
             context.read()
         case .opening:
@@ -253,21 +242,21 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    /// Closes the connection if TLS is not ready yet; no task would be there for it.
+    /// Closes the connection if TLS is not ready yet, when no task would serve it.
     func stopOpening() {
-        if self.phase == .opening { self.close() }
+        if self.state == .opening { self.close() }
     }
 
-    /// Ends the connection at once: nothing more leaves, and what the system still holds for it is thrown away.
+    /// Ends the connection at once: no further byte leaves, and the kernel discards its send buffer.
     ///
-    /// Invariant (G7): whoever waits for the end is told by ``end()``, which the closed channel calls: not before
-    /// close(2) has thrown away what the peer has not been sent yet.
+    /// Invariant (G7): ``end()``, which the closed channel calls, notifies those that wait for the
+    /// end. It runs only after close(2) has discarded the bytes that were not sent yet.
     func abort() {
-        guard let context = self.context, self.phase != .ended, self.phase != .aborted else { return }
-        self.phase = .aborted
+        guard let context = self.context, self.state != .ended, self.state != .aborted else { return }
+        self.state = .aborted
         self.outgoing = ByteBuffer()
-        self.cancelTimers()
-        context.triggerUserOutboundEvent(TLSSilence(), promise: nil)
+        self.timers.cancel()
+        context.triggerUserOutboundEvent(TLSAbort(), promise: nil)
         // SO_LINGER with zero: close(2) sends a reset and discards the send buffer (socket(7)).
         (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
             .whenComplete { _ in }
@@ -275,30 +264,27 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     private func end() {
-        guard self.phase != .ended else { return }
-        self.phase = .ended
-        self.cancelTimers()
-        self.decoder = FrameDecoder()
+        guard self.state != .ended else { return }
+        self.state = .ended
+        self.timers.cancel()
+        self.inbound = InboundFrames()
         self.receiver?.connectionEnded(self.failure)
         self.receiver = nil
     }
 
-    // MARK: - Time
+    // MARK: - Timeouts
 
-    /// A session has begun, so the connection may be idle for longer.
+    /// Replaces the idle timeout, for a connection with a session.
     func allowIdleness(of limit: Duration) {
-        self.idleLimit = TimeAmount(limit)
+        self.idle.limit = TimeAmount(limit)
     }
 
-    /// One timer that looks again when it fires, so that calls cost no timers of their own.
-    ///
-    /// What a peer sends keeps nothing open, only what it is usefully answered; a call that is being answered at the end
-    /// of the time has as long as a frame may take.
+    /// Schedules one timer, which checks the deadline again when it fires, so that a call costs no timer.
     private func watchIdleness(context: ChannelHandlerContext) {
-        guard let end = self.idleEnd else { return }
-        self.idleTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
-            guard self.phase == .open || self.phase == .violated, let end = self.idleEnd else { return }
-            if context.eventLoop.now >= end {
+        guard let deadline = self.idle.deadline else { return }
+        self.timers.idle = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            guard self.state == .open || self.state == .violated, let deadline = self.idle.deadline else { return }
+            if context.eventLoop.now >= deadline {
                 self.close()
             } else {
                 self.watchIdleness(context: context)
@@ -306,19 +292,15 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    private var idleEnd: NIODeadline? {
-        self.idleLimit.map { self.lastUse + $0 + (self.unanswered > 0 ? TimeAmount(self.limits.frame) : .zero) }
-    }
-
-    /// Keeps a timer while the peer owes the rest of a frame; not while it is we who do not take it.
+    /// Keeps a timer while the peer owes the rest of a frame.
     private func watchFrame(context: ChannelHandlerContext) {
-        guard self.phase == .open, self.receiverHasRoom, self.decoder.isMidFrame else {
-            self.frameTimer?.cancel()
-            self.frameTimer = nil
+        guard self.state == .open, self.inbound.awaitsRestOfFrame else {
+            self.timers.frame?.cancel()
+            self.timers.frame = nil
             return
         }
-        guard self.frameTimer == nil else { return }
-        self.frameTimer = self.timer(self.limits.frame, context: context) { $0.close() }
+        guard self.timers.frame == nil else { return }
+        self.timers.frame = self.timer(self.limits.frame, context: context) { $0.close() }
     }
 
     private func timer(
@@ -327,13 +309,5 @@ final class FrameHandler: ChannelInboundHandler {
         _ act: @escaping (FrameHandler) -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { act(self) }
-    }
-
-    private func cancelTimers() {
-        for timer in [self.idleTimer, self.frameTimer, self.stallTimer, self.farewellTimer] { timer?.cancel() }
-        self.idleTimer = nil
-        self.frameTimer = nil
-        self.stallTimer = nil
-        self.farewellTimer = nil
     }
 }

@@ -1,28 +1,29 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The steps of one event loop's handshakes, one after the other and with rests between them, in which open connections are served.
+/// The queue of handshake steps on one event loop, with pauses in which the loop serves open connections.
 ///
-/// A client hello costs the server a key agreement and a signature; a flood of them, or a whole country's phones after an
-/// outage, would otherwise be worked off in a row while every PIN check waits. So that never more than half of the loop's
-/// time goes into handshakes, each turn of theirs is followed by a rest of as long as it took. A turn is short, and longer
-/// where the loop had much else to do since the last one: a third of its time is left to newcomers however busy it
-/// is. Those that wait are handshakes in progress, of which there are at most ``TransportLimits/handshakes``.
+/// A ClientHello costs the server a key agreement and a signature. A flood of them, or all phones
+/// reconnecting after an outage, would otherwise be processed in a row while every PIN check waits.
+/// Each batch of steps is followed by a pause of the same length, so that handshakes take at most
+/// half of the loop's time. A batch is short; it is longer if the loop was busy since the last one,
+/// so that handshakes get a third of a busy loop's time. The queue holds handshakes in progress
+/// only, at most ``TransportLimits/handshakes``.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline
     private var waiting = CircularBuffer<() -> Void>()
     private var lastEnd: NIODeadline
-    private var restsUntil = NIODeadline.uptimeNanoseconds(0)
+    private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
-    /// What a turn may take at least: some handshakes, and less than a commit of the store.
-    private static let shortTurn = TimeAmount.milliseconds(2)
-    /// What it may take at most, one handshake more or less.
-    private static let longTurn = TimeAmount.milliseconds(50)
-    /// No rest is longer, whatever a machine that was asleep says.
-    private static let longestRest = TimeAmount.milliseconds(5)
-    /// Each thread has its loop's.
+    /// The minimum time of a batch: some handshakes, and less than a commit of the store.
+    private static let shortBatch = TimeAmount.milliseconds(2)
+    /// The maximum time of a batch, exceeded by one handshake at most.
+    private static let longBatch = TimeAmount.milliseconds(50)
+    /// The maximum length of a pause, also after the machine was suspended.
+    private static let longestPause = TimeAmount.milliseconds(5)
+    /// The pacer of the current thread's event loop.
     private static let ofThread = ThreadSpecificVariable<Bound>()
 
     private final class Bound: Sendable {
@@ -39,7 +40,7 @@ final class HandshakePacer {
         self.lastEnd = now()
     }
 
-    /// The event loop's own; called on it.
+    /// The pacer of an event loop; called on that loop.
     static func of(_ eventLoop: any EventLoop) -> HandshakePacer {
         if let bound = Self.ofThread.currentValue { return bound.pacer.value }
         let pacer = HandshakePacer(on: eventLoop)
@@ -47,85 +48,40 @@ final class HandshakePacer {
         return pacer
     }
 
-    /// Does it now, or when those before it are done and the loop has rested.
+    /// Runs `work` immediately, or after the queued steps and the pause.
     func run(_ work: @escaping () -> Void) {
-        if self.waiting.isEmpty, self.now() >= self.restsUntil {
+        if self.waiting.isEmpty, self.now() >= self.pausedUntil {
             let start = self.now()
             work()
-            self.rest(since: start)
+            self.pause(since: start)
         } else {
             self.waiting.append(work)
             self.schedule()
         }
     }
 
-    private func takeTurn() {
+    private func runBatch() {
         let start = self.now()
         let sinceLast = TimeAmount.nanoseconds((start - self.lastEnd).nanoseconds / 2)
-        let end = start + min(max(Self.shortTurn, sinceLast), Self.longTurn)
+        let end = start + min(max(Self.shortBatch, sinceLast), Self.longBatch)
         repeat {
             self.waiting.popFirst()?()
         } while !self.waiting.isEmpty && self.now() < end
-        self.rest(since: start)
+        self.pause(since: start)
     }
 
-    private func rest(since start: NIODeadline) {
+    private func pause(since start: NIODeadline) {
         self.lastEnd = self.now()
-        self.restsUntil = self.lastEnd + min(self.lastEnd - start, Self.longestRest)
+        self.pausedUntil = self.lastEnd + min(self.lastEnd - start, Self.longestPause)
     }
 
     private func schedule() {
         guard !self.isScheduled, !self.waiting.isEmpty else { return }
         self.isScheduled = true
-        self.eventLoop.assumeIsolated().scheduleTask(deadline: self.restsUntil) {
+        self.eventLoop.assumeIsolated().scheduleTask(deadline: self.pausedUntil) {
             self.isScheduled = false
-            self.takeTurn()
+            self.runBatch()
             self.schedule()
-        }
-    }
-}
-
-/// Lets a listening socket rest between the connections that it accepts, in which its event loop serves those it has.
-///
-/// Stands in the listening channel, which accepts a few at a time and asks for the next ones itself. After each few it
-/// rests for a multiple of the time that they took: what a connection costs goes on after it was accepted. Whoever is not
-/// accepted yet waits in the kernel; what does not fit there the kernel drops, and honest clients try again.
-final class AcceptPacer: ChannelDuplexHandler {
-    typealias InboundIn = any Channel
-    typealias OutboundIn = any Channel
-
-    private static let restFactor: Int64 = 3
-    private static let longestRest = TimeAmount.milliseconds(20)
-
-    private let now: () -> NIODeadline
-    private var beganAt: NIODeadline?
-    private var restsUntil = NIODeadline.uptimeNanoseconds(0)
-    private var isScheduled = false
-
-    init(now: @escaping () -> NIODeadline = { .now() }) {
-        self.now = now
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if self.beganAt == nil { self.beganAt = self.now() }
-        context.fireChannelRead(data)
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        if let began = self.beganAt.take() {
-            let end = self.now()
-            self.restsUntil = end + min(Self.restFactor * (end - began), Self.longestRest)
-        }
-        context.fireChannelReadComplete()
-    }
-
-    func read(context: ChannelHandlerContext) {
-        guard self.now() < self.restsUntil else { return context.read() }
-        guard !self.isScheduled else { return }
-        self.isScheduled = true
-        context.eventLoop.assumeIsolated().scheduleTask(deadline: self.restsUntil) {
-            self.isScheduled = false
-            context.read()
         }
     }
 }

@@ -1,16 +1,17 @@
 internal import HostSystem
 internal import NIOCore
 
-/// Where a connection comes from, as far as limits are concerned: an IPv4 address, or the first 64 bits of an IPv6 one.
+/// The origin of a connection for the per-source limits: an IPv4 address, or the first 64 bits of
+/// an IPv6 address.
 ///
-/// Whoever has one IPv6 address has the 2⁶⁴ of its network, so that a limit for each address would be none. Peers whose
-/// address is not known are one source together.
+/// The owner of one IPv6 address usually has all 2⁶⁴ of its network, so a limit per address would
+/// have no effect. All peers with an unknown address are one source.
 package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
         case unknown, ipv4, ipv6
     }
 
-    // Numbers and not bytes in an array: sources are looked up whenever a connection is accepted.
+    // Numbers instead of an array of bytes, since every accepted connection looks its source up.
     private let family: Family
     /// The IPv4 address, or the first half of the IPv6 one.
     private let number: UInt64
@@ -19,7 +20,7 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self = address?.ipAddress.flatMap { PeerSource(address: $0) } ?? PeerSource(family: .unknown, number: 0)
     }
 
-    /// The source of an IP address as text, without a port; nil where it is none.
+    /// The source of an IP address as text, without a port; nil if the text is not an IP address.
     package init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -31,8 +32,8 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// An address that stands for the source where the next program counts: the IPv4 address itself, or the first one of
-    /// the IPv6 network; nil where it is not known.
+    /// An address that represents the source in another program: the IPv4 address, or the first
+    /// address of the IPv6 network; nil if the source is unknown.
     package var address: String? {
         switch self.family {
         case .ipv4: self.description

@@ -4,9 +4,9 @@ internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
-/// The calls of one client's connection that wait for their answers, which come in any order.
+/// The calls of one client connection that wait for their answers, which arrive in any order.
 final class PendingCalls<Answer: Sendable>: FrameReceiver {
-    /// Reads an answer and the id of its call.
+    /// Decodes an answer and the id of its call.
     typealias Reader = @Sendable ([UInt8]) throws(WireError) -> (id: UInt64, answer: Answer)
 
     private struct Call {
@@ -24,9 +24,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     private let channel: any Channel
     private let handler: NIOLoopBound<FrameHandler>
     private let read: Reader
-    private let opened: EventLoopPromise<TLSOpened?>
+    private let opened: EventLoopPromise<TLSHandshakeCompleted?>
 
-    /// Adds the handler of frames to the end of the channel's pipeline, on the channel's event loop.
+    /// Adds the frame handler to the end of the channel's pipeline; called on the channel's event loop.
     init(on channel: any Channel, isSecure: Bool, read: @escaping Reader) throws {
         let handler = FrameHandler(limits: TransportLimits(), idleLimit: nil, isSecure: isSecure)
         self.channel = channel
@@ -43,14 +43,14 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Waits until calls can be made; throws a ``TLSFailure`` or a channel's error.
-    func open() async throws -> TLSOpened? {
+    /// Waits until the connection is ready for calls; throws a ``TLSFailure`` or an error of the channel.
+    func open() async throws -> TLSHandshakeCompleted? {
         try await self.opened.futureResult.get()
     }
 
     /// Makes a call and waits for its answer.
     ///
-    /// - Parameter encode: the bytes of the request with the id it is given.
+    /// - Parameter encode: Encodes the request with the id that it gets.
     func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> Answer {
         let id = self.takeIDs(1)
         let request = encode(id)
@@ -64,9 +64,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         return try result.get()
     }
 
-    /// Makes calls that leave in one flight, in their order, and waits for all answers.
+    /// Makes calls that leave in one flight, in order, and waits for all answers.
     ///
-    /// Throws what became of the first that has none; what became of the others is then not known.
+    /// Throws the error of the first call without an answer; the fate of the others is then unknown.
     func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async throws(CallError) -> [Answer] {
         guard !encode.isEmpty else { return [] }
         let first = self.takeIDs(encode.count)
@@ -91,7 +91,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         return answers
     }
 
-    /// The first of so many ids that no call of this connection has had.
+    /// Reserves consecutive ids and returns the first.
     private func takeIDs(_ count: Int) -> UInt64 {
         self.state.withLock { state in
             defer { state.lastID += UInt64(count) }
@@ -99,7 +99,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Enters a call; false where it was resolved at once and must not leave.
+    /// Registers a call; returns false if it was resolved immediately and must not be sent.
     private func begin(_ id: UInt64, timeout: Duration, _ waiter: CallWaiter<Answer>) -> Bool {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
             self.resolve(id, .failure(.timedOut))
@@ -114,7 +114,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
             waiter.resume(returning: .failure(.closed))
             return false
         }
-        // Cancelled before the call was entered, which nothing but this look can find.
+        // A cancellation before the registration had no call to resolve, so it is checked here.
         guard !Task.isCancelled else {
             self.resolve(id, .failure(.cancelled))
             return false
@@ -140,7 +140,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Ends the connection in an orderly way; calls without an answer throw ``CallError/closed``.
+    /// Closes the connection gracefully; calls without an answer throw ``CallError/closed``.
     func close() {
         self.end(.closed)
         self.onLoop { $0.close() }
@@ -148,7 +148,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     /// Waits until the connection has ended.
     func closed() async {
-        // The future never fails: NIO succeeds it whatever closed the channel.
+        // The future never fails: NIO fulfills it however the channel was closed.
         try? await self.channel.closeFuture.get()
     }
 
@@ -156,17 +156,17 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     func pause(for duration: Duration) async {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
         await withTaskCancellationHandler {
-            // Fails where it was cancelled, which ends the wait like its time.
+            // Fails if it was cancelled, which ends the wait too.
             try? await timer.futureResult.get()
         } onCancel: {
             timer.cancel()
         }
     }
 
-    /// Whether calls can still be made.
+    /// True if calls can still be made.
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 
-    /// Where tasks that make many calls run best.
+    /// The executor of the connection's event loop, for tasks that make many calls.
     var executor: EventLoopTaskExecutor { .of(self.channel.eventLoop) }
 
     private func onLoop(_ act: @escaping @Sendable (FrameHandler) -> Void) {
@@ -177,19 +177,19 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    // MARK: - What the handler tells
+    // MARK: - For the handler
 
-    func connectionOpened(_ opened: TLSOpened?) {
+    func connectionOpened(_ opened: TLSHandshakeCompleted?) {
         self.opened.succeed(opened)
     }
 
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool {
-        // It may hold a share.
+        // The frame may contain a share.
         defer { frame.wipe() }
         do throws(WireError) {
             let (id, answer) = try self.read(frame)
-            // An answer to a call that is no longer waited for is dropped. Id 0 answers what was not a request, after
-            // which the server ends the connection, and that ends the calls.
+            // An answer to a call that no longer waits is dropped. Id 0 answers a frame that was
+            // not a request; the server then closes the connection, which ends the calls.
             self.resolve(id, .success(answer))
             return true
         } catch {
@@ -205,7 +205,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         self.handler.value.close()
     }
 
-    /// A client has few connections, and chose whom they lead to.
+    /// Does nothing: a client has few connections, to servers of its choice.
     func longFrameChanged(isHeld: Bool) {}
 
     func writabilityChanged(_ isWritable: Bool) {}

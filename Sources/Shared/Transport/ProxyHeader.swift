@@ -1,32 +1,34 @@
-/// What a balancer says of the connection that it passes on: PROXY protocol, version 2 (HAProxy's specification, §2.2).
+/// The header in which a load balancer names the client: PROXY protocol, version 2 (HAProxy's
+/// specification, §2.2).
 ///
-/// Total over all bytes, with nothing of the network in it. A byte that no header has is refused as soon as it is there,
-/// and a length before anything is kept for it, so that nobody can send much before it is known to be of no use.
+/// A total function of the bytes, without I/O. An invalid byte is rejected as soon as it arrives,
+/// and a length before memory is reserved for it, so that a peer cannot send much before the header
+/// is known to be invalid.
 struct ProxyHeader: Hashable {
-    /// Where the connection comes from, as the balancer says.
+    /// The origin of the connection, according to the load balancer.
     enum Origin: Hashable {
-        /// The balancer itself: it looks whether somebody is there.
+        /// The load balancer itself, for a health check.
         case local
-        /// A peer of which the balancer says nothing.
+        /// A peer whose address the load balancer does not state.
         case unknown
-        /// 4 or 16 bytes, and the port.
+        /// An address of 4 or 16 bytes, and the port.
         case address([UInt8], port: UInt16)
     }
 
     let origin: Origin
-    /// Of the whole header; what follows is the peer's.
+    /// The length of the whole header; the peer's bytes follow.
     let byteCount: Int
 
-    /// Of the longest header with all that it may hold beside addresses, which nothing here looks at.
+    /// The limit of a header with its optional fields, which are ignored.
     ///
-    /// The specification asks senders for no more than fits into a first segment, some 500 bytes.
+    /// The specification limits senders to the size of a first segment, some 500 bytes.
     static let longestByteCount = 2_048
-    /// What every header begins with; no TLS record and no text does.
+    /// The first bytes of every header; no TLS record and no text begins with them.
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
-    /// Signature, version with command, family with transport, length.
+    /// The signature, version with command, family with transport, and length.
     private static let fixedByteCount = 16
 
-    /// Reads the header that the bytes begin with; nil while there is less than all of it.
+    /// Reads the header at the beginning of the bytes; returns nil while it is incomplete.
     init?(of bytes: some RandomAccessCollection<UInt8>) throws(ProxyHeaderFault) {
         func byte(_ place: Int) -> UInt8? {
             place < bytes.count ? bytes[bytes.index(bytes.startIndex, offsetBy: place)] : nil
@@ -55,9 +57,9 @@ struct ProxyHeader: Hashable {
         self.origin = .address(Array(address), port: port)
     }
 
-    /// Bytes of one address; 0 where none counts.
+    /// The length of one address; 0 if the header's addresses are ignored.
     private static func addressByteCount(of family: UInt8, isLocal: Bool) throws(ProxyHeaderFault) -> Int {
-        // The family of a connection of the balancer's own says nothing, whatever it is.
+        // The specification requires receivers to ignore the family of a LOCAL command.
         guard !isLocal else { return 0 }
         switch family {
         case 0x00: return 0
@@ -68,20 +70,21 @@ struct ProxyHeader: Hashable {
     }
 }
 
-/// Why bytes from a balancer are no PROXY protocol header of version 2; the connection ends.
+/// The reason that bytes from a load balancer are not a PROXY protocol header of version 2; the
+/// connection is closed.
 ///
-/// The balancer is configured otherwise than this server, or it is none.
+/// The load balancer's configuration does not match the server's, or the peer is not a load balancer.
 package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
-    /// Other bytes than the signature: TLS at once, version 1's text, or anything.
+    /// The signature is missing: the peer began with TLS, the text of version 1, or other bytes.
     case notAHeader = "not a header"
-    /// Another version than 2.
+    /// The version is not 2.
     case version
-    /// Neither LOCAL nor PROXY.
+    /// The command is neither LOCAL nor PROXY.
     case command
-    /// Neither TCP over IPv4 or IPv6 nor unspecified.
+    /// The family is neither TCP over IPv4 or IPv6 nor unspecified.
     case family
-    /// Longer than ``ProxyHeader/longestByteCount``.
+    /// The header is longer than ``ProxyHeader/longestByteCount``.
     case tooLong = "too long"
-    /// Shorter than the addresses that its family has.
+    /// The header is shorter than the addresses of its family.
     case tooShort = "too short"
 }

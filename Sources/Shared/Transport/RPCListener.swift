@@ -1,11 +1,10 @@
-internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import Vocabulary
 
-/// The socket on which a server takes its clients' connections.
+/// The listening socket for the clients of a server.
 package final class RPCListener: Sendable {
-    /// The port it listens on, also where 0 was asked for.
+    /// The port of the socket, also if the caller passed 0.
     package let port: Int
 
     private let listener: ConnectionListener
@@ -20,10 +19,10 @@ package final class RPCListener: Sendable {
     /// Listens on an address; connections wait until ``serve(_:)``.
     ///
     /// - Parameters:
-    ///   - port: 0 for one that is free.
-    ///   - isBalancer: whether an address without a port is one that must begin with a PROXY protocol header; from all
-    ///     others a header is no TLS and ends the connection.
-    ///   - observer: who is told of connections that come and fail.
+    ///   - port: The port; 0 for any free port.
+    ///   - isBalancer: True if the peer with this address must begin with a PROXY protocol header.
+    ///     A header from any other peer is not valid TLS and closes the connection.
+    ///   - observer: The callbacks for metrics and logs.
     package static func bind(
         host: String,
         port: Int,
@@ -33,8 +32,8 @@ package final class RPCListener: Sendable {
         observer: ListenerObserver = ListenerObserver()
     ) async throws(ListenError) -> RPCListener {
         let listener = ConnectionListener(limits: limits, observer: observer)
-        let entrance = Entrance(tls: tls, isBalancer: isBalancer)
-        let bootstrap = listener.bootstrap(entrance).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        let options = HandshakeOptions(tls: tls, isBalancer: isBalancer)
+        let bootstrap = listener.bootstrap(options).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
             let channel = try await bootstrap.bind(host: host, port: port).get()
             listener.listen(on: channel)
@@ -46,8 +45,8 @@ package final class RPCListener: Sendable {
 
     /// Runs `body` for each connection until ``stop()`` or cancellation; returns when all have ended.
     ///
-    /// `body` runs on the connection's event loop, which serves other connections too: it may compute, and must not
-    /// block. When it returns the connection is closed in an orderly way.
+    /// `body` runs on the connection's event loop, which serves other connections too, so it must
+    /// not block. When it returns, the connection is closed gracefully.
     package func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
         await self.listener.serve { opened in
             guard let tls = opened.tls else { return }
@@ -55,20 +54,8 @@ package final class RPCListener: Sendable {
         }
     }
 
-    /// Accepts no more connections; every connection's next request is ``Incoming/closed``.
+    /// Stops accepting connections; the next request of every connection is ``Incoming/closed``.
     package func stop() {
         self.listener.stop()
-    }
-}
-
-extension ListenError {
-    /// What the system said.
-    init(_ error: any Error, address: String) {
-        switch (error as? IOError)?.errnoCode {
-        case EADDRINUSE: self = .addressInUse(address)
-        case EACCES, EPERM: self = .notAllowed(address)
-        case let code?: self = .other("\(address): errno \(code)")
-        case nil: self = .other("\(address): \(error)")
-        }
     }
 }

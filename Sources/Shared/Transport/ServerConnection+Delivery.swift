@@ -1,18 +1,18 @@
 internal import NIOCore
 
 extension ServerConnection {
-    /// Whether everything that was sent until now has arrived at the peer's machine: nothing of it waits in this process
-    /// or in the kernel, which sends on what a peer takes later.
+    /// Returns true if all bytes sent so far have arrived at the peer's machine.
     ///
-    /// False also where that cannot be known.
+    /// Neither this process nor the kernel then buffers any bytes, which the kernel would send
+    /// later. Returns false if the state is unknown.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 
 extension FrameChannel {
-    /// As ``ServerConnection/hasDelivered()``.
+    /// Implements ``ServerConnection/hasDelivered()``.
     fileprivate func hasDelivered() async -> Bool {
         let found: EventLoopFuture<Bool> = self.channel.eventLoop.flatSubmit {
-            // On the loop: behind everything that was sent before.
+            // On the event loop, after all earlier sends.
             guard self.channel.isActive, let options = self.channel as? any SocketOptionProvider else {
                 return self.channel.eventLoop.makeSucceededFuture(false)
             }
@@ -25,9 +25,9 @@ extension FrameChannel {
     }
 }
 
-/// What Linux says of a TCP connection (linux/tcp.h, `struct tcp_info`), as far as `tcpi_notsent_bytes`.
+/// The state of a TCP connection on Linux (linux/tcp.h, `struct tcp_info`), up to `tcpi_notsent_bytes`.
 ///
-/// An older kernel gives less than that; the numbers it leaves out stay zero, and are then not believed.
+/// An older kernel returns less; the missing numbers stay zero and are then not trusted.
 private struct TCPInformation: Sendable {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
 
@@ -39,11 +39,11 @@ private struct TCPInformation: Sendable {
 
     /// Segments that the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
     private var unacknowledged: UInt32 { self.first.6 }
-    /// Segments sent in all: `tcpi_segs_out`, 136 bytes from the start.
+    /// Segments sent in total: `tcpi_segs_out`, 136 bytes from the start.
     ///
-    /// A connection that answered has sent some, so a kernel that knows the field does not say zero.
+    /// A connection that answered has sent some, so zero means that the kernel does not know the field.
     private var segmentsSent: UInt32 { self.fifth.2 }
-    /// Bytes that the kernel still keeps back: `tcpi_notsent_bytes`, 144 bytes from the start.
+    /// Bytes that the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
     private var unsent: UInt32 { self.fifth.4 }
 
     var hasDelivered: Bool { self.segmentsSent > 0 && self.unacknowledged == 0 && self.unsent == 0 }

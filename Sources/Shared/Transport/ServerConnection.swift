@@ -2,44 +2,20 @@ internal import Secrets
 package import Vocabulary
 package import Wire
 
-/// What comes next on a connection.
-package enum Incoming: Sendable {
-    case request(Request)
-    /// Answer `malformed` to the id; then close the connection where ``Violation/endsConnection`` says so.
-    case violation(Violation, id: UInt64)
-    /// The connection has ended, or the listener stops: answer what is being answered, and return.
-    case closed
-}
-
-/// How a peer broke the protocol.
-package enum Violation: Error, Hashable, Sendable {
-    case frame(FrameViolation)
-    case message(WireError)
-
-    /// Whether the connection must be closed after the answer: not when a well-formed request said something that it may
-    /// not.
-    package var endsConnection: Bool {
-        switch self {
-        case .frame, .message(.notProtobuf), .message(.overBudget): true
-        case .message(.invalid), .message(.missing), .message(.unknownField), .message(.unknownInstruction): false
-        }
-    }
-}
-
-/// One client's connection, seen from the server, from the end of the handshake on.
+/// The server's side of a client connection, after the handshake.
 ///
-/// One task takes its requests in order; answers and ends may come from anywhere. At most
-/// ``TransportLimits/maxInFlight`` requests wait, then nothing more is read.
+/// One task receives the requests in order; any task may send answers or close the connection. At
+/// most ``TransportLimits/maxInFlight`` requests are queued; then the server stops reading.
 package final class ServerConnection: Sendable {
-    /// What only this connection's two ends know.
+    /// The exported secret that only the two ends of this connection know.
     package let channelBinding: ChannelBinding
     /// The client's address for logs.
     package var peer: String { self.frames.peer }
 
-    /// What limits for each source count the client under.
+    /// The source under which the per-source limits count the client.
     package var source: PeerSource { self.frames.source }
 
-    /// Which event loop it lives on: tasks of connections with the same one run on the same thread.
+    /// The identity of the event loop; tasks of connections on the same loop run on the same thread.
     package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
 
     let frames: FrameChannel
@@ -51,7 +27,7 @@ package final class ServerConnection: Sendable {
         self.limits = limits
     }
 
-    /// The next request, waiting for it; one task at a time may ask.
+    /// Waits for the next request; one task at a time may wait.
     package func next() async -> Incoming {
         switch await self.frames.next() {
         case .frame(let bytes): Self.read(bytes)
@@ -71,32 +47,33 @@ package final class ServerConnection: Sendable {
         }
     }
 
-    /// Sends an answer, waiting while the client does not take earlier ones; false when the connection has ended.
+    /// Sends an answer, waiting while the client does not take earlier ones; returns false if the
+    /// connection has ended.
     ///
-    /// True says that the answer was taken over, not that it arrived.
+    /// True means that the answer was queued, not that it arrived.
     ///
-    /// - Parameter isUse: whether the time in which the connection may be idle begins anew; with a refusal it never does.
+    /// - Parameter isUse: True if the answer restarts the idle timeout; a refusal never does.
     @discardableResult
     package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
         var payload = response.encoded()
-        // It may hold a share; the copy that TLS encrypts is wiped by who makes it.
+        // The payload may contain a share. The frame handler wipes the copy that TLS encrypts.
         defer { payload.wipe() }
         return await self.frames.send(payload, isUse: isUse && !isRefused)
     }
 
-    /// A session has begun: the connection may be idle for longer.
+    /// Extends the idle timeout: a session has begun.
     package func sessionOpened() {
         self.frames.allowIdleness(of: self.limits.idleWithSession)
     }
 
-    /// Ends the connection in an orderly way: what was sent before arrives.
+    /// Closes the connection gracefully: earlier answers still arrive.
     package func close() {
         self.frames.close()
     }
 
-    /// Ends the connection at once: once ``closed()`` has returned, nothing more leaves, not even what was sent before
-    /// and is still on its way through this machine.
+    /// Ends the connection at once: after ``closed()`` has returned, no further byte leaves, not
+    /// even of earlier answers that this machine still buffers.
     package func abort() {
         self.frames.abort()
     }

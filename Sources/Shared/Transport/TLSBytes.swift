@@ -1,22 +1,22 @@
 internal import COpenSSL
 internal import NIOCore
 
-/// What lies between one `SSL` and its channel: bytes that arrived and bytes to be sent, as the channel has them.
+/// The encrypted bytes between one `SSL` and its channel, in both directions.
 ///
-/// libssl reads and writes through a BIO of ours instead of libssl's own in memory: those copy everything once more and
-/// keep their largest size for as long as the connection lives, which for an idle one is most of what it holds. Here
-/// nothing is held while nothing is on its way.
+/// libssl reads and writes through this custom BIO. libssl's memory BIOs copy all bytes once more
+/// and keep their largest size until the connection ends, which is most of the memory of an idle
+/// connection. This BIO holds no memory while no bytes are in transit.
 struct TLSBytes {
-    /// Arrived, and not taken by libssl yet.
+    /// Received bytes that libssl has not read yet.
     private(set) var input = ByteBuffer()
-    /// Made by libssl, and not taken by the channel yet.
+    /// Bytes from libssl that the channel has not taken yet.
     private var output = ByteBuffer()
-    /// Where the memory for the output comes from.
-    var records = SpareBuffer()
+    /// The memory for the output.
+    var records = ReusableBuffer()
     /// Key updates that the peer has sent.
     fileprivate(set) var keyUpdates = 0
 
-    /// Adds bytes that arrived; usually all the earlier ones are taken, and nothing is copied.
+    /// Adds received bytes; without a copy if libssl has read all earlier bytes, the usual case.
     mutating func receive(_ bytes: ByteBuffer) {
         if self.input.readableBytes == 0 {
             self.input = bytes
@@ -26,7 +26,7 @@ struct TLSBytes {
         }
     }
 
-    /// Takes the bytes to be sent; nil when there are none.
+    /// Takes the bytes to send; nil if there are none.
     mutating func takeOutput() -> ByteBuffer? {
         guard self.output.readableBytes > 0 else { return nil }
         let output = self.output
@@ -35,14 +35,14 @@ struct TLSBytes {
         return output
     }
 
-    /// Moves as much of the input to `target` as there is and fits; how many bytes.
+    /// Moves input to `target`, as much as fits; returns the number of bytes.
     fileprivate mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         let byteCount = min(target.count, self.input.readableBytes)
         unsafe self.input.readWithUnsafeReadableBytes { bytes in
             unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
             return byteCount
         }
-        // The channel's own buffer, which it uses again when nobody else has it.
+        // Releases the channel's read buffer, which the channel can then reuse.
         if self.input.readableBytes == 0 { self.input = ByteBuffer() }
         return byteCount
     }
@@ -61,9 +61,9 @@ struct TLSBytes {
     }
 }
 
-/// How libssl reaches ``TLSBytes``.
+/// The BIO method through which libssl uses ``TLSBytes``.
 ///
-/// `@unchecked Sendable`: made once and only read afterwards.
+/// `@unchecked Sendable`: initialized once and only read afterwards.
 @safe private final class TLSBIOMethod: @unchecked Sendable {
     static let shared = TLSBIOMethod()
 
@@ -80,7 +80,7 @@ struct TLSBytes {
     }
 }
 
-/// `BIO_read_ex(3)`: 1 with some bytes, 0 with the wish to be asked again when there are more.
+/// `BIO_read_ex(3)`: returns 1 with some bytes, or 0 with the retry flag if there are none.
 private func readBytes(
     _ bio: OpaquePointer?,
     _ target: UnsafeMutablePointer<CChar>?,
@@ -98,7 +98,7 @@ private func readBytes(
     return 1
 }
 
-/// `BIO_write_ex(3)`: takes everything.
+/// `BIO_write_ex(3)`: takes all bytes.
 private func writeBytes(
     _ bio: OpaquePointer?,
     _ source: UnsafePointer<CChar>?,
@@ -112,20 +112,20 @@ private func writeBytes(
     return 1
 }
 
-/// `BIO_ctrl(3)`: there is nothing to flush, and nothing else that libssl may ask of these bytes.
+/// `BIO_ctrl(3)`: accepts a flush, which needs no action, and no other command.
 private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
     command == BIO_CTRL_FLUSH ? 1 : 0
 }
 
 extension TLSBytes {
-    /// Counts the peer's key updates in these bytes, which must outlive the connection.
+    /// Counts the peer's key updates in `bytes`, which must outlive the connection.
     static func countKeyUpdates(of ssl: OpaquePointer, in bytes: UnsafeMutablePointer<TLSBytes>) {
         unsafe COpenSSL_SSL_set_msg_callback_arg(ssl, bytes)
         unsafe SSL_set_msg_callback(ssl, noteMessage)
     }
 }
 
-/// `SSL_set_msg_callback(3)`: told of every message of the protocol, sent or received, and of records' headers.
+/// `SSL_set_msg_callback(3)`: called for every protocol message sent or received and for record headers.
 private func noteMessage(
     _ isSent: Int32,
     _: Int32,

@@ -2,14 +2,14 @@ internal import COpenSSL
 internal import NIOCore
 internal import Vocabulary
 
-/// One `SSL` over bytes in memory: TLS without a socket.
+/// A TLS connection over bytes in memory, without a socket: one `SSL`.
 ///
-/// What arrives is put in with ``receive(_:)``, what is to be sent is taken out with ``takeOutput()``; no call waits.
-/// This value alone owns the `SSL` and the bytes that its BIO points at.
+/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method
+/// blocks. This value is the only owner of the `SSL` and of the bytes that its BIO points to.
 @safe struct TLSConnection: ~Copyable {
     private let ssl: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
-    /// Holds what libssl's callbacks point at.
+    /// Keeps the objects alive that libssl's callbacks point to.
     private let context: SSLContext
 
     private init(_ context: SSLContext) {
@@ -18,9 +18,10 @@ internal import Vocabulary
         guard let ssl = unsafe SSL_new(context.pointer), let bio = unsafe TLSBytes.makeBIO(over: bytes) else {
             preconditionFailure("libssl is out of memory")
         }
-        // One reference for both directions: SSL_set_bio(3) takes a single one where they are the same.
+        // One reference for both directions: SSL_set_bio(3) takes a single reference if both BIOs
+        // are the same.
         unsafe SSL_set_bio(ssl, bio, bio)
-        // A record's header and the rest of it in one read.
+        // Reads the header and the content of a record at once.
         unsafe SSL_set_read_ahead(ssl, 1)
         unsafe TLSBytes.countKeyUpdates(of: ssl, in: bytes)
         unsafe self.ssl = unsafe ssl
@@ -28,13 +29,13 @@ internal import Vocabulary
         self.context = context
     }
 
-    /// A server's end.
+    /// Creates the server's end.
     init(server context: SSLContext) {
         self.init(context)
         unsafe SSL_set_accept_state(self.ssl)
     }
 
-    /// A client's end, which offers a ticket where there is one.
+    /// Creates the client's end, which offers a ticket if it has one.
     init(client context: SSLContext, name: ServerName) {
         self.init(context)
         unsafe SSL_set_connect_state(self.ssl)
@@ -46,7 +47,7 @@ internal import Vocabulary
         }
         precondition(isSet, "libssl is out of memory")
         if let ticket = context.tickets?.take() {
-            // A ticket that cannot be used only means a full handshake.
+            // An unusable ticket only leads to a full handshake.
             unsafe SSL_set_session(self.ssl, ticket.pointer)
             Self.forgetErrors()
         }
@@ -58,29 +59,29 @@ internal import Vocabulary
         unsafe self.bytes.deallocate()
     }
 
-    /// Empties the thread's list of errors, which `SSL_get_error` would take for this connection's.
+    /// Clears the thread's error queue, whose entries `SSL_get_error` would attribute to this connection.
     ///
-    /// It is empty nearly always; emptying costs much more than looking.
+    /// The queue is nearly always empty, and clearing it costs much more than checking.
     private static func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 
-    /// Where the memory for bytes to be sent comes from, and goes back to.
-    borrowing func use(_ records: SpareBuffer) {
+    /// Sets the reusable memory for the bytes to send.
+    borrowing func use(_ records: ReusableBuffer) {
         unsafe self.bytes.pointee.records = records
     }
 
-    /// Puts in bytes that arrived.
+    /// Adds received bytes.
     borrowing func receive(_ bytes: ByteBuffer) {
         unsafe self.bytes.pointee.receive(bytes)
     }
 
-    /// Takes out the bytes to be sent; nil when there are none.
+    /// Takes the bytes to send; nil if there are none.
     borrowing func takeOutput() -> ByteBuffer? {
         unsafe self.bytes.pointee.takeOutput()
     }
 
-    /// Goes on with the handshake as far as what has arrived allows; true when it is done.
+    /// Continues the handshake as far as the received bytes allow; returns true when it is complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {
         Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
@@ -100,20 +101,22 @@ internal import Vocabulary
         return unsafe agreed.elementsEqual(SSLContext.protocolName.utf8)
     }
 
-    /// What ``read(into:)`` found.
+    /// The result of ``read(into:)``.
     enum Reading {
-        /// Some bytes; there may be more.
+        /// Some bytes were read; there may be more.
         case bytes
-        /// Nothing until more arrives.
+        /// More bytes are needed.
         case nothing
-        /// The peer's close_notify: it sends no more.
+        /// The peer sent close_notify.
         case ended
     }
 
-    /// Key updates (RFC 8446 §4.6.3) that a peer may send; one is due after millions of records, which no wallet sends.
+    /// The limit of key updates (RFC 8446 §4.6.3) from a peer; one is due after millions of
+    /// records, more than a wallet sends.
     ///
-    /// Threat: each costs new keys and is no call, so that no limit of a source would notice a peer that sends them alone.
-    private static let mostKeyUpdates = 32
+    /// Threat: each update costs a key derivation and is not a call, so the per-source limits would
+    /// not stop a peer that sends nothing else.
+    private static let maximumKeyUpdates = 32
 
     /// Appends decrypted bytes to `buffer`.
     borrowing func read(into buffer: inout ByteBuffer) throws(TLSFailure) -> Reading {
@@ -123,7 +126,7 @@ internal import Vocabulary
             result = unsafe SSL_read(self.ssl, target.baseAddress, Int32(clamping: target.count))
             return max(0, Int(result))
         }
-        guard unsafe self.bytes.pointee.keyUpdates <= Self.mostKeyUpdates else {
+        guard unsafe self.bytes.pointee.keyUpdates <= Self.maximumKeyUpdates else {
             throw .broken("too many key updates")
         }
         guard result <= 0 else { return .bytes }
@@ -134,7 +137,7 @@ internal import Vocabulary
         }
     }
 
-    /// Encrypts all of `bytes`; the BIO takes as much as there is.
+    /// Encrypts all of `bytes`; the BIO takes any amount.
     borrowing func write(_ bytes: ByteBuffer) throws(TLSFailure) {
         Self.forgetErrors()
         let failed: Bool = unsafe bytes.withUnsafeReadableBytes { bytes in
@@ -145,26 +148,27 @@ internal import Vocabulary
         if failed { throw self.takeFailure() }
     }
 
-    /// Says that nothing more will be sent (close_notify); nothing when the connection has failed.
-    borrowing func sayGoodbye() {
+    /// Produces close_notify; does nothing if the connection has failed.
+    borrowing func sendCloseNotify() {
         Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)
         Self.forgetErrors()
     }
 
-    /// More bytes than these ``read(into:)`` will not give at once.
+    /// An upper bound of the bytes that the next ``read(into:)`` returns.
     var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
 
-    /// Whether ``read(into:)`` could find something; false also says that no record has begun to arrive.
+    /// True if ``read(into:)`` may find bytes; false also means that no record has begun to arrive.
     var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
-    /// Whether a TLS record has begun to arrive and is not whole yet.
+    /// True if a TLS record has begun to arrive and is incomplete.
     var isMidRecord: Bool { unsafe SSL_has_pending(self.ssl) == 1 }
 
-    /// Whether this connection goes on from an earlier one's ticket.
+    /// True if the handshake resumed an earlier connection with a ticket.
     var isResumed: Bool { unsafe SSL_session_reused(self.ssl) == 1 }
 
-    /// What both ends of this connection know and no other connection has (RFC 9266 §2); after the handshake only.
+    /// The exported secret that only the two ends of this connection know (RFC 9266 §2); after the
+    /// handshake only.
     borrowing func channelBinding() throws(TLSFailure) -> ChannelBinding {
         Self.forgetErrors()
         let label = "EXPORTER-Channel-Binding"

@@ -1,24 +1,24 @@
 internal import NIOCore
 internal import Vocabulary
 
-/// Fired up the pipeline when both ends have proved who they are.
-struct TLSOpened: Sendable {
+/// The inbound event for a completed handshake.
+struct TLSHandshakeCompleted: Sendable {
     let channelBinding: ChannelBinding
     let isResumed: Bool
 }
 
-/// Sent down the pipeline: from now on nothing leaves, not even an alert.
-struct TLSSilence: Sendable {}
+/// The outbound event that discards all further output, including alerts.
+struct TLSAbort: Sendable {}
 
-/// TLS between the socket and the frames: decrypts what comes in, encrypts what goes out.
+/// The TLS layer between the socket and the frames.
 ///
-///     handshaking ──done──▶ open ──close(.output)──▶ saidGoodbye
+///     handshaking ──done──▶ open ──close(.output)──▶ sentCloseNotify
 ///          └───────┬──────────┴─────────────┬─────────────┘
-///                failed, silenced, or the socket's end ──▶ ended
+///               failure, abort, or channel closed ──▶ ended
 ///
-/// Reads are asked for by the handler above; during the handshake this one asks itself. What it holds is one read's
-/// worth of bytes and what the socket does not take, at which the channel stops being writable and the handler above
-/// stops reading.
+/// The next handler requests reads; during the handshake this handler does. It holds the bytes of
+/// one read and those that the socket does not take; the channel is then no longer writable and the
+/// next handler stops reading.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -28,7 +28,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private enum State {
         case handshaking
         case open
-        case saidGoodbye
+        case sentCloseNotify
         case ended
     }
 
@@ -36,22 +36,22 @@ final class TLSHandler: ChannelDuplexHandler {
     private let deadline: NIODeadline
     private let recordLimit: TimeAmount
     private let pacer: HandshakePacer?
-    private let plaintext: SpareBuffer
+    private let plaintext: ReusableBuffer
     private var state = State.handshaking
-    /// The first step is made in the turn in which the opening made this handler.
+    /// The first step of the handshake runs when this handler is added; the pacer has scheduled it.
     private var hasBegun = false
-    private var waitsForTurn = false
+    private var isQueued = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
-    /// Whether bytes have been asked for that have not come: if not, it is not the peer who is slow.
-    private var isWaiting = false
+    /// True if a read is pending; if not, the delay is not the peer's.
+    private var isReading = false
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 
     /// - Parameters:
-    ///   - eventLoop: the channel's, on which this is called.
-    ///   - deadline: when the handshake must be done.
-    ///   - recordLimit: the time from a record's first byte to its last.
-    ///   - pacer: whose turns a handshake's steps behind the first take; nil where nobody else could want them.
+    ///   - eventLoop: The event loop of the channel, on which this is called.
+    ///   - deadline: The end of the time for the handshake.
+    ///   - recordLimit: The time from the first byte of a record to its last.
+    ///   - pacer: The queue for the steps of the handshake after the first; nil on a client.
     init(
         _ connection: consuming TLSConnection,
         on eventLoop: any EventLoop,
@@ -59,9 +59,9 @@ final class TLSHandler: ChannelDuplexHandler {
         recordLimit: TimeAmount,
         pacer: HandshakePacer? = nil
     ) {
-        let spare = SpareBuffers.of(eventLoop)
-        connection.use(spare.records)
-        self.plaintext = spare.plaintext
+        let buffers = ReusableBuffers.of(eventLoop)
+        connection.use(buffers.records)
+        self.plaintext = buffers.plaintext
         self.connection = connection
         self.deadline = deadline
         self.recordLimit = recordLimit
@@ -91,20 +91,20 @@ final class TLSHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    // MARK: - What comes in
+    // MARK: - Inbound
 
     func read(context: ChannelHandlerContext) {
-        self.isWaiting = true
+        self.isReading = true
         context.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.isWaiting = false
+        self.isReading = false
         switch self.state {
         case .handshaking:
             self.connection.receive(self.unwrapInboundIn(data))
             self.takeStep(context: context)
-        case .open, .saidGoodbye:
+        case .open, .sentCloseNotify:
             self.connection.receive(self.unwrapInboundIn(data))
             self.decrypt(context: context)
         case .ended:
@@ -113,43 +113,44 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if self.state == .handshaking, !self.waitsForTurn { context.read() }
+        if self.state == .handshaking, !self.isQueued { context.read() }
         context.fireChannelReadComplete()
     }
 
     private func begin(context: ChannelHandlerContext) {
         guard self.state == .handshaking else { return }
-        self.shakeHands(context: context)
+        self.handshake(context: context)
         if self.state == .handshaking { context.read() }
     }
 
-    /// Goes on with the handshake: at once where this is its first step or nobody else's turn is due.
+    /// Continues the handshake: immediately if this is its first step, otherwise through the pacer.
     ///
-    /// Threat: the signature need not be in the first step. A hello that is sent in two records, or without a key that the server
-    /// can use, has it made in a later one, and whoever holds many of those back could have all made in a row.
+    /// Threat: the signature is not always in the first step. If a ClientHello comes in two
+    /// records, or without a key share that the server can use, a later step makes it. An attacker
+    /// who holds many of those back could otherwise make the server sign for all of them in a row.
     private func takeStep(context: ChannelHandlerContext) {
         guard self.hasBegun, let pacer = self.pacer else {
             self.hasBegun = true
-            return self.shakeHands(context: context)
+            return self.handshake(context: context)
         }
-        guard !self.waitsForTurn else { return }
-        self.waitsForTurn = true
+        guard !self.isQueued else { return }
+        self.isQueued = true
         pacer.run {
-            self.waitsForTurn = false
-            // It may have ended while it waited.
+            self.isQueued = false
+            // The connection may have ended while it was queued.
             guard self.state == .handshaking else { return }
-            self.shakeHands(context: context)
+            self.handshake(context: context)
             if self.state == .handshaking { context.read() }
         }
     }
 
-    private func shakeHands(context: ChannelHandlerContext) {
+    private func handshake(context: ChannelHandlerContext) {
         do throws(TLSFailure) {
             let isDone = try self.connection.handshake()
             self.sendOutput(context: context, promise: nil)
             context.flush()
             guard isDone else { return }
-            let opened = TLSOpened(
+            let opened = TLSHandshakeCompleted(
                 channelBinding: try self.connection.channelBinding(),
                 isResumed: self.connection.isResumed
             )
@@ -158,7 +159,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.handshakeTimer = nil
             context.fireUserInboundEventTriggered(opened)
             self.sendWaitingWrites(context: context)
-            // The first call may have come with the end of the handshake.
+            // The first call may have arrived with the end of the handshake.
             self.decrypt(context: context)
         } catch {
             self.fail(error, context: context)
@@ -167,8 +168,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private func decrypt(context: ChannelHandlerContext) {
         do throws(TLSFailure) {
-            while self.state == .open || self.state == .saidGoodbye {
-                // A record is longer than what is in it.
+            while self.state == .open || self.state == .sentCloseNotify {
+                // A record is longer than its content, so this is enough.
                 var buffer = self.plaintext.take(capacity: max(256, self.connection.readableByteCount))
                 let reading = try self.connection.read(into: &buffer)
                 self.plaintext.keep(buffer)
@@ -176,12 +177,12 @@ final class TLSHandler: ChannelDuplexHandler {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(consume buffer))
                     self.plaintext.wipe()
-                    // Most often this was all, and need not be asked for.
-                    guard self.connection.mayHaveMore else { return self.haveRead(context: context) }
+                    // Usually there is no more, and a check is cheaper than another read.
+                    guard self.connection.mayHaveMore else { return self.finishReading(context: context) }
                 case .nothing:
-                    return self.haveRead(context: context)
+                    return self.finishReading(context: context)
                 case .ended:
-                    self.leave(context: context)
+                    self.answerClose(context: context)
                     return
                 }
             }
@@ -190,15 +191,16 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// There is nothing more until more bytes arrive.
-    private func haveRead(context: ChannelHandlerContext) {
-        guard self.state == .open || self.state == .saidGoodbye else { return }
-        // Answers to key updates, and nothing else, are made by reading.
+    /// Ends a round of decryption, when more bytes are needed.
+    private func finishReading(context: ChannelHandlerContext) {
+        guard self.state == .open || self.state == .sentCloseNotify else { return }
+        // The only output that reading produces is the answer to a key update.
         self.sendOutput(context: context, promise: nil, flushing: true)
         self.watchRecord(context: context)
     }
 
-    /// Keeps a timer while a record is not whole, so that a peer cannot send one byte a second for ever.
+    /// Keeps a timer while a record is incomplete, so that a peer cannot send a byte now and then
+    /// without end.
     private func watchRecord(context: ChannelHandlerContext) {
         guard self.connection.isMidRecord else {
             self.recordTimer?.cancel()
@@ -208,11 +210,11 @@ final class TLSHandler: ChannelDuplexHandler {
         guard self.recordTimer == nil else { return }
         self.recordTimer = context.eventLoop.assumeIsolated().scheduleTask(in: self.recordLimit) {
             self.recordTimer = nil
-            if self.isWaiting { self.fail(.timedOut, context: context) } else { self.watchRecord(context: context) }
+            if self.isReading { self.fail(.timedOut, context: context) } else { self.watchRecord(context: context) }
         }
     }
 
-    // MARK: - What goes out
+    // MARK: - Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.state {
@@ -220,7 +222,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.waitingWrites.append((self.unwrapOutboundIn(data), promise))
         case .open:
             self.encrypt(self.unwrapOutboundIn(data), context: context, promise: promise)
-        case .saidGoodbye, .ended:
+        case .sentCloseNotify, .ended:
             promise?.fail(ChannelError.outputClosed)
         }
     }
@@ -252,15 +254,15 @@ final class TLSHandler: ChannelDuplexHandler {
         if flushing { context.flush() }
     }
 
-    // MARK: - Ends
+    // MARK: - Closing
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch mode {
         case .output:
-            self.sayGoodbye(context: context)
+            self.sendCloseNotify(context: context)
             context.close(mode: .output, promise: promise)
         case .all:
-            self.sayGoodbye(context: context)
+            self.sendCloseNotify(context: context)
             self.end()
             context.close(mode: .all, promise: promise)
         case .input:
@@ -269,7 +271,7 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is TLSSilence else {
+        guard event is TLSAbort else {
             context.triggerUserOutboundEvent(event, promise: promise)
             return
         }
@@ -277,23 +279,23 @@ final class TLSHandler: ChannelDuplexHandler {
         promise?.succeed()
     }
 
-    private func sayGoodbye(context: ChannelHandlerContext) {
+    private func sendCloseNotify(context: ChannelHandlerContext) {
         guard self.state == .open else { return }
-        self.state = .saidGoodbye
-        self.connection.sayGoodbye()
+        self.state = .sentCloseNotify
+        self.connection.sendCloseNotify()
         self.sendOutput(context: context, promise: nil, flushing: true)
     }
 
-    /// The peer sends no more: answer in kind and close.
-    private func leave(context: ChannelHandlerContext) {
-        self.sayGoodbye(context: context)
+    /// Answers the peer's close_notify and closes the channel.
+    private func answerClose(context: ChannelHandlerContext) {
+        self.sendCloseNotify(context: context)
         self.end()
         context.close(mode: .all, promise: nil)
     }
 
     private func fail(_ failure: TLSFailure, context: ChannelHandlerContext) {
         guard self.state != .ended else { return }
-        // The alert, if libssl has made one, says the peer why.
+        // The alert that libssl may have produced tells the peer the reason.
         self.sendOutput(context: context, promise: nil, flushing: true)
         self.end()
         context.fireErrorCaught(failure)

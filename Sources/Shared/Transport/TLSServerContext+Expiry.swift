@@ -4,7 +4,7 @@ internal import Synchronization
 package import Vocabulary
 
 extension TLSServerContext {
-    /// Until when the certificate in use is valid; nil where it does not say so in a way that can be read.
+    /// The expiry time of the current certificate; nil if it cannot be read.
     package var certificateExpiry: Timestamp? {
         let context = self.current.withLock { $0 }
         return withExtendedLifetime(context) {

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The certificate and key that a server shows, which can be replaced while it runs.
+/// A server's certificate and key, which can be replaced at run time.
 package final class TLSServerContext: Sendable {
     private let certificatePath: String
     private let keyPath: String
@@ -14,33 +14,33 @@ package final class TLSServerContext: Sendable {
         self.current = Mutex(try SSLContext(certificateFile: certificateFile, keyFile: keyFile))
     }
 
-    /// Reads both files again; connections made from now on use them, those that exist go on as they are.
+    /// Reads both files again, for new connections; existing connections continue unchanged.
     ///
-    /// A new context has new ticket keys, so that no ticket outlives the certificate that it was got under. When it
-    /// throws, the present certificate stays in use.
+    /// A new context has new ticket keys, so that no ticket outlives the certificate under which it
+    /// was issued. If this throws, the current certificate stays in use.
     package func reload() throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
         self.current.withLock { $0 = replacement }
     }
 
-    /// The server's end of a new connection.
+    /// Creates the server's end of a new connection.
     func makeConnection() -> TLSConnection {
         TLSConnection(server: self.current.withLock { $0 })
     }
 }
 
 extension SSLContext {
-    /// Bytes that a record of the server's holds at most.
+    /// The maximum content of the server's records, in bytes.
     ///
-    /// libssl takes memory for the longest record whenever it writes one. Answers are short; for so little, malloc(3) has
-    /// a piece at hand, where 17 KiB cost it a search.
+    /// libssl allocates memory for the longest record whenever it writes one. Answers are short,
+    /// and malloc(3) serves a small size from a cache, unlike 17 KiB.
     private static let longestRecord = 800
 
-    /// A server's context.
+    /// Creates a server's context.
     fileprivate convenience init(certificateFile: String, keyFile: String) throws(TLSContextError) {
         self.init(tickets: nil)
         ERR_clear_error()
-        // An encrypted key is refused instead of asking on the terminal for its password.
+        // Rejects an encrypted key; by default libssl asks for the password on the terminal.
         unsafe SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
         guard unsafe SSL_CTX_use_certificate_chain_file(self.pointer, certificateFile) == 1 else {
             throw .certificate(path: certificateFile, reason: OpenSSLError.take(of: ERR_LIB_PEM).text)
@@ -56,15 +56,15 @@ extension SSLContext {
         }
         let isSet = unsafe COpenSSL_SSL_CTX_set_max_send_fragment(self.pointer, Self.longestRecord) == 1
         precondition(isSet, "libssl allows records of 512 bytes and more")
-        // Tickets are not stored but sealed into themselves; one for each connection that ends well is enough.
+        // Tickets are stateless; one for each connection is enough.
         unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
-        self.heedTicketRequests()
+        self.honorTicketRequests()
         unsafe SSL_CTX_set_client_hello_cb(self.pointer, requireProtocolNames, nil)
         unsafe SSL_CTX_set_alpn_select_cb(self.pointer, selectProtocol, nil)
     }
 }
 
-/// Refuses a client that names no protocol: libssl would go on without one.
+/// Rejects a client without ALPN, which libssl would accept.
 private func requireProtocolNames(
     _ ssl: OpaquePointer?,
     _ alert: UnsafeMutablePointer<Int32>?,
@@ -78,9 +78,9 @@ private func requireProtocolNames(
     return SSL_CLIENT_HELLO_ERROR
 }
 
-/// Chooses `remote-pin/1` from the client's list, or ends the handshake.
+/// Selects `remote-pin/1` from the client's list, or fails the handshake.
 ///
-/// The choice points into the client's list, which SSL_CTX_set_alpn_select_cb(3) allows.
+/// The selection points into the client's list, which SSL_CTX_set_alpn_select_cb(3) permits.
 private func selectProtocol(
     _: OpaquePointer?,
     _ choice: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,

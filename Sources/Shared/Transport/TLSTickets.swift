@@ -1,19 +1,20 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The tickets that servers gave a client, in memory only.
+/// The tickets that a client received from servers, in memory only.
 ///
-/// libssl checks no certificate again when a ticket is used, so tickets belong to one ``TLSClientContext``: to the name
-/// and the trust that they were got with. Each is used once (RFC 8446 §C.4).
+/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one
+/// ``TLSClientContext``, with the name and trust rule under which they were received. Each is used
+/// once (RFC 8446 §C.4).
 final class TLSTickets: Sendable {
     private let stored = Mutex<[TLSTicket]>([])
 
-    /// Tickets kept at most; the oldest go first.
+    /// The maximum number of tickets; the oldest is dropped first.
     static let limit = 16
 
     init() {}
 
-    /// Keeps a ticket.
+    /// Adds a ticket.
     func add(_ ticket: TLSTicket) {
         self.stored.withLock { tickets in
             if tickets.count == Self.limit { tickets.removeFirst() }
@@ -21,24 +22,24 @@ final class TLSTickets: Sendable {
         }
     }
 
-    /// The newest ticket, which is then no longer kept.
+    /// Removes and returns the newest ticket.
     func take() -> TLSTicket? {
         self.stored.withLock { $0.popLast() }
     }
 
-    /// Tickets that are kept.
+    /// The number of tickets.
     var count: Int { self.stored.withLock { $0.count } }
 }
 
-/// One `SSL_SESSION`.
+/// A ticket: one `SSL_SESSION`.
 ///
-/// A class because the list above needs values that can be copied. `@unchecked Sendable`: libssl counts its references
-/// atomically, and nothing changes it.
+/// A class because the array above needs copyable values. `@unchecked Sendable`: libssl counts
+/// references atomically, and the session never changes.
 @safe final class TLSTicket: @unchecked Sendable {
-    /// Lives as long as this object.
+    /// Valid as long as this object.
     let pointer: OpaquePointer
 
-    /// Takes over one reference.
+    /// Takes ownership of one reference.
     init(takingOwnershipOf pointer: OpaquePointer) {
         unsafe self.pointer = unsafe pointer
     }
@@ -49,20 +50,20 @@ final class TLSTickets: Sendable {
 }
 
 extension SSLContext {
-    /// Makes libssl hand every ticket to `tickets`.
+    /// Makes libssl pass every ticket to `tickets`.
     func collectTickets() {
         let mode = Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_LOOKUP | SSL_SESS_CACHE_NO_INTERNAL_STORE)
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(self.pointer, mode)
         guard let tickets = self.tickets else { return }
-        // The context object owns both the SSL_CTX and the tickets, and every connection keeps the context object
-        // alive, so the pointer is valid whenever libssl calls back.
+        // The context object owns the SSL_CTX and the tickets, and every connection keeps the
+        // context object alive, so the pointer is valid in every callback.
         let stored = unsafe SSL_CTX_set_ex_data(self.pointer, 0, Unmanaged.passUnretained(tickets).toOpaque())
         precondition(stored == 1, "libssl is out of memory")
         unsafe SSL_CTX_sess_set_new_cb(self.pointer, takeTicket)
     }
 }
 
-/// Recovers the tickets of a connection's context and keeps one more; 1 tells libssl that it was taken over.
+/// The callback for a new ticket; returns 1 to take ownership of it.
 private func takeTicket(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let session = unsafe session, let context = unsafe SSL_get_SSL_CTX(ssl),
         let data = unsafe SSL_CTX_get_ex_data(context, 0)

@@ -1,20 +1,23 @@
 internal import COpenSSL
 
-// How many tickets a client wants (RFC 9149, `ticket_request`): one that keeps none costs the server none.
+// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server
+// makes none for a client that keeps none.
 //
-// A ticket is a key schedule, two ciphers and a record; a twentieth of what the server pays for an unlock over a new
-// connection. The server does not answer the request, which the RFC leaves to it.
+// A ticket costs a key schedule, two ciphers and a record: a twentieth of the server's time for an
+// unlock over a new connection. The server does not answer the request, which the RFC makes
+// optional.
 
 extension SSLContext {
-    /// `ticket_request`, IANA's registry of TLS extensions.
+    /// `ticket_request` in IANA's registry of TLS extensions.
     private static let ticketRequest: UInt32 = 58
-    /// libssl calls back for each `ClientHello` of TLS 1.3.
+    /// Restricts the callback to the ClientHello of TLS 1.3.
     private static let inClientHello = UInt32(SSL_EXT_TLS1_3_ONLY | SSL_EXT_CLIENT_HELLO)
 
-    /// Makes a client's connections ask for tickets.
+    /// Makes a client's connections request tickets.
     ///
-    /// - Parameter counts: the request's two bytes: tickets wanted after a full handshake, and after one that resumes.
-    func askForTickets(_ counts: StaticString) {
+    /// - Parameter counts: The two bytes of the request: tickets after a full handshake and after a
+    ///   resumption.
+    func requestTickets(_ counts: StaticString) {
         precondition(counts.utf8CodeUnitCount == 2)
         let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
         let isSet = unsafe SSL_CTX_add_custom_ext(
@@ -27,11 +30,11 @@ extension SSLContext {
             nil,
             nil
         )
-        precondition(isSet == 1, "this libssl knows the extension itself")
+        precondition(isSet == 1, "this libssl implements ticket_request itself; remove the custom extension")
     }
 
-    /// Makes a server heed what clients ask for.
-    func heedTicketRequests() {
+    /// Makes a server honor the requests of clients.
+    func honorTicketRequests() {
         let isSet = unsafe SSL_CTX_add_custom_ext(
             self.pointer,
             Self.ticketRequest,
@@ -42,11 +45,11 @@ extension SSLContext {
             readTicketRequest,
             nil
         )
-        precondition(isSet == 1, "this libssl knows the extension itself")
+        precondition(isSet == 1, "this libssl implements ticket_request itself; remove the custom extension")
     }
 }
 
-/// Two bytes that live as long as the program.
+/// Writes the two bytes of the request, which are static.
 private func writeTicketRequest(
     _: OpaquePointer?,
     _: UInt32,
@@ -63,7 +66,8 @@ private func writeTicketRequest(
     return 1
 }
 
-/// At most what was asked for in either case, since nobody knows yet whether the connection resumes another.
+/// Applies the smaller of the two numbers, since the callback runs before libssl knows whether the
+/// handshake resumes.
 func readTicketRequest(
     _ ssl: OpaquePointer?,
     _: UInt32,

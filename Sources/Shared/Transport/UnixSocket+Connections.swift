@@ -2,13 +2,13 @@ internal import NIOCore
 internal import NIOPosix
 internal import Wire
 
-// Both ends of a Unix socket of this machine: without TLS, since the kernel says who may open the file.
+// Both ends of a local Unix socket. They use no TLS, since the permissions of the file restrict access.
 
 extension ConnectionListener {
-    /// Listens at `path`, replacing a socket that an earlier process left there.
+    /// Listens at `path` and replaces a socket that an earlier process left.
     ///
-    /// - Parameter group: whose members may open it beside its owner.
-    /// - Precondition: no other process serves this folder; its lock is the caller's to hold.
+    /// - Parameter group: A group whose members may connect, in addition to the owner.
+    /// - Precondition: The caller holds the lock of the folder, so that no other process serves it.
     static func bind(
         unixSocket path: String,
         group: UInt32?,
@@ -28,7 +28,7 @@ extension ConnectionListener {
 }
 
 extension PendingCalls {
-    /// Connects to the socket at `path`; ``ConnectError/refused`` when nobody listens there.
+    /// Connects to the socket at `path`; throws ``ConnectError/refused`` if no process listens there.
     static func connect(
         unixSocket path: String,
         timeout: Duration,

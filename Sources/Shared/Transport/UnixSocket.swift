@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// A Unix socket that is bound to a path and that only its owner, or a group too, can open; closed unless it is released.
+/// A Unix socket bound to a path, accessible to its owner and optionally a group; closed unless it
+/// is released.
 struct UnixSocket: ~Copyable {
     private let descriptor: CInt
 
-    /// Bytes of the longest path, without its zero byte (unix(7)).
+    /// The length of the longest path in bytes, without the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Makes the file anew; its mode is set before anybody can connect, since nobody listens yet.
+    /// Creates the file and sets its mode before a client can connect, since the socket does not listen yet.
     init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
         try Self.removeSocket(path)
@@ -27,7 +28,7 @@ struct UnixSocket: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// The mode comes last: until the file is the group's, another one's members could open it.
+    /// Gives the group access; the mode is set last, since until then the file belongs to another group.
     private static func give(_ path: String, to group: UInt32?) -> Bool {
         guard let group else { return true }
         return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
@@ -46,7 +47,7 @@ struct UnixSocket: ~Copyable {
         }
     }
 
-    /// Removes what an earlier process left, if it is a socket; any other file is somebody's.
+    /// Removes a socket that an earlier process left; throws if the file is not a socket.
     private static func removeSocket(_ path: String) throws(ListenError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
@@ -54,7 +55,7 @@ struct UnixSocket: ~Copyable {
         Self.remove(path)
     }
 
-    /// Removes the file, so that nobody finds the socket any more.
+    /// Removes the file, so that no client can connect any more.
     static func remove(_ path: String) {
         unsafe unlink(path)
     }
@@ -63,7 +64,7 @@ struct UnixSocket: ~Copyable {
         close(self.descriptor)
     }
 
-    /// Gives the socket to a new owner, who closes it.
+    /// Transfers ownership of the descriptor to the caller, which closes it.
     consuming func release() -> CInt {
         let descriptor = self.descriptor
         discard self

@@ -1,20 +1,21 @@
-/// How many wrong PINs are allowed and what follows them: `rounds` of `attemptsPerRound`, a block after each round but
-/// the last, a permanent block after the last (flows.md PF2.8).
+/// The rules of attempts: `rounds` of `attemptsPerRound` wrong PINs, a block after each round but the last, and a
+/// permanent block after the last (flows.md PF2.8).
 public struct AttemptPolicy: Hashable, Sendable {
-    /// `1...16`.
+    /// The number of rounds, `1...16`.
     public let rounds: Int
-    /// `1...16`.
+    /// The wrong PINs in a round, `1...16`.
     public let attemptsPerRound: Int
-    /// The block after each round but the last, each `0...31 days`.
+    /// The length of the block after each round but the last, each `0...31 days`.
     ///
-    /// Where there are fewer, the last one serves the further rounds; where there are none, a round ends without one.
+    /// If there are fewer lengths than rounds, the last one applies to further rounds; without any, rounds end
+    /// without a block.
     public let blocks: [Duration]
 
     public static let allowedRounds = 1...16
     public static let allowedAttempts = 1...16
     public static let longestBlock: Duration = .seconds(31 * 24 * 3600)
 
-    /// Nil where a number is outside its range or there are more blocks than rounds that end in one.
+    /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
     public init?(rounds: Int, attemptsPerRound: Int, blocks: [Duration]) {
         guard Self.allowedRounds.contains(rounds), Self.allowedAttempts.contains(attemptsPerRound),
             blocks.count <= rounds - 1, blocks.allSatisfy({ $0 >= .zero && $0 <= Self.longestBlock })
@@ -24,7 +25,7 @@ public struct AttemptPolicy: Hashable, Sendable {
         self.blocks = blocks
     }
 
-    /// Four rounds of four; one minute, five minutes, one hour, then for good.
+    /// Four rounds of four; blocks of one minute, five minutes and one hour, then permanently.
     public static let standard = AttemptPolicy(
         validRounds: 4,
         attemptsPerRound: 4,
@@ -37,13 +38,14 @@ public struct AttemptPolicy: Hashable, Sendable {
         self.blocks = blocks
     }
 
-    /// The most wrong PINs that are ever judged between two right ones.
+    /// The largest number of wrong PINs that is judged between two right ones.
     public var allowance: Int { self.rounds * self.attemptsPerRound }
 }
 
-/// Where a wallet stands between two right PINs.
+/// The state of a wallet's attempts between two right PINs.
 public enum PINState: Hashable, Sendable {
-    /// A PIN may be tried. `attemptsLeft` are those of this round, at least 1; the end of the final round is permanent.
+    /// A PIN may be tried. `attemptsLeft` counts those of this round, at least 1; the end of the final round is
+    /// permanent.
     case open(attemptsLeft: Int, finalRound: Bool)
     /// No PIN is judged for `remaining`, at least a millisecond.
     case blocked(remaining: Duration)
@@ -51,14 +53,14 @@ public enum PINState: Hashable, Sendable {
     case blockedPermanently
 }
 
-/// What became of one PIN.
+/// The outcome of one PIN.
 public enum PINVerdict: Hashable, Sendable {
-    /// It was the right one; every count starts anew.
+    /// The PIN was right; all counts start anew.
     case valid
-    /// It was judged, counted and not the right one; the state that follows.
+    /// The PIN was judged, counted and wrong; carries the state that follows.
     case wrong(PINState)
-    /// It was not judged and cost nothing: the wallet is in a block.
+    /// The PIN was not judged and cost nothing: the wallet is in a block.
     case blocked(remaining: Duration)
-    /// It was not judged: the wallet is blocked for good.
+    /// The PIN was not judged: the wallet is blocked permanently.
     case blockedPermanently
 }

@@ -1,7 +1,7 @@
-// Numbers in everything that is kept or signed stand with their first byte first.
+// Stored and signed numbers have their most significant byte first.
 
 extension [UInt8] {
-    /// Appends the lowest `byteCount` bytes of a number, at most eight, the highest of them first.
+    /// Appends the lowest `byteCount` bytes of a number, at most eight, most significant first.
     public mutating func append(bigEndian number: UInt64, byteCount: Int) {
         self.append(addingCapacity: byteCount) { bytes in
             var bits = UInt64(8 * byteCount)
@@ -14,6 +14,6 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number that at most eight bytes are, the highest first.
+    /// The value of at most eight bytes, most significant first.
     public var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
 }

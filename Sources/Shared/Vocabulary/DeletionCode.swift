@@ -1,18 +1,18 @@
-/// The code with which a person revokes the wallet from a distance: 90 random bits in 18 characters of Crockford's
-/// base32, shown as XXXX-XXXX-XXXX-XXXX-XX.
+/// The code with which an owner revokes the wallet remotely: 90 random bits in 18 characters of Crockford's base32,
+/// shown as XXXX-XXXX-XXXX-XXXX-XX.
 ///
-/// It is a secret of its owner. It is a plain value because it is shown on a screen and travels in messages; logs must
-/// never hold one, so it does not print itself.
+/// It is its owner's secret, but a plain value, because it is shown on a screen and travels in messages. Logs must
+/// never contain one, so its description does not reveal it.
 public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The 18 characters, upper case, without dashes.
     public let characters: String
 
-    /// Characters of one code.
+    /// The number of characters in a code.
     public static let length = 18
     /// Crockford's alphabet: no I, L, O and U.
     public static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    /// Reads what a person typed: case, dashes and spaces do not matter, I and L read as 1, O as 0.
+    /// Reads typed text: ignores case, dashes and spaces, reads I and L as 1 and O as 0.
     public init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         var characters = ""
@@ -28,21 +28,21 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
         self.characters = characters
     }
 
-    /// A new one of 90 random bits, from the system's secure generator.
+    /// Creates a code of 90 random bits from the system's secure generator.
     public static func random() -> DeletionCode {
         var generator = SystemRandomNumberGenerator()
         return Self.random(using: &generator)
     }
 
-    /// A new one of 90 random bits.
+    /// Creates a code of 90 random bits.
     public static func random(using generator: inout some RandomNumberGenerator) -> DeletionCode {
         var characters = ""
         for _ in 0..<Self.length { characters.append(Self.alphabet[Int.random(in: 0..<32, using: &generator)]) }
-        guard let code = DeletionCode(characters) else { preconditionFailure("the alphabet is what the reader takes") }
+        guard let code = DeletionCode(characters) else { preconditionFailure("the alphabet is valid input") }
         return code
     }
 
-    /// As it is shown: XXXX-XXXX-XXXX-XXXX-XX.
+    /// The form for display: XXXX-XXXX-XXXX-XXXX-XX.
     public var grouped: String {
         var groups = ""
         for (index, character) in self.characters.enumerated() {

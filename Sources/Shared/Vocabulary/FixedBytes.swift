@@ -1,9 +1,9 @@
-/// What distinguishes one kind of fixed-length byte string from another.
+/// The length and constraint of one kind of fixed-length byte string.
 public protocol FixedBytesKind: Sendable {
-    /// The only length a value of this kind has, in bytes.
+    /// The length of every value of this kind, in bytes.
     static var byteCount: Int { get }
 
-    /// Whether bytes of the right length are a value; all are, unless a kind says otherwise.
+    /// Returns whether bytes of the right length are a valid value; by default all are.
     static func admits(_ bytes: [UInt8]) -> Bool
 }
 
@@ -11,41 +11,41 @@ extension FixedBytesKind {
     public static func admits(_ bytes: [UInt8]) -> Bool { true }
 }
 
-/// Bytes of one length and one meaning; a value that exists is valid.
+/// A byte string of one length and meaning; every value that exists is valid.
 ///
-/// The kinds make ids of different things different types, so that a PIN key id cannot be passed where an attempt id
-/// is meant. Nothing secret is kept in one: it can be copied, compared and printed.
+/// Ids of different things are different types, so that a PIN key id cannot be passed as an attempt id. It holds no
+/// secrets: it can be copied, compared and printed.
 public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
     /// The bytes, `Kind.byteCount` of them.
     public let bytes: [UInt8]
 
-    /// Takes bytes of exactly the kind's length; nil for any other, and for those that the kind does not admit.
+    /// Returns nil for any other length, and for bytes that the kind does not admit.
     public init?(_ bytes: some Sequence<UInt8>) {
         let copy = Array(bytes)
         guard copy.count == Kind.byteCount, Kind.admits(copy) else { return nil }
         self.bytes = copy
     }
 
-    /// The same without a copy; what decodes messages and records has arrays.
+    /// The same without a copy, for decoders that already have arrays.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Kind.byteCount, Kind.admits(bytes) else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads lower- or upper-case hexadecimal digits, two a byte.
+    /// Reads lower- or upper-case hexadecimal digits, two for each byte.
     public init?(hex: String) {
         guard let bytes = [UInt8](hex: hex) else { return nil }
         self.init(bytes)
     }
 
-    /// Lower-case hexadecimal.
+    /// The bytes in lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }
 
-    /// Eight bytes at a time: an array's own takes them singly, with a call for each.
+    /// Hashes eight bytes at a time; an array hashes them singly, with a call for each.
     public func hash(into hasher: inout Hasher) {
         var word: UInt64 = 0
         for index in self.bytes.indices {
@@ -57,7 +57,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
 }
 
 extension [UInt8] {
-    /// Whether both are the same bytes; every one is looked at, without the function for each that `==` calls.
+    /// Returns whether the bytes are equal; reads every byte, without the function call for each that `==` makes.
     public func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }
         var difference: UInt8 = 0
@@ -65,7 +65,7 @@ extension [UInt8] {
         return difference == 0
     }
 
-    /// Reads lower- or upper-case hexadecimal digits, two a byte; nil for anything else.
+    /// Reads lower- or upper-case hexadecimal digits, two for each byte; returns nil for anything else.
     public init?(hex: String) {
         let digits = Array<UInt8>(hex.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -80,7 +80,7 @@ extension [UInt8] {
         self = bytes
     }
 
-    /// Lower-case hexadecimal, two digits a byte.
+    /// The bytes in lower-case hexadecimal, two digits each.
     public var hex: String {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -4,20 +4,20 @@ public enum Platform: String, Hashable, Sendable, CaseIterable {
     case iOS = "ios"
 }
 
-/// What the update policy says of one version of the app (flows.md PF1.4).
+/// The update policy's verdict on one version of the app (flows.md PF1.4).
 public enum UpdateVerdict: Hashable, Sendable {
     case ok
     case notify
     case recommend
     /// The version will be blocked after `blockedIn`.
     case warn(blockedIn: Duration)
-    /// The version is served nothing but Hello, RevokeWithCode, OpenSession and ReportWipe.
+    /// The version may call only Hello, RevokeWithCode, OpenSession and ReportWipe.
     case block(updateAvailable: Bool)
 }
 
-/// What a server offers, to all or to one wallet.
+/// The features that a server offers, to all wallets or to one.
 public struct Features: Hashable, Sendable {
-    /// Wallets get a deletion code at registration.
+    /// Wallets receive a deletion code at registration.
     public var deletionCode: Bool
     /// This wallet uses the safe biometric mode (safe-biometric.md).
     public var safeBiometricUnlock: Bool
@@ -33,7 +33,7 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// One to four numbers, each `0...999_999`; missing ones count as 0 when compared.
     public let numbers: [Int]
 
-    /// Reads `1.4.0`; nil for anything else than one to four numbers with dots between.
+    /// Reads `1.4.0`; returns nil for anything except one to four numbers separated by dots.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...4).contains(parts.count) else { return nil }
@@ -60,11 +60,11 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Printable ASCII, one to 64 bytes: the only free text that is taken from a device.
+/// Printable ASCII, one to 64 bytes: the only free text accepted from a device.
 public struct DeviceText: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
-    /// Nil for other characters and other lengths.
+    /// Returns nil for other characters and other lengths.
     public init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             return nil
@@ -73,11 +73,11 @@ public struct DeviceText: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What an app says of itself: for operators and the update policy, never trusted.
+/// An app's claims about itself, for operators and the update policy; never trusted.
 public struct DeviceFacts: Hashable, Sendable {
     public let appVersion: AppVersion
     public let osVersion: DeviceText
-    /// Nil where the device states none.
+    /// Nil if the device states none.
     public let model: DeviceText?
 
     public init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {

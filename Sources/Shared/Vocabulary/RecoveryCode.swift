@@ -1,17 +1,17 @@
-/// What an issuer derives from a person's identity: the same person always has the same one (docs/protocol.md).
+/// The code that an issuer derives from a person's identity, always the same for the same person (docs/protocol.md).
 ///
-/// It links a wallet to a person whom an operator can revoke. Not a secret that opens anything, but personal data: it is
-/// not printed.
+/// It links a wallet to a person, whose wallets an operator can revoke. It opens nothing, but it is personal data,
+/// so its description does not reveal it.
 public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// As the wallet sends it, of a length in ``allowedByteCounts``.
+    /// The bytes that the wallet sends, with a length in ``allowedByteCounts``.
     public let bytes: [UInt8]
 
-    /// A code may be as long.
+    /// The lengths that a code may have.
     public static let allowedByteCounts = 1...128
 
-    /// Nil when there are too few or too many bytes.
+    /// Returns nil for too few or too many bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard Self.allowedByteCounts.contains(bytes.count) else { return nil }
         self.bytes = Array(bytes)
@@ -22,7 +22,7 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A recovery code as it is kept: the vault's MAC of it, from which the code cannot be found.
+/// The stored form of a recovery code: the vault's MAC of it, which does not reveal the code.
 public typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
 
 public enum RecoveryCodeMACKind: FixedBytesKind { public static let byteCount = 32 }

@@ -1,6 +1,6 @@
-/// Who ended a wallet's use, and whether its device may register anew.
+/// The end of a wallet's use: its reason, and whether the device may register again.
 public struct Revocation: Hashable, Sendable {
-    /// What was revoked, and by whom.
+    /// The scope of a revocation, and its actor.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
         /// By its user, with the deletion code or by wiping the app.
         case user
@@ -8,7 +8,7 @@ public struct Revocation: Hashable, Sendable {
         case wallet
         /// By an operator, through the recovery code that the wallet is linked to.
         case recoveryCode = "recovery-code"
-        /// By an operator, the whole solution; the only one that can be taken back.
+        /// By an operator, the whole solution; the only reversible one.
         case solution
     }
 

@@ -1,24 +1,24 @@
-/// What an operator switches for some wallets before others, while the server runs.
+/// A feature that an operator can enable for some wallets before others, while the server runs.
 public enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
     /// The safe biometric mode (safe-biometric.md).
     case safeBiometricUnlock = "safe-biometric-unlock"
 }
 
-/// For which wallets a feature is on.
+/// The wallets for which a feature is on.
 public enum Rollout: Hashable, Sendable {
     case off
     case on
-    /// For those listed, one to ``mostWallets`` of them.
+    /// On for these wallets, one to ``mostWallets``.
     case wallets(Set<WalletID>)
-    /// For so many of a hundred; a wallet that is in stays in as the number grows.
+    /// On for this percentage; a wallet that is included stays included as the number grows.
     case percentage(Int)
 
     /// The longest list.
     public static let mostWallets = 1000
-    /// What a percentage may be.
+    /// The allowed percentages.
     public static let allowedPercentages = 0...100
 
-    /// Whether the list or the percentage is one that may be set.
+    /// Indicates that the list or percentage is allowed.
     public var isAllowed: Bool {
         switch self {
         case .off, .on: true

@@ -9,18 +9,18 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Whole milliseconds later; stays at the last point in time that there is instead of overflowing.
+    /// Adds whole milliseconds; saturates at the last representable time.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         time.adding(milliseconds: duration.milliseconds)
     }
 
-    /// The same; what has milliseconds already saves the division that a `Duration` of 128 bits takes.
+    /// Adds milliseconds without the division that a 128-bit `Duration` takes.
     public func adding(milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = self.milliseconds.addingReportingOverflow(milliseconds)
         return Timestamp(milliseconds: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }
 
-    /// How long after `earlier` this is; negative when it is before.
+    /// The duration from `earlier` to this time; negative if this time is before it.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
     }
@@ -35,7 +35,7 @@ extension Duration {
     }
 }
 
-/// Says what time it is; the server's own, a lab's, or a test's.
+/// A source of the present time: the server's, a lab's, or a test's.
 public protocol WallClock: Sendable {
     /// The present time.
     func now() -> Timestamp

@@ -1,8 +1,8 @@
-/// One rule of the update policy: what is said to the versions of a range.
+/// One rule of the update policy: a verdict for a range of versions.
 ///
-/// Rules stand in an order; the first one that fits a version counts.
+/// Rules are ordered; the first one that matches a version applies.
 public struct UpdateRule: Hashable, Sendable {
-    /// What is said.
+    /// The verdict of a rule.
     public enum Word: Hashable, Sendable {
         case ok
         case notify
@@ -12,16 +12,16 @@ public struct UpdateRule: Hashable, Sendable {
         case block(updateAvailable: Bool)
     }
 
-    /// The lowest version of the range; nil where there is none.
+    /// The lowest version in the range; nil if unbounded.
     public let from: AppVersion?
-    /// The lowest version above the range; nil where there is none.
+    /// The lowest version above the range; nil if unbounded.
     public let below: AppVersion?
     public let word: Word
 
-    /// The most rules that a platform may have.
+    /// The number of rules that a platform may have at most.
     public static let most = 64
 
-    /// Nil where no version is in the range.
+    /// Returns nil if the range is empty.
     public init?(from: AppVersion? = nil, below: AppVersion? = nil, _ word: Word) {
         if let below {
             guard from ?? Self.lowest < below else { return nil }
@@ -31,14 +31,14 @@ public struct UpdateRule: Hashable, Sendable {
         self.word = word
     }
 
-    /// Whether the rule is for this version.
+    /// Returns whether the range includes a version.
     public func fits(_ version: AppVersion) -> Bool {
         if let from, version < from { return false }
         if let below, version >= below { return false }
         return true
     }
 
-    /// What the rule says at a time: a warning whose time has come is a block.
+    /// Returns the verdict at a time: a warning becomes a block when its time has come.
     public func verdict(at now: Timestamp) -> UpdateVerdict {
         switch self.word {
         case .ok: .ok
@@ -53,7 +53,7 @@ public struct UpdateRule: Hashable, Sendable {
 }
 
 extension AppVersion {
-    /// The version of one number that is at most 999 999.
+    /// The version with this single number.
     fileprivate init(number: UInt8) {
         self.numbers = [Int(number)]
     }

@@ -1,12 +1,12 @@
-/// Something that happened to wallets and that operators may want to be told of the moment it does.
+/// An event of wallets of which operators may want an immediate notification.
 ///
-/// Committed by the time that it exists, and nothing in it is secret.
+/// It is created after its commit and contains no secret.
 public enum WalletIncident: Hashable, Sendable {
-    /// A round of attempts ended: no PIN is judged until then.
+    /// A round of attempts ended: no PIN is judged until the given time.
     case blocked(WalletID, until: Timestamp)
-    /// The last round ended: no PIN is judged ever again.
+    /// The last round ended: no PIN is ever judged again.
     case blockedPermanently(WalletID)
-    /// The wallet ended for good; never by the solution's revocation, which is one event for all.
+    /// The wallet ended permanently; never for the solution's revocation, which is one event for all.
     case revoked(WalletID, Revocation)
     /// No wallet is served any more, until ``solutionRestored``.
     case solutionRevoked

@@ -40,7 +40,7 @@ extension WalletReport {
         let revokedAt = try unsafe Timestamp(wireMilliseconds: message.revoked_at_ms, .revokedAt)
         var revoked: Ended?
         if let revocation = unsafe message.revoked {
-            revoked = Ended(try unsafe Revocation(copying: revocation.pointee), at: revokedAt)
+            revoked = Ended(try unsafe Revocation(reading: MessageReader(revocation)), at: revokedAt)
         }
         self.init(
             walletID: try unsafe message.wallet_id.fixed(.walletID),
@@ -54,7 +54,7 @@ extension WalletReport {
             pin: try unsafe PIN(copying: required(message.pin, .pinState).pointee),
             isLinkedToRecoveryCode: unsafe message.linked_to_recovery_code != 0,
             hasDeletionCode: unsafe message.has_deletion_code != 0,
-            features: unsafe Features(copying: try required(message.features, .features).pointee),
+            features: unsafe Features(reading: MessageReader(try required(message.features, .features))),
             app: App(
                 platform: try unsafe Platform(wire: message.platform),
                 id: try unsafe text(message.app_id, .appID, in: 0...Self.longestAppID),
@@ -85,7 +85,7 @@ extension WalletReport.PIN {
         guard failures <= Self.mostFailures else { throw .invalid(.failures) }
         let blockedUntil = try unsafe Timestamp(wireMilliseconds: message.blocked_until_ms, .block)
         self.init(
-            state: try unsafe PINState(copying: required(message.state, .pinState)),
+            state: try unsafe PINState(reading: MessageReader(required(message.state, .pinState))),
             round: round,
             failures: failures,
             blockedUntil: blockedUntil.milliseconds == 0 ? nil : blockedUntil

@@ -1,23 +1,25 @@
 internal import CProtobufC
 internal import Glibc
 
-/// The memory of one C message tree: taken piece by piece, limited by a budget, wiped and given back all at once.
+/// The memory of one C message tree, limited by a budget, and wiped and freed as a whole.
 ///
-/// protobuf-c allocates some fifty times what a hostile frame has in bytes (a two-byte empty sub-message becomes a
-/// struct and a pointer). The budget ends that: it counts every byte taken from the system, nothing given back counts
-/// as free again, and the piece that would exceed it is refused, upon which protobuf-c gives up. As nothing is freed
-/// singly, no error path of protobuf-c can leak or free twice. Trees hold shares, so they are wiped.
+/// protobuf-c allocates some fifty times the byte count of a hostile frame: a two-byte empty
+/// sub-message becomes a struct and a pointer. The budget counts every byte taken from the system,
+/// and freed memory does not count as free again. An allocation that would exceed it fails, and
+/// protobuf-c then gives up. No allocation is freed on its own, so no error path of protobuf-c can
+/// leak or free twice. Message trees contain shares, so the memory is wiped.
 ///
-/// - Important: pointers into an arena die with it. They never leave this target; what is read is copied out.
+/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave
+///   this target; values are copied out.
 @safe struct Arena: ~Copyable {
-    private let state: UnsafeMutablePointer<ArenaState>
+    let state: UnsafeMutablePointer<ArenaState>
 
-    /// Takes at most `budget` bytes from the system, less only than what the first piece needs.
+    /// An arena that takes at most `budget` bytes from the system for allocations.
     init(budget: Int) {
         unsafe self.state = ArenaState.make(budget: budget)
     }
 
-    /// An arena for a message of our own making.
+    /// An arena without a limit, for encoding.
     init() {
         self.init(budget: .max)
     }
@@ -30,16 +32,10 @@ internal import Glibc
     /// Bytes taken from the system so far.
     var takenByteCount: Int { unsafe self.state.pointee.takenByteCount }
 
-    /// Whether a piece was refused because of the budget.
+    /// True if an allocation failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// A piece of memory, aligned for every C type; nil when the budget does not allow it.
-    borrowing func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
-        unsafe self.state.pointee.allocate(byteCount: byteCount)
-    }
-
-    /// Decodes `frame` into this arena with the generated `…__unpack` of a message; nil when it is not the message or
-    /// the budget is too small for it.
+    /// Decodes `frame` into this arena; nil if it is not the message or the budget is too small.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
         var allocator = unsafe ProtobufCAllocator(
             alloc: { state, byteCount in
@@ -52,12 +48,7 @@ internal import Glibc
     }
 }
 
-/// A generated `…__unpack` function.
-typealias Unpacker<Message> = (
-    UnsafeMutablePointer<ProtobufCAllocator>?, Int, UnsafePointer<UInt8>?
-) -> UnsafeMutablePointer<Message>?
-
-/// What an ``Arena`` has taken and what of it is unused; in memory of its own, because C code points at it.
+/// The state of an ``Arena``, in separately allocated memory because C code holds a pointer to it.
 @unsafe struct ArenaState {
     var budgetLeft: Int
     var takenByteCount = 0
@@ -66,19 +57,19 @@ typealias Unpacker<Message> = (
     private var chunk: UnsafeMutablePointer<ChunkHeader>?
     private var next: UnsafeMutableRawPointer?
     private var unusedByteCount = 0
-    /// Room for the first chunk behind this state, so that the commonest trees take one piece of the system's memory.
+    /// Space for the first chunk directly after this state, so that common messages need one call
+    /// of malloc(3).
     private let room: UnsafeMutableRawPointer
 
     private static let alignment = 16
     private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
-    /// Enough for an instruction, so that the commonest calls take one chunk; with the state before it what malloc(3) has
-    /// at hand.
+    /// Enough for an instruction, the most common call; with the state it fits a size that malloc(3) caches.
     private static let firstChunkByteCount = 1024 - roomOffset
     private static let largestStepByteCount = 1 << 20
 
-    /// A new state, which `free(3)` gives back after ``releaseChunks()``.
+    /// Allocates a state; the caller frees it with free(3) after ``releaseChunks()``.
     static func make(budget: Int) -> UnsafeMutablePointer<ArenaState> {
-        // malloc(3) aligns for every C type; asking for the alignment would take a slower way.
+        // malloc(3) aligns for every C type; posix_memalign(3) would be slower.
         guard let memory = unsafe malloc(Self.roomOffset + Self.firstChunkByteCount) else {
             preconditionFailure("the system is out of memory")
         }
@@ -92,6 +83,7 @@ typealias Unpacker<Message> = (
         unsafe self.room = unsafe room
     }
 
+    /// Memory that is aligned for every C type; nil if the budget does not allow it.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
         let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
@@ -140,11 +132,11 @@ typealias Unpacker<Message> = (
     }
 }
 
-/// Stands at the beginning of every chunk of an ``Arena``.
+/// The beginning of every chunk of an ``Arena``.
 @unsafe struct ChunkHeader {
     var previous: UnsafeMutablePointer<ChunkHeader>?
     var byteCount: Int
 
-    /// The header's size, rounded up so that what follows is aligned.
+    /// The size of the header, rounded up so that the memory after it is aligned.
     static let byteCount = 16
 }

@@ -1,16 +1,17 @@
 package import Vocabulary
 
-/// What the deletion portal asks of a running server, with the id that the answer repeats.
+/// A request of the deletion portal to a running server, with an id that the response repeats.
 package struct PortalRequest: Hashable, Sendable {
     package var id: UInt64
-    /// As it was typed, of an allowed length; what is no code is looked up as well.
+    /// The code as typed, of a permitted length; an invalid code is looked up too.
     package var code: String
-    /// The IP address of the person who asks, as text.
+    /// The IP address of the user, as text.
     package var source: String
 
-    /// Bytes of a code as it is typed.
+    /// The permitted lengths of a typed code, in bytes.
     package static let codeByteCounts = 1...64
-    /// Bytes of an address: `::` is the shortest, an IPv4-mapped IPv6 one the longest.
+    /// The permitted lengths of an address, in bytes: `::` is the shortest, an IPv4-mapped IPv6
+    /// address the longest.
     package static let sourceByteCounts = 2...45
 
     package init(id: UInt64, code: String, source: String) {
@@ -20,13 +21,13 @@ package struct PortalRequest: Hashable, Sendable {
     }
 }
 
-/// The code is a secret of its owner: a request that is printed shows none.
+/// The code is the owner's secret, so a printed request does not show it.
 extension PortalRequest: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "PortalRequest(id: \(self.id), (deletion code))" }
     package var debugDescription: String { self.description }
 }
 
-/// The answer to the ``PortalRequest`` of the same id.
+/// The answer to the ``PortalRequest`` with the same id.
 package struct PortalResponse: Hashable, Sendable {
     package var id: UInt64
     package var result: PortalResult
@@ -37,19 +38,19 @@ package struct PortalResponse: Hashable, Sendable {
     }
 }
 
-/// What became of a deletion code that was typed on the portal.
+/// The result of a deletion code typed on the portal.
 package enum PortalResult: Hashable, Sendable {
-    /// Done, now or before; when it was first revoked.
+    /// The wallet is revoked, by this request or an earlier one; the time of the first revocation.
     case revoked(at: Timestamp)
-    /// No wallet has it; whether it could be a code is not said.
+    /// No wallet has this code; invalid and unknown codes are not distinguished.
     case notRecognised
-    /// Nothing was looked up; again after this long.
+    /// The code was not looked up; retry after this time.
     case rateLimited(retryAfter: Duration)
-    /// Nothing was done; again after this long.
+    /// The request had no effect; retry after this time.
     case unavailable(retryAfter: Duration)
-    /// Not the message; mend the portal.
+    /// The message is invalid; the portal has a bug.
     case malformed
 
-    /// The longest that a portal is told to wait.
+    /// The longest retry time that a response carries.
     package static let longestWait: Duration = .seconds(86_400)
 }

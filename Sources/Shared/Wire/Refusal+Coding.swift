@@ -1,52 +1,46 @@
-internal import CProtobufC
 internal import RemotePINProto
 internal import Vocabulary
 
 extension Refusal {
-    /// Characters of a correlation id.
+    /// The maximum length of a correlation id, in characters.
     package static let longestCorrelationID = 32
-    /// Characters of the name of a failed check.
+    /// The maximum length of the name of a failed check, in characters.
     package static let longestReason = 64
 
-    /// The message in the arena.
-    func placed(in arena: borrowing Arena) -> UnsafeMutablePointer<Remotepin__V1__Error> {
-        let message = unsafe arena.place(remotepin__v1__error__init)
-        unsafe message.pointee.code = self.reason.code
-        unsafe message.pointee.correlation_id = arena.text(self.correlationID)
+    func write(to message: MessageWriter<Remotepin__V1__Error>) {
+        message.set(\.code, self.reason.code)
+        message.set(\.correlation_id, self.correlationID)
         switch self.reason {
         case .attestationRejected(let reason):
-            unsafe message.pointee.reason = arena.text(reason)
+            message.set(\.reason, reason)
         case .revoked(let revocation):
-            unsafe message.pointee.revocation = revocation.placed(in: arena)
+            revocation.write(to: message.add(\.revocation, remotepin__v1__revocation__init))
         case .pinKeyChanged(let current):
-            unsafe message.pointee.pin_key_id = arena.bytes(current)
+            message.set(\.pin_key_id, current)
         case .rateLimited(let retryAfter), .unavailable(let retryAfter):
-            unsafe message.pointee.retry_after_ms = retryAfter.wireMilliseconds
+            message.set(\.retry_after_ms, retryAfter)
         case .malformed, .unsupported, .sessionRequired, .authenticationFailed, .outOfOrder, .challengeInvalid,
             .notAllowed, .internal:
             break
         }
-        return unsafe message
     }
 
-    /// Copies the message out of the tree.
-    init(copying message: Remotepin__V1__Error) throws(FieldFault) {
+    init(reading message: MessageReader<Remotepin__V1__Error>) throws(FieldFault) {
         self.init(
-            try unsafe Reason(copying: message),
-            correlationID: try unsafe visible(message.correlation_id, .correlationID, in: 0...Self.longestCorrelationID)
+            try Reason(reading: message),
+            correlationID: try visible(
+                message.text(\.correlation_id, .correlationID, in: 0...Self.longestCorrelationID),
+                .correlationID
+            )
         )
     }
 }
 
-/// A text that is shown to people as it comes: visible ASCII alone.
+/// A text that is printed unchanged: only visible ASCII.
 ///
-/// Terminals take orders from anything else, and whoever answers in the server's place could give them.
-private func visible(
-    _ pointer: UnsafeMutablePointer<CChar>?,
-    _ field: WireField,
-    in range: ClosedRange<Int>
-) throws(FieldFault) -> String {
-    let text = try unsafe text(pointer, field, in: range)
+/// Other characters can contain terminal control sequences, which an attacker in place of the
+/// server could send.
+private func visible(_ text: String, _ field: WireField) throws(FieldFault) -> String {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalid(field) }
     return text
 }
@@ -70,9 +64,9 @@ extension Refusal.Reason {
         }
     }
 
-    /// Copies the reason out of the tree; a code that this version does not know counts as the server's own fault.
-    fileprivate init(copying message: Remotepin__V1__Error) throws(FieldFault) {
-        switch unsafe message.code {
+    /// Reads the reason; a code that this version does not know counts as an internal error of the server.
+    fileprivate init(reading message: MessageReader<Remotepin__V1__Error>) throws(FieldFault) {
+        switch message.code {
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED: throw .invalid(.error)
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_MALFORMED: self = .malformed
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSUPPORTED: self = .unsupported
@@ -81,21 +75,19 @@ extension Refusal.Reason {
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_OUT_OF_ORDER: self = .outOfOrder
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_CHALLENGE_INVALID: self = .challengeInvalid
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_ATTESTATION_REJECTED:
-            self = .attestationRejected(try unsafe visible(message.reason, .reason, in: 0...Refusal.longestReason))
+            self = .attestationRejected(
+                try visible(message.text(\.reason, .reason, in: 0...Refusal.longestReason), .reason)
+            )
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_NOT_ALLOWED: self = .notAllowed
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_REVOKED:
-            self = .revoked(try unsafe Revocation(copying: required(message.revocation, .revocation).pointee))
+            self = .revoked(try Revocation(reading: message.part(\.revocation, .revocation)))
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_PIN_KEY_CHANGED:
-            self = .pinKeyChanged(current: try unsafe message.pin_key_id.fixed(.pinKeyID))
+            self = .pinKeyChanged(current: try message.fixed(\.pin_key_id, .pinKeyID))
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_RATE_LIMITED:
-            self = .rateLimited(retryAfter: try unsafe Self.retryAfter(copying: message))
+            self = .rateLimited(retryAfter: try message.duration(\.retry_after_ms, .retryAfter))
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNAVAILABLE:
-            self = .unavailable(retryAfter: try unsafe Self.retryAfter(copying: message))
+            self = .unavailable(retryAfter: try message.duration(\.retry_after_ms, .retryAfter))
         default: self = .internal
         }
-    }
-
-    private static func retryAfter(copying message: Remotepin__V1__Error) throws(FieldFault) -> Duration {
-        try unsafe Duration(wireMilliseconds: message.retry_after_ms, .retryAfter, in: 0...(.max))
     }
 }

@@ -1,35 +1,36 @@
 package import Vocabulary
 
-/// Why a call was not done, as the peer learns it; the server's log knows more under the same correlation id.
+/// The reason that the peer receives for a rejected call; the server's log has details under the
+/// correlation id.
 package struct Refusal: Error, Hashable, Sendable {
     package var reason: Reason
-    /// At most 32 characters of visible ASCII; empty where the server had none to give.
+    /// At most 32 characters of visible ASCII; empty if the server has none.
     package var correlationID: String
 
     package enum Reason: Hashable, Sendable {
-        /// Not the message; mend the client.
+        /// The message is invalid; the client has a bug.
         case malformed
-        /// A call or instruction that this server does not know.
+        /// This server does not know the call or the instruction.
         case unsupported
         /// Open a session first.
         case sessionRequired
-        /// Unknown wallet or wrong proof; the connection ends. Which of the two is not said.
+        /// The wallet is unknown or its proof is wrong, without distinction; the connection ends.
         case authenticationFailed
-        /// Another counter is expected; nothing was consumed.
+        /// The server expects another counter; no attempt was consumed.
         case outOfOrder
-        /// Begin the enrollment again.
+        /// The challenge is invalid or expired; begin the enrollment again.
         case challengeInvalid
-        /// This device or app cannot register; the name of the check that failed.
+        /// The device or app cannot register; the name of the failed check.
         case attestationRejected(String)
-        /// Not in this state.
+        /// The call is not permitted in this state.
         case notAllowed
         case revoked(Revocation)
-        /// The wallet knows an older PIN key; nothing was counted.
+        /// The wallet uses an older PIN key; no attempt was counted.
         case pinKeyChanged(current: PINKeyID)
         case rateLimited(retryAfter: Duration)
-        /// No verdict and nothing judged; the same again later.
+        /// No attempt was judged; retry the same call later.
         case unavailable(retryAfter: Duration)
-        /// Quote the correlation id.
+        /// The server failed; the correlation id finds the cause in its log.
         case `internal`
     }
 

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// One call of a client, with the id that its answer repeats.
+/// One call of a client with its id, which the response repeats.
 package struct Request: Sendable {
     package var id: UInt64
     package var call: Call
@@ -11,18 +11,18 @@ package struct Request: Sendable {
     }
 }
 
-/// What a client asks for (docs/protocol.md, Calls).
+/// A call of the protocol (docs/protocol.md, Calls).
 package enum Call: Sendable {
     case hello(Hello)
     case beginEnrollment
     case register(Register)
     case openSession(OpenSession)
     case instruct(Instruct)
-    /// The text as typed; whether it reads as a ``DeletionCode`` is the server's to find, so that a mistyped code and an
-    /// unknown one get the same answer.
+    /// The text as typed. The server parses it as a ``DeletionCode``, so that a mistyped code and
+    /// an unknown code get the same answer.
     case revokeWithCode(String)
     case reportWipe
-    /// Well formed, and nothing that this version knows; answered with `unsupported`.
+    /// A well-formed call that this version does not know; answered with `unsupported`.
     case unknown
 }
 
@@ -39,9 +39,9 @@ package struct Hello: Hashable, Sendable {
 }
 
 package struct Register: Hashable, Sendable {
-    /// `1...256` bytes, as BeginEnrollment gave it.
+    /// `1...256` bytes, as returned by BeginEnrollment.
     package var token: [UInt8]
-    /// The bytes of a ``RegisterBody`` as they are signed.
+    /// The signed bytes of a ``RegisterBody``.
     package var body: [UInt8]
     package var pinSignature: P256Signature
     package var deviceProof: DeviceProof
@@ -54,24 +54,25 @@ package struct Register: Hashable, Sendable {
     }
 }
 
-/// What the hardware key made of a statement: 64 bytes r‖s, or an App Attest assertion of at most 1024 bytes.
+/// The hardware key's proof for a statement: 64 bytes r‖s, or an App Attest assertion of at most 1024 bytes.
 ///
-/// Which of the two it must be is what was recorded at registration, never what it looks like.
+/// The platform recorded at registration determines the required form; the bytes never do.
 package struct DeviceProof: Hashable, Sendable {
     package let bytes: [UInt8]
 
     package static let maximumByteCount = 1024
+    static let allowedByteCounts = 1...maximumByteCount
 
-    /// Nil when it is empty or too long.
+    /// Returns nil if the proof is empty or too long.
     package init?(_ bytes: [UInt8]) {
-        guard (1...Self.maximumByteCount).contains(bytes.count) else { return nil }
+        guard Self.allowedByteCounts.contains(bytes.count) else { return nil }
         self.bytes = bytes
     }
 }
 
 package struct OpenSession: Hashable, Sendable {
     package var walletID: WalletID
-    /// The bytes of an ``OpenSessionBody`` as they are signed.
+    /// The signed bytes of an ``OpenSessionBody``.
     package var body: [UInt8]
     package var deviceProof: DeviceProof
 
@@ -83,14 +84,14 @@ package struct OpenSession: Hashable, Sendable {
 }
 
 package struct Instruct: Hashable, Sendable {
-    /// From 1, by one, in each session.
+    /// Starts at 1 in each session and increases by one.
     package var counter: UInt64
-    /// The bytes of an ``InstructBody`` as they are signed.
+    /// The signed bytes of an ``InstructBody``.
     package var body: [UInt8]
     package var pinSignature: P256Signature
-    /// With ChangePIN only.
+    /// Present with ChangePIN only.
     package var newPINSignature: P256Signature?
-    /// Lets the server verify `pinSignature` together with others, which is faster; nothing else hangs on it.
+    /// Lets the server verify `pinSignature` in a batch, which is faster, and has no other effect.
     package var pinNonceY: P256NonceY?
 
     package init(

@@ -1,7 +1,7 @@
 package import Secrets
 package import Vocabulary
 
-/// The answer to the ``Request`` of the same id; id 0 with an error answers a frame that was not a request.
+/// The answer to the ``Request`` with the same id; id 0 with an error answers a frame that was not a request.
 package struct Response: Sendable {
     package var id: UInt64
     package var result: CallResult
@@ -12,7 +12,7 @@ package struct Response: Sendable {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 package enum CallResult: Sendable {
     case hello(ServerTerms)
     case beginEnrollment(Enrollment)
@@ -24,11 +24,11 @@ package enum CallResult: Sendable {
     case refused(Refusal)
 }
 
-/// What Hello answers: the terms on which the server serves this version of the app.
+/// The answer to Hello: the terms on which the server serves this version of the app.
 package struct ServerTerms: Hashable, Sendable {
     package var serverTime: Timestamp
     package var update: UpdateVerdict
-    /// Digits of a PIN, `6...12`; a wallet accepts no fewer than its own six.
+    /// Digits of a PIN, `6...12`; a wallet rejects fewer than its own six.
     package var pinLength: Int
     package var policy: AttemptPolicy
     package var features: Features
@@ -36,7 +36,7 @@ package struct ServerTerms: Hashable, Sendable {
     package var limits: Limits
 
     package struct Limits: Hashable, Sendable {
-        /// Calls in flight on one connection, at least 1.
+        /// The limit of calls in flight on one connection, at least 1.
         package var maxInFlight: Int
         package var sessionLifetime: Duration
         package var tokenLifetime: Duration
@@ -68,10 +68,10 @@ package struct ServerTerms: Hashable, Sendable {
 }
 
 package struct Enrollment: Hashable, Sendable {
-    /// Bytes of a token.
+    /// The permitted lengths of a token, in bytes.
     package static let allowedTokenByteCounts = 1...256
 
-    /// Of an allowed length, opaque to the client; the attestation's challenge is its SHA-256.
+    /// Opaque to the client; its SHA-256 is the challenge of the attestation.
     package var token: [UInt8]
     package var walletID: WalletID
     package var expiresAt: Timestamp
@@ -85,7 +85,7 @@ package struct Enrollment: Hashable, Sendable {
 
 package struct Registration: Sendable {
     package var unlockShare: Share
-    /// Nil where the feature is off.
+    /// Nil if the feature is off.
     package var deletionCode: DeletionCode?
 
     package init(unlockShare: Share, deletionCode: DeletionCode?) {
@@ -100,7 +100,7 @@ package enum SessionOpening: Sendable {
 }
 
 package struct ActiveWallet: Sendable {
-    /// The PIN key that counts now.
+    /// The current PIN key.
     package var pinKeyID: PINKeyID
     package var pinState: PINState
     package var features: Features
@@ -115,20 +115,21 @@ package struct ActiveWallet: Sendable {
     }
 }
 
-/// An instruction's own result, which a right PIN alone gives, or what became of a PIN that was not right.
+/// The result of an instruction: its own result, which only the right PIN produces, or the verdict
+/// on a wrong PIN.
 package enum InstructResult: Sendable {
     case pinValid(unlockShare: Share)
     case pinChanged
     case recoveryCodeLinked
     case deletionCode(DeletionCode)
-    /// Judged and counted; the state that follows.
+    /// The attempt was judged and counted; the PIN state after it.
     case wrong(PINState)
     case blocked(remaining: Duration)
     case blockedPermanently
 }
 
 package enum CodeRevocation: Hashable, Sendable {
-    /// Done, now or before; when it was first revoked.
+    /// The wallet is revoked, by this call or an earlier one; the time of the first revocation.
     case revoked(at: Timestamp)
     case notRecognised
 }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a registration says, signed by the PIN key and the device's hardware key.
+/// The body of a registration, signed by the PIN key and the device's hardware key.
 package struct RegisterBody: Hashable, Sendable {
     package var pinPublicKey: P256PublicKey
     package var pinKeyID: PINKeyID
@@ -15,11 +15,11 @@ package struct RegisterBody: Hashable, Sendable {
     }
 }
 
-/// A device's evidence as it travels; nothing of it has been looked at.
+/// A device's attestation evidence in transit, not yet verified.
 package enum Attestation: Hashable, Sendable {
     /// Android Key Attestation: DER certificates, leaf first.
     case android(certificates: [[UInt8]])
-    /// Apple App Attest: the CBOR attestation object, and the key's id (SHA-256 of its public key).
+    /// Apple App Attest: the CBOR attestation object and the id of the key (SHA-256 of its public key).
     case apple(object: [UInt8], keyID: SHA256Digest)
 
     package var platform: Platform {
@@ -30,7 +30,7 @@ package enum Attestation: Hashable, Sendable {
     }
 }
 
-/// What opening a session says, signed by the device's hardware key.
+/// The body of an OpenSession call, signed by the device's hardware key.
 package struct OpenSessionBody: Hashable, Sendable {
     package var appVersion: AppVersion
     package var osVersion: DeviceText
@@ -41,12 +41,12 @@ package struct OpenSessionBody: Hashable, Sendable {
     }
 }
 
-/// One instruction with the attempt that pays for it, signed by the PIN key that the entered PIN gave.
+/// One instruction and the attempt that it consumes, signed by the PIN key derived from the entered PIN.
 package struct InstructBody: Hashable, Sendable {
     package var attemptID: AttemptID
-    /// The PIN key that the wallet believes current.
+    /// The PIN key that the wallet believes to be current.
     package var pinKeyID: PINKeyID
-    /// The public half of the key that the entered PIN gave.
+    /// The public key derived from the entered PIN.
     package var candidate: P256PublicKey
     package var instruction: Instruction
 

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Vocabulary
 
-/// A real server on a lab of its own, with wallets that are registered in it.
+/// A real server of a separate lab, with wallets registered in it.
 final class LoadLab: Sendable {
     let folder: TemporaryFolder
     let server: ServerProcess
@@ -22,18 +22,18 @@ final class LoadLab: Sendable {
         self.server = server
     }
 
-    /// The lab or its wallets could not be made.
+    /// The lab or its wallets could not be created.
     struct NotMade: Error, CustomStringConvertible {
         let output: String
         var description: String { self.output }
     }
 
-    /// So many wrong PINs as a policy allows, and no block between them.
+    /// The largest allowed number of attempts, without blocks.
     static let withoutBlocks = [
         "REMOTE_PIN_PIN_ROUNDS": "16", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "16", "REMOTE_PIN_PIN_BLOCKS": "[]",
     ]
 
-    /// A server that ends no connection because this machine stood still.
+    /// Timeouts long enough that the server closes no connection on a machine that stalls.
     private static let patient = [
         "REMOTE_PIN_LIMITS_HANDSHAKE": "5m", "REMOTE_PIN_LIMITS_FRAME": "5m",
         "REMOTE_PIN_LIMITS_IDLE_WITHOUT_SESSION": "10m",
@@ -56,12 +56,12 @@ final class LoadLab: Sendable {
         return lab
     }
 
-    /// The same lab after its server was ended.
+    /// Starts the lab's server again after it has ended.
     func restart() async throws -> ServerProcess {
         try await ServerProcess.start(["lab", "up", self.path])
     }
 
-    /// A plan with the stages of a text.
+    /// A plan with stages in text form.
     static func plan(_ stages: String, _ change: (inout LoadPlan) throws -> Void = { _ in }) throws -> LoadPlan {
         var plan = LoadPlan(try Stages(parsing: stages))
         try change(&plan)
@@ -77,7 +77,7 @@ final class LoadLab: Sendable {
         events: RunEvents = RunEvents(),
         thresholds: [String] = [],
         companions: [@Sendable (RunEvents) async -> Void] = [],
-        hear: @escaping @Sendable (RunMoment) -> Void = { _ in },
+        hear: @escaping @Sendable (RunSnapshot) -> Void = { _ in },
         areOpen: @escaping @Sendable () -> Void = {}
     ) async throws -> RunResult {
         let target = try target ?? Target(lab: self.path)
@@ -102,7 +102,8 @@ final class LoadLab: Sendable {
         return measured.result(options.thresholds)
     }
 
-    /// Runs a plan whose server stands still from before the run's clock starts until it has told of so many intervals.
+    /// Runs a plan with the server stopped from before the run's clock starts until this many intervals were
+    /// reported.
     func run(_ plan: LoadPlan, stoppingServerFor count: Int) async throws -> RunResult {
         let intervals = Mutex(0)
         return try await self.run(plan) { _ in
@@ -116,12 +117,12 @@ final class LoadLab: Sendable {
         }
     }
 
-    /// What the server says of a wallet.
+    /// The server's report on a wallet.
     func report(ofWallet index: Int) async throws -> String {
         try await self.admin("wallet", "show", "\(try self.walletID(of: index))", "--json").output
     }
 
-    /// Has an operator end a wallet.
+    /// Revokes a wallet as an operator.
     func revoke(wallet index: Int) async throws {
         let run = try await self.admin("revoke", "wallet", "\(try self.walletID(of: index))")
         guard run.exitCode == 0 else { throw NotMade(output: run.output) }
@@ -162,11 +163,11 @@ extension MeasuredRun {
 }
 
 extension RunResult {
-    /// How many operations ended so, of a kind or of all.
+    /// The number of operations with this outcome, of one kind or of all.
     func count(_ outcome: Outcome, of operation: LoadReport.Operation? = nil) -> Int {
         self.totals.figures(of: operation).outcomes[outcome] ?? 0
     }
 
-    /// The errors that there were, for a failed expectation.
+    /// The errors that occurred, for a failed expectation.
     var errors: [Outcome: Int] { self.totals.figures().outcomes.filter(\.key.isError) }
 }

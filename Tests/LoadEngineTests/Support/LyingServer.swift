@@ -1,20 +1,20 @@
+import FastSigning
 import HostSystem
 import Lab
 import LoadFleet
 import Secrets
-import Statements
 import Synchronization
 import TestSupport
 import Transport
 import Vocabulary
 import Wire
 
-/// A server that knows the wallets' PINs, counts wrong ones as it should, and lies in one way.
+/// A server that knows the wallets' PINs, counts wrong ones correctly, and lies in one way.
 ///
-/// Its certificate is the lab's, so that only the judgement of its answers can find it out.
+/// Its certificate is the lab's, so that only the check of its responses can detect it.
 final class LyingServer: Sendable {
     enum Lie: CaseIterable, Sendable {
-        /// Wrong PINs are counted and followed by blocks, as they must be.
+        /// No lie: wrong PINs are counted and followed by blocks.
         case none
         case rightIsWrong
         case wrongIsValid
@@ -26,7 +26,7 @@ final class LyingServer: Sendable {
         case answersOtherwise
     }
 
-    /// A lab's folder whose server this is.
+    /// The folder of a lab that names this server.
     let folder: String
     private let listener: RPCListener
     private let serving: Task<Void, Never>
@@ -72,7 +72,7 @@ final class LyingServer: Sendable {
         self.serving.cancel()
     }
 
-    /// What the listener's task holds, so that it does not keep the server for ever.
+    /// A weak reference for the listener's task, so that the task does not keep the server alive.
     private final class WeakServer: Sendable {
         let server = Mutex<LyingServer?>(nil)
 
@@ -93,7 +93,7 @@ final class LyingServer: Sendable {
                 wallet = known
                 result = .openSession(.active(self.opening(of: known)))
             case .instruct(let call):
-                // What is measured is a server that verifies signatures together, for which their R is told.
+                // The load tool must measure a server that verifies in batches, which requires the signature's R.
                 guard let wallet, let body = try? InstructBody(decoding: call.body), call.pinNonceY != nil else {
                     return
                 }
@@ -138,7 +138,7 @@ final class LyingServer: Sendable {
             if self.lie != .noBlock, let end = entry.blockedUntil, end > .now { return .blocked(remaining: end - .now) }
             if isRight, self.lie != .rightIsWrong {
                 entry = Wallet()
-                // This server does not know the share; nobody but the real one does.
+                // Only the real server knows the wallet's share.
                 return .pinValid(unlockShare: .random())
             }
             if self.lie == .wrongIsValid { return .pinValid(unlockShare: .random()) }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A file that says what a report has to be.
+/// A file with the expected text of a report.
 ///
-/// `UPDATE_GOLDENS=1` writes it anew, for a person to look at.
+/// `UPDATE_GOLDENS=1` overwrites it for a review.
 struct Golden {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../Goldens").standardizedFileURL
@@ -12,7 +12,7 @@ struct Golden {
         try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
     }
 
-    /// Fails with the first line that differs.
+    /// Records the first line that differs.
     static func expect(_ name: String, _ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] == "1" {
             try text.write(to: Self.folder.appendingPathComponent(name), atomically: true, encoding: .utf8)

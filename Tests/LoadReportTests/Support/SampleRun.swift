@@ -1,24 +1,24 @@
 import LoadReport
 import TestSupport
 
-/// A run as it could have been: two operations, a warm-up, a stall in the middle, a server that was killed once.
+/// A simulated run with two operations, a warm-up, a stall and a killed server.
 struct SampleRun {
     static let seconds = 40
 
-    /// The one that the goldens tell.
+    /// The run of the golden files.
     static let plain = result()
 
-    /// The same plan on a server that takes longer, with other choices by chance.
+    /// The same plan with another seed on a slower server.
     static let slower = result(seed: 77, slowdown: 1.2)
 
-    /// The plain one with an impossible answer in its last second.
+    /// The plain run with a violation in its last second.
     static func violated(by text: String) -> RunResult {
         var intervals = Self.plain.intervals
         intervals[Self.seconds - 1].violations.add(text)
         return Self.result(of: intervals, seed: Self.plain.setting.seed)
     }
 
-    /// - Parameter slowdown: What every time is multiplied by.
+    /// - Parameter slowdown: The factor of every time.
     static func result(seed: UInt64 = 20_261_121, slowdown: Double = 1, thresholds: [String] = Self.thresholds)
         -> RunResult
     {
@@ -47,11 +47,11 @@ struct SampleRun {
             end: .completed,
             markers: [Marker(at: .seconds(25), "stage spike"), Marker(at: .milliseconds(32_400), "server killed")],
             sections: [Self.section],
-            notes: ["The tool used 0.9 of 2 cores: it may have been the limit."]
+            notes: ["pin-load used 0.9 of 2 cores and may have limited the rate"]
         )
     }
 
-    /// Not through a recorder, whose arrays are slow without optimization; that has tests of its own.
+    /// Made without a recorder, whose arrays are slow without optimization.
     private static func operations(
         _ second: Int,
         _ slowdown: Double,
@@ -63,7 +63,7 @@ struct SampleRun {
         for _ in 0..<Self.rate(second) {
             let isUnlock = Int.random(in: 0..<10, using: &generator) == 0
             let base = Double.random(in: 0..<1, using: &generator)
-            // A long tail, as waiting in a queue has it.
+            // A long tail, like that of a queue.
             let service = (isUnlock ? 4000 : 900) * slowdown * (1 + 0.25 / (1.003 - base))
             let wait = isStalled ? Double.random(in: 0..<300_000, using: &generator) : 0
             let outcome = Self.outcome(second == 32, &generator)
@@ -128,9 +128,9 @@ struct SampleRun {
 
     private static let section = ReportSection(
         title: "Server killed and started again",
-        summary: "Killed once; no attempt was forgotten.",
+        summary: "killed once; no attempt was lost",
         columns: ["at", "down for", "in flight", "counted", "not counted"],
-        rows: [["32.4 s", "310 ms", "41", "29", "12"]],
+        rows: [[.micros(32_400_000), .micros(310_000), .count(41), .count(29), .count(12)]],
         verdict: .passed
     )
 }

@@ -1,131 +1,130 @@
 package import Vocabulary
 
-/// What may be true of one wallet on its server, from what was sent to it and what it answered.
+/// A linearizability checker for one wallet: the possible states on its server, given its operations and
+/// responses.
 ///
-/// The rules of docs/protocol.md in the client's hands: each answer is held against every order in which the server may
-/// have judged what was on its way. It never accuses wrongly: answers that were lost, a server that crashed, messages
-/// that overtook each other and clocks that are not quite the same are all taken into account. Nothing that is secret is in
-/// it, and it knows no clock: whoever sends says when.
+/// Implements the rules of docs/protocol.md from the client's side: each response is checked against every
+/// order in which the server may have judged the pending operations. There are no false alarms: the checker
+/// allows for lost responses, server crashes, reordered messages and slightly different clocks. It holds no
+/// secrets and reads no clock; the caller passes the time.
 ///
-/// Times are the server's as far as they are known: of a message the earliest at which it can have met the server's
-/// clock, of an answer the latest.
+/// Times are the server's as far as they are known: for an operation the earliest at which it can have met
+/// the server's clock, for a response the latest.
 package struct WalletHistory: Sendable {
-    package let rules: OracleRules
-    /// What is true while ``crowd`` is nil.
-    private var state: PossibleState
-    /// The only message on its way; the usual case, which costs next to nothing.
-    private var only: SentMessage?
-    private var crowd: Crowd?
-    /// The last moment at which a server's process is known to have ended.
+    private let rules: CheckerRules
+    /// The wallet's state, valid while ``concurrent`` is nil.
+    private var state: ModelState
+    /// The only pending operation; the usual case, which is cheap.
+    private var only: PendingOperation?
+    private var concurrent: ConcurrentHistory?
+    /// The last moment at which a server process is known to have ended.
     private var death = Int64.min
-    private var forgotten = 0
+    private var pastOverflowCount = 0
 
-    /// A wallet that has just been registered, or one of which an earlier run has kept what it knew.
-    package init(_ rules: OracleRules, kept: KeptHistory = .fresh, generation: Int = 0) {
+    /// Begins with a newly registered wallet, or with an earlier run's summary.
+    package init(_ rules: CheckerRules, from summary: HistorySummary = .fresh, generation: Int = 0) {
         self.rules = rules
-        let states = kept.states(rules, generation: generation)
+        let states = summary.states(rules, generation: generation)
         self.state = states[0]
-        if states.count > 1 { self.crowd = Crowd(states, rules) }
+        if states.count > 1 { self.concurrent = ConcurrentHistory(states, rules) }
     }
 
-    /// A wallet of which nothing is known, until its answers tell.
-    package init(unknownUnder rules: OracleRules) {
+    /// Begins with a wallet in an unknown state.
+    package init(unknownUnder rules: CheckerRules) {
         self.rules = rules
-        self.state = PossibleState()
-        self.crowd = Crowd(PossibleState.all(rules), rules)
+        self.state = ModelState()
+        self.concurrent = ConcurrentHistory(ModelState.all(rules), rules)
     }
 
-    /// Notes a message before it is written.
+    /// Records an operation before it is sent.
     ///
     /// - Parameters:
-    ///   - id: A number of its own among all that is sent for this wallet.
-    ///   - first: Where an attempt id is sent again, the number of the first message that carried it.
-    package mutating func sent(_ id: Int, _ message: Message, repeating first: Int? = nil, at now: Timestamp) {
-        let entry = first ?? id
-        if self.crowd == nil, self.only == nil {
-            self.only = SentMessage(id: id, entry: entry, message: message, sent: now.milliseconds, order: 0)
-            self.only?.isNamed = first != nil
+    ///   - id: an id that is unique among this wallet's operations.
+    ///   - first: if an attempt id is sent again, the id of the first operation that carried it.
+    package mutating func invoke(
+        _ id: Int,
+        _ operation: WalletOperation,
+        repeating first: Int? = nil,
+        at now: Timestamp
+    ) {
+        let attempt = first ?? id
+        if self.concurrent == nil, self.only == nil {
+            self.only = PendingOperation(
+                id: id,
+                attempt: attempt,
+                operation: operation,
+                sent: now.milliseconds,
+                order: 0,
+                isRepeated: first != nil
+            )
             return
         }
-        self.gather()
-        self.crowd?.expire(at: now.milliseconds)
-        self.crowd?.send(id, message, entry: entry, at: now.milliseconds)
+        self.widen()
+        self.concurrent?.expire(at: now.milliseconds)
+        self.concurrent?.invoke(id, operation, attempt: attempt, at: now.milliseconds)
     }
 
-    /// Takes an answer in; returns what is wrong with it, if no server may give it.
+    /// Records a response; returns a violation if no correct server can give it.
     ///
-    /// After a violation the history goes on from what the server said, so that one fault is told once.
-    package mutating func answered(_ id: Int, _ answer: Answer, at now: Timestamp) -> Violation? {
-        if self.crowd == nil, let only = self.only, only.id == id, self.take(answer, to: only, at: now) { return nil }
-        self.gather()
-        let violation = self.crowd?.answer(id, answer, at: now.milliseconds)
-        self.settle()
+    /// After a violation the history continues from the server's claim, so that one fault is reported once.
+    package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
+        if self.concurrent == nil, let only = self.only, only.id == id, self.take(response, to: only, at: now) {
+            return nil
+        }
+        self.widen()
+        let violation = self.concurrent?.complete(id, response, at: now.milliseconds)
+        self.narrow()
         return violation
     }
 
-    /// Notes that an answer will not come: the message was judged, or will be for a while yet, or was not.
-    package mutating func lost(_ id: Int, at now: Timestamp) {
-        self.gather()
-        self.crowd?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
-        self.crowd?.serverEnded(by: self.death)
-        self.settle()
+    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or
+    /// never is.
+    package mutating func lose(_ id: Int, at now: Timestamp) {
+        self.widen()
+        self.concurrent?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
+        self.concurrent?.serverEnded(by: self.death)
+        self.narrow()
     }
 
-    /// Notes that the server's process has ended, before this moment: what it was sent until then and did not judge, it
-    /// never will.
+    /// Records that the server's process ended before this moment: it will not judge an operation sent to it
+    /// earlier.
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds
-        self.crowd?.serverEnded(by: now.milliseconds)
-        self.settle()
+        self.concurrent?.serverEnded(by: now.milliseconds)
+        self.narrow()
     }
 
-    /// Goes on under other rules, from the next judged PIN on; a block that runs keeps its end.
+    /// True if no pending operation may still be judged.
+    package var isQuiet: Bool { self.only == nil && (self.concurrent?.pending.isEmpty ?? true) }
+
+    /// True if the wallet's state is known exactly.
+    package var isCertain: Bool { self.concurrent == nil }
+
+    /// The number of times that too many operations were pending to check all orders, so that a response was
+    /// checked against less.
+    package var overflowCount: Int { self.pastOverflowCount + (self.concurrent?.overflowCount ?? 0) }
+
+    /// The summary for a later run, which sends nothing before all of this run's connections have ended.
     ///
-    /// Where something is on its way, nobody knows under which rules it is judged: then everything is forgotten.
-    package func ruled(by rules: OracleRules) -> WalletHistory {
-        guard self.isQuiet else {
-            var next = WalletHistory(unknownUnder: rules)
-            next.death = self.death
-            return next
-        }
-        let states = self.crowd.map { $0.possibilities.map(\.state) } ?? [self.state]
-        var next = WalletHistory(rules)
-        next.death = self.death
-        next.state = states[0]
-        if states.count > 1 { next.crowd = Crowd(states, rules) }
-        return next
-    }
-
-    /// Whether nothing is on its way that may still be judged.
-    package var isQuiet: Bool { self.only == nil && (self.crowd?.sent.isEmpty ?? true) }
-
-    /// Whether the wallet's state is known without doubt.
-    package var isCertain: Bool { self.crowd == nil }
-
-    /// How often more was on its way at once than could be followed, so that answers were held against less.
-    package var timesForgotten: Int { self.forgotten + (self.crowd?.timesForgotten ?? 0) }
-
-    /// What to keep for a later run, which sends nothing before all of this run's connections have ended.
-    ///
-    /// - Parameter generation: Of the PIN key that will be taken for the current one then.
-    package func kept(at now: Timestamp, generation: Int) -> KeptHistory {
+    /// - Parameter generation: the generation of the PIN key that the later run will take for the current one.
+    package func summary(at now: Timestamp, generation: Int) -> HistorySummary {
         var other = self
-        other.gather()
-        guard var crowd = other.crowd else { return .fresh }
+        other.widen()
+        guard var concurrent = other.concurrent else { return .fresh }
         let end = (now + self.rules.lateEffect).milliseconds
-        for id in crowd.sent.keys { crowd.lose(id, until: end) }
-        crowd.expire(at: .max)
-        return KeptHistory(crowd.possibilities.map(\.state), generation: generation)
+        for id in concurrent.pending.keys { concurrent.lose(id, until: end) }
+        concurrent.expire(at: .max)
+        return HistorySummary(concurrent.linearizations.map(\.state), generation: generation)
     }
 
-    /// The usual case: one message, one state, one answer.
-    private mutating func take(_ answer: Answer, to only: SentMessage, at now: Timestamp) -> Bool {
+    /// Handles the usual case: one operation, one state, one response.
+    private mutating func take(_ response: WalletResponse, to only: PendingOperation, at now: Timestamp) -> Bool {
         let window = Window(from: only.sent, until: now.milliseconds, oldest: only.sent)
-        if let state = self.state.admits(answer, to: only, in: window, isExact: true, self.rules) {
+        if let state = self.state.admits(response, to: only, in: window, isExact: true, self.rules) {
             self.state = state
-        } else if case .verdict(let verdict) = answer,
-            let judged = self.state.judging(only.message, by: .entry(only.entry), in: window, self.rules),
+        } else if case .verdict(let verdict) = response,
+            let judged = self.state.judging(only.operation, by: .attempt(only.attempt), in: window, self.rules),
             judged.verdict == verdict
         {
             self.state = judged.state
@@ -136,20 +135,20 @@ package struct WalletHistory: Sendable {
         return true
     }
 
-    /// Turns to the general case.
-    private mutating func gather() {
-        guard self.crowd == nil else { return }
-        var crowd = Crowd([self.state], self.rules)
-        if let only = self.only { crowd.add(only) }
+    /// Switches to the general case.
+    private mutating func widen() {
+        guard self.concurrent == nil else { return }
+        var concurrent = ConcurrentHistory([self.state], self.rules)
+        if let only = self.only { concurrent.add(only) }
         self.only = nil
-        self.crowd = crowd
+        self.concurrent = concurrent
     }
 
-    /// Turns back to the usual case, once there is but one state and nothing on its way.
-    private mutating func settle() {
-        guard let state = self.crowd?.settled else { return }
+    /// Switches back to the usual case once only one state is possible and no operation is pending.
+    private mutating func narrow() {
+        guard let state = self.concurrent?.settled else { return }
         self.state = state
-        self.forgotten = self.timesForgotten
-        self.crowd = nil
+        self.pastOverflowCount = self.overflowCount
+        self.concurrent = nil
     }
 }

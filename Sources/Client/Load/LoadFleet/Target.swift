@@ -4,33 +4,33 @@ internal import Statements
 package import Transport
 package import Vocabulary
 
-/// The server that the load goes to, and what a client needs to know of it.
+/// The server under load, and the information that a client needs about it.
 package struct Target: Sendable {
     package let host: String
     package let port: Int
-    /// What its certificate must be for.
+    /// The name that its certificate must have.
     package let serverName: String
-    /// The lab whose server it is, where it is one's.
+    /// The lab that the server belongs to, if any.
     package let lab: LabFolder?
-    /// With which phones attest their keys; nil where no wallet can be registered.
+    /// The folder of the authority that attests the phones' keys; nil if no wallet can be registered.
     package let authorityFolder: String?
-    /// By which evidence is dated.
+    /// The clock that evidence is dated by.
     package let clock: any WallClock
 
     private let trusted: [UInt8]
 
-    /// Why a target cannot be used; the person names another, or does what the sentence says.
+    /// A reason why a target cannot be used; each description names the remedy.
     package enum Problem: Error, Hashable, CustomStringConvertible {
         case file(FileError)
         case lab(LabError)
-        /// Nothing at that path is a lab.
+        /// The path is not a lab.
         case noLab(path: String)
         /// The lab has no address yet.
         case neverServed(path: String)
-        /// Not HOST:PORT.
+        /// The text is not HOST:PORT.
         case address(String)
         case tls(TLSContextError)
-        /// Wallets are to be registered and nothing says with which authority.
+        /// Wallets cannot be registered without an attestation authority.
         case noAuthority
         case authority(LabAuthorityError)
 
@@ -39,11 +39,11 @@ package struct Target: Sendable {
             case .file(let error): error.description
             case .lab(let error): error.description
             case .noLab(let path):
-                "\(path): no lab. `remote-pin-server lab up \(path)` makes one and serves it."
+                "\(path): not a lab. `remote-pin-server lab up \(path)` creates one and serves it."
             case .neverServed(let path):
-                "\(path): the lab was never served. In another terminal: remote-pin-server lab up \(path)"
+                "\(path): the lab was never served. Run in another terminal: remote-pin-server lab up \(path)"
             case .address(let text): "\(text): an address is HOST:PORT, as in 127.0.0.1:7443 or [::1]:7443"
-            case .tls(.trust): "the CA file holds no certificate that can be read"
+            case .tls(.trust): "the CA file contains no readable certificate"
             case .tls(let error): "the CA file or the server's name cannot be used: \(error)"
             case .noAuthority:
                 "registering wallets needs the test authority that the server trusts: --lab DIR, or --authority DIR"
@@ -52,7 +52,7 @@ package struct Target: Sendable {
         }
     }
 
-    /// The server of a lab, as its `lab.yaml` says.
+    /// Reads a lab's server from its `lab.yaml`.
     package init(lab path: String) throws(Problem) {
         let folder = LabFolder(path)
         guard folder.isLab else { throw .noLab(path: path) }
@@ -72,9 +72,9 @@ package struct Target: Sendable {
         self.trusted = try Self.read(lab.caFile)
     }
 
-    /// Any server, by its address and the authority that signed its certificate.
+    /// Names a server by its address and the authority that signed its certificate.
     ///
-    /// - Parameter serverName: what the certificate is for; the host where it is left out.
+    /// - Parameter serverName: the name in the certificate; the host if nil.
     package init(
         address: String,
         caFile: String,
@@ -91,20 +91,22 @@ package struct Target: Sendable {
         self.trusted = try Self.read(caFile)
     }
 
-    /// Whether the load stays on this machine.
+    /// True if the load stays on this machine.
     package var isLoopback: Bool {
         if self.host == "localhost" || self.host == "::1" { return true }
         let octets = self.host.split(separator: ".", omittingEmptySubsequences: false)
         return octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
     }
 
-    /// As it is written in an address.
-    package var address: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
+    /// The address in the form HOST:PORT.
+    package var address: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
 
-    /// What tells servers apart: the SHA-256 of the authority that vouches for this one.
+    /// The SHA-256 of the certificate authority, which tells servers apart.
     package var fingerprint: SHA256Digest { .of(self.trusted) }
 
-    /// A new context for connections; its tickets are its own, so that lanes which resume need one each.
+    /// Creates a context for connections; tickets are stored in it, so lanes that resume need one each.
     package func tls(resuming: Bool) throws(Problem) -> TLSClientContext {
         do throws(TLSContextError) {
             return try TLSClientContext(
@@ -117,9 +119,9 @@ package struct Target: Sendable {
         }
     }
 
-    /// A new connection on which nothing was said yet.
+    /// Connects without sending a request.
     ///
-    /// - Parameter source: the address of this machine that it comes from; nil for the system's choice.
+    /// - Parameter source: the local address to connect from; nil for the system's choice.
     package func connect(
         tls: TLSClientContext,
         timeout: Duration,
@@ -138,10 +140,10 @@ package struct Target: Sendable {
         }
     }
 
-    /// Throws where no wallet can be registered for want of an authority.
+    /// Throws if no wallet can be registered because no authority is named.
     package func requireAuthority() throws(Problem) { _ = try self.authority() }
 
-    /// The authority that phones' evidence is signed with.
+    /// The authority that signs the phones' evidence.
     func authority() throws(Problem) -> LabAuthority {
         guard let folder = self.authorityFolder else { throw .noAuthority }
         do throws(LabAuthorityError) {
@@ -151,7 +153,7 @@ package struct Target: Sendable {
         }
     }
 
-    /// Host and port; an IPv6 address stands in brackets.
+    /// Splits an address into host and port; an IPv6 host is in brackets.
     static func parse(_ address: String) -> (host: String, port: Int)? {
         guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
             (1...65_535).contains(port)

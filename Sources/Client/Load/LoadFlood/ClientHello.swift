@@ -1,11 +1,11 @@
-/// A client hello of TLS 1.3 as a phone's, whose key share nobody has the key of.
+/// A TLS 1.3 client hello like a phone's, with a key share whose private key is unknown.
 enum ClientHello {
-    /// One record with the whole message (RFC 8446 §4.1.2, §5.1); different each time.
+    /// One record with the whole message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
     static func record(using generator: inout some RandomNumberGenerator) -> [UInt8] {
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &generator) } }
         let protocolName = Array("remote-pin/1".utf8)
         let extensions: [[UInt8]] = [
-            // supported_versions: 1.3 alone; supported_groups and key_share: X25519; ECDSA with P-256; ALPN.
+            // supported_versions: only 1.3; supported_groups and key_share: X25519; ECDSA with P-256; ALPN.
             self.extension(43, [2, 3, 4]),
             self.extension(10, [0, 2, 0, 29]),
             self.extension(13, [0, 2, 4, 3]),
@@ -19,7 +19,7 @@ enum ClientHello {
 
     private static func `extension`(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [0, type] + self.counted(data) }
 
-    /// Behind its length in two bytes.
+    /// Prefixes the bytes with their length in two bytes.
     private static func counted(_ bytes: [UInt8]) -> [UInt8] {
         [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)] + bytes
     }

@@ -2,29 +2,29 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// How far a flood is.
+/// The progress of a flood.
 package struct FloodProgress: Hashable, Sendable {
     package var elapsed: Duration
-    /// Connections that came about.
+    /// Connections opened.
     package var opened: Int
-    /// Of them, those that are there now.
+    /// Connections open now.
     package var held: Int
-    /// Ended by the server.
+    /// Connections closed by the server.
     package var closedByServer: Int
-    /// Connections that did not come about: refused, or no answer in time.
+    /// Connections that could not be opened: refused or timed out.
     package var notOpened: Int
-    /// Not begun, because too many waited for the server to accept them.
+    /// Connections not begun, because too many waited for the server to accept them.
     package var unsent: Int
     package var bytesSent: Int
     package var bytesReceived: Int
 }
 
-/// Connections that mean no good, from many addresses of this machine, so many a second.
+/// Hostile connections from many addresses of this machine, at a constant rate.
 ///
-/// It loads what every server shows the world before anybody has said who he is. Ends by itself, and takes all its
-/// connections with it.
+/// They load the part of a server that is exposed before a client authenticates. The flood ends after its duration
+/// and closes all its connections.
 package final class Flood: Sendable {
-    /// Connections that may wait for the server to accept them.
+    /// The limit of connections that wait for the server to accept them.
     private static let mostWaiting = 2_000
     private static let connectLimit = TimeAmount.seconds(5)
     private static let interval: Duration = .milliseconds(10)
@@ -36,26 +36,29 @@ package final class Flood: Sendable {
     private let start = ContinuousClock.now
     private let connections = Mutex(CircularBuffer<any Channel>())
     private let isStopped = Atomic<Bool>(false)
-    /// No connection is held any more.
-    private let isOver = Atomic<Bool>(false)
+    /// True once connections are closed as soon as they open.
+    private let isClosing = Atomic<Bool>(false)
 
-    /// - Precondition: the plan has a kind, and a rate and a number of connections greater than zero.
+    /// - Precondition: The plan has a kind, a rate and a number of connections greater than zero.
     package init(_ plan: FloodPlan, host: String, port: Int) {
-        precondition(!plan.kinds.isEmpty && plan.rate > 0 && plan.held > 0, "a flood is some connections of some kind")
+        precondition(
+            !plan.kinds.isEmpty && plan.rate > 0 && plan.held > 0,
+            "a flood needs a kind, a rate and connections"
+        )
         self.plan = plan
         self.host = host
         self.port = port
     }
 
-    /// What happened until now.
+    /// The current progress.
     package var progress: FloodProgress {
         let (opened, ended) = (self.counts.opened.load(ordering: .relaxed), self.counts.ended.load(ordering: .relaxed))
-        let ownEnds = self.counts.letGo.load(ordering: .relaxed)
+        let ownCloses = self.counts.closed.load(ordering: .relaxed)
         return FloodProgress(
             elapsed: .now - self.start,
             opened: opened,
             held: max(0, opened - ended),
-            closedByServer: max(0, ended - ownEnds),
+            closedByServer: max(0, ended - ownCloses),
             notOpened: self.counts.notOpened.load(ordering: .relaxed),
             unsent: self.counts.unsent.load(ordering: .relaxed),
             bytesSent: self.counts.sent.load(ordering: .relaxed),
@@ -63,32 +66,32 @@ package final class Flood: Sendable {
         )
     }
 
-    /// Ends it early.
+    /// Ends the flood early.
     package func stop() {
         self.isStopped.store(true, ordering: .relaxed)
     }
 
-    /// Floods until its time is over or ``stop()``; returns when all of its connections have ended.
+    /// Floods for the plan's duration or until ``stop()``; returns when all of its connections have closed.
     package func run() async {
         let began = ContinuousClock.now
         var (begun, generator) = (0, SystemRandomNumberGenerator())
         while !self.isStopped.load(ordering: .relaxed), !Task.isCancelled, .now - began < self.plan.duration {
             let due = Int((.now - began) / .seconds(1) * self.plan.rate)
             while begun < due {
-                self.begin(self.plan.kinds[begun % self.plan.kinds.count], using: &generator)
+                self.connect(self.plan.kinds[begun % self.plan.kinds.count], using: &generator)
                 begun += 1
             }
             try? await Task.sleep(for: Self.interval)
         }
-        // Those that are still on their way are closed as soon as they come about.
-        self.isOver.store(true, ordering: .sequentiallyConsistent)
+        // Pending connections are closed as soon as they open.
+        self.isClosing.store(true, ordering: .sequentiallyConsistent)
         for channel in self.connections.withLock({ Array($0) }) {
-            self.letGo(channel)
+            self.close(channel)
             try? await channel.closeFuture.get()
         }
     }
 
-    private func begin(_ kind: FloodKind, using generator: inout some RandomNumberGenerator) {
+    private func connect(_ kind: FloodKind, using generator: inout some RandomNumberGenerator) {
         guard self.counts.waiting.load(ordering: .relaxed) < Self.mostWaiting else {
             self.counts.unsent.add(1, ordering: .relaxed)
             return
@@ -105,7 +108,7 @@ package final class Flood: Sendable {
                 }
             }
         if let source, let address = try? SocketAddress(ipAddress: source, port: 0) {
-            // ip(7), IP_BIND_ADDRESS_NO_PORT: an address has its ports for each server anew.
+            // ip(7), IP_BIND_ADDRESS_NO_PORT: an address can use all its ports for each server.
             bootstrap =
                 bootstrap
                 .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -115,14 +118,14 @@ package final class Flood: Sendable {
             counts.waiting.subtract(1, ordering: .relaxed)
             switch result {
             case .success(let channel):
-                if kind.leavesAtOnce { counts.letGo.add(1, ordering: .relaxed) } else { self.keep(channel) }
+                if kind.closesAtOnce { counts.closed.add(1, ordering: .relaxed) } else { self.hold(channel) }
             case .failure: counts.notOpened.add(1, ordering: .relaxed)
             }
         }
     }
 
-    /// Holds a connection; the oldest goes where there are too many.
-    private func keep(_ channel: any Channel) {
+    /// Holds a connection; closes the oldest ones beyond the limit.
+    private func hold(_ channel: any Channel) {
         let surplus: [any Channel] = self.connections.withLock { connections in
             connections.append(channel)
             var surplus: [any Channel] = []
@@ -130,24 +133,24 @@ package final class Flood: Sendable {
             while connections.count > self.plan.held, let first = connections.popFirst() { surplus.append(first) }
             return surplus
         }
-        for channel in surplus { self.letGo(channel) }
-        if self.isOver.load(ordering: .sequentiallyConsistent) { self.letGo(channel) }
+        for channel in surplus { self.close(channel) }
+        if self.isClosing.load(ordering: .sequentiallyConsistent) { self.close(channel) }
     }
 
-    private func letGo(_ channel: any Channel) {
+    private func close(_ channel: any Channel) {
         guard channel.isActive else { return }
-        self.counts.letGo.add(1, ordering: .relaxed)
+        self.counts.closed.add(1, ordering: .relaxed)
         channel.close(promise: nil)
     }
 }
 
-/// What is counted of a flood.
+/// The counters of a flood.
 final class FloodCounts: Sendable {
     let waiting = Atomic<Int>(0)
     let opened = Atomic<Int>(0)
     let ended = Atomic<Int>(0)
-    /// Ended by the flood itself.
-    let letGo = Atomic<Int>(0)
+    /// Closed by the flood.
+    let closed = Atomic<Int>(0)
     let notOpened = Atomic<Int>(0)
     let unsent = Atomic<Int>(0)
     let sent = Atomic<Int>(0)

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// One connection of a flood, which does what its kind does until somebody ends it.
+/// One connection of a flood, which misbehaves in its kind's way until it is closed.
 final class FloodConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -9,7 +9,7 @@ final class FloodConnection: ChannelInboundHandler {
     private let kind: FloodKind
     private let pause: TimeAmount
     private let counts: FloodCounts
-    private var left: [UInt8] = []
+    private var bytes: [UInt8] = []
     private var next = 0
     private var timer: Scheduled<Void>?
 
@@ -30,7 +30,7 @@ final class FloodConnection: ChannelInboundHandler {
             self.send((0..<count).map { _ in .random(in: 0...255, using: &generator) }, context: context)
         case .hello: self.send(ClientHello.record(using: &generator), context: context)
         case .slow:
-            self.left = ClientHello.record(using: &generator)
+            self.bytes = ClientHello.record(using: &generator)
             self.drip(context: context)
         }
         context.fireChannelActive()
@@ -52,8 +52,8 @@ final class FloodConnection: ChannelInboundHandler {
     }
 
     private func drip(context: ChannelHandlerContext) {
-        guard self.next < self.left.count else { return }
-        self.send([self.left[self.next]], context: context)
+        guard self.next < self.bytes.count else { return }
+        self.send([self.bytes[self.next]], context: context)
         self.next += 1
         self.timer = context.eventLoop.assumeIsolated().scheduleTask(in: self.pause) { self.drip(context: context) }
     }

@@ -1,32 +1,32 @@
-/// How a connection of a flood misbehaves.
+/// A way in which a connection of a flood misbehaves.
 package enum FloodKind: String, CaseIterable, Sendable {
-    /// Connects and says nothing.
+    /// Connects and sends nothing.
     case halfOpen = "half-open"
-    /// Begins a TLS handshake, a byte at a time.
+    /// Sends a TLS client hello one byte at a time.
     case slow
-    /// Says random bytes at once.
+    /// Sends random bytes at once.
     case garbage
-    /// Says a whole client hello and then nothing: the server has agreed on a key and signed by then.
+    /// Sends a whole client hello and then nothing: by then the server has agreed on a key and signed.
     case hello
-    /// Connects and leaves at once.
+    /// Connects and closes at once.
     case churn
 
-    /// Whether it ends by itself.
-    var leavesAtOnce: Bool { self == .churn }
+    /// True if the connection closes without being told to.
+    var closesAtOnce: Bool { self == .churn }
 }
 
-/// What a flood is asked to be.
+/// The plan of a flood.
 package struct FloodPlan: Sendable {
-    /// In turn, each as often as it is named.
+    /// The kinds of successive connections; a kind may occur several times.
     package var kinds: [FloodKind]
-    /// Addresses of this machine that connections come from; nil for the system's choice.
+    /// The local addresses to connect from; nil for the system's choice.
     package var sources: SourceNetwork?
-    /// Connections begun a second.
+    /// New connections per second.
     package var rate: Double
-    /// Connections at a time; beyond it the oldest is let go for each new one.
+    /// The limit of open connections; beyond it, the oldest is closed for each new one.
     package var held: Int
     package var duration: Duration
-    /// Between two bytes of a slow one.
+    /// The pause between two bytes of a slow connection.
     package var pause: Duration = .milliseconds(500)
 
     package init(kinds: [FloodKind], sources: SourceNetwork?, rate: Double, held: Int, duration: Duration) {
@@ -38,12 +38,12 @@ package struct FloodPlan: Sendable {
     }
 }
 
-/// An IPv4 network whose addresses are all this machine's: 127.0.0.0/8 or a part of it.
+/// An IPv4 network of local addresses: 127.0.0.0/8 or a part of it.
 package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
     private let base: UInt32
     private let prefixLength: Int
 
-    /// Reads `127.0.0.0/16`; nil for what is not loopback, or has bits behind its prefix.
+    /// Parses `127.0.0.0/16`; nil if it is not loopback or has bits after its prefix.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let octets = parts.first?.split(separator: ".", omittingEmptySubsequences: false).compactMap { UInt8($0) } ?? []
@@ -56,7 +56,7 @@ package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
 
     private var hostMask: UInt32 { self.prefixLength == 32 ? 0 : UInt32.max >> UInt32(self.prefixLength) }
 
-    /// One of its addresses.
+    /// A random address of the network.
     package func address(using generator: inout some RandomNumberGenerator) -> String {
         let number = self.base | UInt32.random(in: 0...self.hostMask, using: &generator)
         return Self.text(number)

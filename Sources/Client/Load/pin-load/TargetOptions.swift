@@ -2,29 +2,29 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadFleet
 
-/// Where the load goes: the same options for every command that makes some.
+/// The server under test.
 struct TargetOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The lab whose server takes the load; it is being served.", valueName: "dir"),
+        help: ArgumentHelp("Lab whose server is tested; the server must be running.", valueName: "dir"),
         completion: .directory
     )
     var lab: String?
 
-    @Option(help: ArgumentHelp("A server that is no lab's; needs --ca.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Server without a lab; needs --ca.", valueName: "host:port"))
     var address: String?
 
     @Option(
-        help: ArgumentHelp("The authority that signed the server's certificate, PEM.", valueName: "file"),
+        help: ArgumentHelp("CA certificate of the server, PEM.", valueName: "file"),
         completion: .file()
     )
     var ca: String?
 
-    @Option(help: ArgumentHelp("What its certificate is for, if not the host.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name in the server's certificate. (default: the host)", valueName: "name"))
     var serverName: String?
 
     @Option(
         help: ArgumentHelp(
-            "The test authority that the server takes phones' evidence from, for registrations.",
+            "Test authority that the server trusts for attestation; needed for registrations.",
             valueName: "dir"
         ),
         completion: .directory
@@ -34,7 +34,7 @@ struct TargetOptions: ParsableArguments {
     @Option(
         name: .customLong("i-own-this-server"),
         help: ArgumentHelp(
-            "Load this host although it is not this machine. Only ever a server of your own.",
+            "Allow a test of this remote host. Test only servers that you own.",
             valueName: "host"
         )
     )
@@ -42,15 +42,17 @@ struct TargetOptions: ParsableArguments {
 
     func validate() throws {
         guard (self.lab == nil) != (self.address == nil) else {
-            throw ValidationError("Say where the load goes: --lab DIR, or --address HOST:PORT with --ca FILE.")
+            throw ValidationError("Name the server: --lab DIR, or --address HOST:PORT with --ca FILE.")
         }
         if self.address != nil, self.ca == nil { throw ValidationError("--address needs --ca FILE.") }
         if self.lab != nil, self.ca != nil || self.serverName != nil || self.authority != nil {
-            throw ValidationError("With --lab the lab says what --ca, --server-name and --authority would.")
+            throw ValidationError(
+                "--ca, --server-name and --authority cannot be combined with --lab, which contains them."
+            )
         }
     }
 
-    /// The server that is meant; only this machine's unless its owner is asked for by name.
+    /// The server; a remote host is allowed only with `--i-own-this-server`.
     func target() throws -> Target {
         let target: Target
         do throws(Target.Problem) {
@@ -65,7 +67,7 @@ struct TargetOptions: ParsableArguments {
                 )
             }
         } catch {
-            throw CommandFailure(.usage, error.description)
+            throw PinLoadFailure(.usage, error.description)
         }
         try self.requireOwnership(of: target)
         return target
@@ -74,16 +76,16 @@ struct TargetOptions: ParsableArguments {
     private func requireOwnership(of target: Target) throws {
         guard !target.isLoopback else { return }
         guard self.ownedHost == target.host else {
-            throw CommandFailure(
+            throw PinLoadFailure(
                 .usage,
                 """
-                \(target.host) is not this machine. Load that nobody asked for is an attack. If the server is yours, and \
-                nobody else's service depends on it, say so: --i-own-this-server \(target.host)
+                \(target.host) is not this machine, and an unauthorized load test is an attack. If you own the server and \
+                no other service depends on it, add --i-own-this-server \(target.host)
                 """
             )
         }
         StandardStreams.writeError(
-            "pin-load: warning: loading \(target.address), which is not this machine; only ever test your own servers\n"
+            "pin-load: warning: \(target.address) is a remote host; test only servers that you own\n"
         )
     }
 }

@@ -182,7 +182,7 @@ package actor Phone {
 
     /// Opens the screen of a one-shot command.
     @discardableResult
-    package func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
+    package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
         try await self.inFront { wallet in try await wallet.open(destination) }
     }
 

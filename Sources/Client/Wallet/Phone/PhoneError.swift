@@ -26,7 +26,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
         case let error as PhoneError: self = error
         case let error as WalletError: self = .wallet(error)
         case let error as DeviceError: self = .device(error)
-        case let error as ProfileError: self = .usage("\(error)")
+        case let error as ConfigError: self = .usage("\(error)")
         case let error as TLSDialer.NotUsable: self = .usage("\(error)")
         case let error as LabError: self = .usage("the lab cannot be used: \(error)")
         case _: self = .storage("\(error)")

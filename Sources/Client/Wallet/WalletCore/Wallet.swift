@@ -144,7 +144,7 @@ public actor Wallet {
     }
 
     /// Opens the screen of a one-shot command.
-    package func open(_ destination: AppStateMachine.Destination) async throws(WalletError) -> Screen {
+    package func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
@@ -193,14 +193,14 @@ public actor Wallet {
 
     private func runIfOffered(
         _ error: WalletError,
-        _ event: (inout AppStateMachine, Facts) -> AppStateMachine.Action?
+        _ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action?
     ) async throws(WalletError) -> Screen {
         guard !self.isBusy else { throw .busy }
         guard let action = event(&self.app, self.engine.facts()) else { throw error }
         return await self.follow(action)
     }
 
-    private func run(_ event: (inout AppStateMachine, Facts) -> AppStateMachine.Action) async -> Screen {
+    private func run(_ event: (inout AppStateMachine, Snapshot) -> AppStateMachine.Action) async -> Screen {
         guard !self.isBusy else { return self.screen }
         return await self.follow(event(&self.app, self.engine.facts()))
     }

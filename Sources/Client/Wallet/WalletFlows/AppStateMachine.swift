@@ -1,256 +1,255 @@
-public import DeviceInterface
+package import DeviceInterface
 internal import Vocabulary
 
 /// The whole app: the present flow on top of those that called it.
 ///
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
 ///
-/// It is small because each flow is a value with its own states. What it holds of its own: the stack, the screens to
-/// return to, what every screen offers (Help, Info), when the app locks itself, the link that waits, and the trace. No
-/// I/O, no clock: facts come in with each event.
+/// It is small because each flow is a value with its own states. It holds what the flows share: the stack with the
+/// screens to return to, the rules of the lock, the pending link, and the trace. It performs no I/O and reads no clock:
+/// a snapshot comes with each event.
 ///
-/// Invariant: while the facts say that the app is locked, no screen from behind the lock is shown, whatever led to it;
-/// ``follow(_:_:)`` puts UC2.3 in its place. Out of sight, where nothing is shown, the last one stands until the return.
-public struct AppStateMachine: Sendable {
+/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, whatever led to
+/// it; ``follow(_:_:)`` shows UC2.3 instead. Out of sight nothing is shown, and the last screen stays until the return.
+package struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
-    /// The universal link that nobody has looked at yet.
+    /// The universal link that no flow has taken yet.
     var link: IncomingLink?
-    /// An effect was asked for and has no answer yet.
-    var isWaiting = false
-    /// The app came back meanwhile.
+    /// The effect that was asked for and has no answer yet.
+    var asked: Effect?
+    /// The app came back while an effect was under way.
     var owesResume = false
-    /// The keys were forgotten out of sight; the lock that this was the beginning of is the next return's.
+    /// The keys were forgotten out of sight; the rest of that lock follows at the next return.
     var owesLock = false
     var banner: Text?
-    /// When the present screen appeared.
+    /// The time at which the present screen appeared.
     var shownAt = Timestamp(milliseconds: 0)
     /// The steps taken since ``takeTrace()``.
     private var trace: [StepID] = []
-    /// What happened for the host since ``takeEvents()``.
+    /// The flows that ignored an event since ``takeIgnored()``.
+    private var ignored: [String] = []
+    /// The events for the host since ``takeEvents()``.
     private var events: [AppEvent] = []
 
-    public init() {}
+    package init() {}
 
-    /// What the app does next.
-    public enum Action: Sendable {
+    /// The next action of the app.
+    package enum Action: Equatable, Sendable {
         case show(Scene)
-        /// Do it, then ``AppStateMachine/receive(_:_:)`` what became of it.
+        /// Perform the effect, then pass its answer to ``AppStateMachine/receive(_:_:)``.
         case ask(Effect)
-        /// The app is left; `Scene` is what the next resume shows.
+        /// The app is left; the next resume shows `Scene`.
         case leave(AppEvent, Scene?)
     }
 
-    /// The screen that is there now; nil while an effect is under way before the first one.
-    public var scene: Scene? { self.stack.scene }
+    /// The present screen; nil while an effect is under way before the first one.
+    package var scene: Scene? { self.stack.dialog?.scene }
+
+    var isWaiting: Bool { self.asked != nil }
 
     /// The steps taken since the last call, in order.
-    public mutating func takeTrace() -> [StepID] {
+    package mutating func takeTrace() -> [StepID] {
         defer { self.trace = [] }
         return self.trace
     }
 
-    /// What happened for the host of the app since the last call, in order; the steps that led to it are in the trace.
+    /// The names of the flows that got an event which their state does not take, since the last call.
+    ///
+    /// A host that follows the actions causes none, so each one is a defect of a flow or of its host.
+    mutating func takeIgnored() -> [String] {
+        defer { self.ignored = [] }
+        return self.ignored
+    }
+
+    /// The events for the host of the app since the last call, in order; the steps that led to them are in the trace.
     ///
     /// An ``Action/leave(_:_:)`` carries its own event, which is not among these.
-    public mutating func takeEvents() -> [AppEvent] {
+    package mutating func takeEvents() -> [AppEvent] {
         defer { self.events = [] }
         return self.events
     }
 
-    /// Goes to what a one-shot command is named for, on top of the present screen.
-    public mutating func open(_ destination: Destination, _ facts: Facts) -> Action {
-        self.idleness.use(at: facts.now)
-        if self.mustCover(facts) {
-            // The keys were forgotten out of sight: what is asked for comes on top of the lock.
+    /// Goes to the destination of a one-shot command, on top of the present screen.
+    package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
+        self.idleness.use(at: snapshot.now)
+        if self.mustCover(snapshot) {
+            // The keys were forgotten out of sight: the destination comes on top of the lock.
             self.owesLock = false
-            _ = self.follow(self.cover(facts), facts)
+            _ = self.follow(self.cover(snapshot), snapshot)
         }
         return switch destination {
-        case .changePIN: self.follow(.call(ChangePIN()), facts)
-        case .deletionCode: self.follow(.call(ViewDeletionCode()), facts)
-        case .wipe: self.follow(.call(WipeAppData()), facts)
+        case .changePIN: self.follow(.call(ChangePIN()), snapshot)
+        case .deletionCode: self.follow(.call(ViewDeletionCode()), snapshot)
+        case .wipe: self.follow(.call(WipeAppData()), snapshot)
         }
     }
 
-    /// Where ``open(_:_:)`` can go.
-    public enum Destination: Hashable, Sendable {
-        /// Only while unlocked.
-        case changePIN
-        /// Only while unlocked.
-        case deletionCode
-        /// Always: deleting needs no PIN, as from `Forgot PIN?`.
-        case wipe
-    }
-
-    /// One of the present screen's actions was selected; nil where the screen does not offer it.
-    public mutating func select(_ action: ActionID, _ facts: Facts) -> Action? {
-        guard !self.isWaiting, let scene = self.scene, let choice = scene.choices.first(where: { $0.id == action })
+    /// Selects one of the present screen's actions; nil if the screen does not offer it.
+    package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
+        guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
+            let choice = dialog.scene.choices.first(where: { $0.id == action })
         else { return nil }
-        if let lock = self.lockOverdue(facts) { return lock }
-        self.idleness.use(at: facts.now)
-        if choice.step != scene.step { self.trace.append(choice.step) }
-        switch action {
-        case .help: return self.follow(.call(UnderConstruction(step: choice.step)), facts)
-        case .info: return self.follow(.call(AppInformation()), facts)
-        case _: return self.tell(facts) { flow, facts in flow.select(action, facts) }
-        }
+        if let lock = self.lockOverdue(snapshot) { return lock }
+        self.idleness.use(at: snapshot.now)
+        if choice.step != dialog.scene.step { self.trace.append(choice.step) }
+        return self.follow(transition, snapshot)
     }
 
-    /// A PIN was entered; nil where the present screen asks for none.
-    public mutating func enter(_ input: PINInput, _ facts: Facts) -> Action? {
+    /// Enters a PIN; nil if the present screen asks for none.
+    package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
-        if let lock = self.lockOverdue(facts) { return lock }
-        self.idleness.use(at: facts.now)
+        if let lock = self.lockOverdue(snapshot) { return lock }
+        self.idleness.use(at: snapshot.now)
         self.trace.append(asked.step)
-        return self.tell(facts) { flow, facts in flow.enter(input, facts) }
+        return self.handle(.entered(input), snapshot)
     }
 
-    /// Something was held to the phone; nil where the present screen is no prompt of the operating system.
-    public mutating func present(_ presentation: Presentation, _ facts: Facts) -> Action? {
+    /// Presents something to the phone; nil if the present screen is no prompt of the operating system.
+    package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
-        if let lock = self.lockOverdue(facts) { return lock }
-        self.idleness.use(at: facts.now)
-        return self.tell(facts) { flow, facts in flow.present(presentation, facts) }
+        if let lock = self.lockOverdue(snapshot) { return lock }
+        self.idleness.use(at: snapshot.now)
+        return self.handle(.presented(presentation), snapshot)
     }
 
-    /// The effect that was asked for is done, or failed.
-    public mutating func receive(_ answer: Answer, _ facts: Facts) -> Action {
-        self.isWaiting = false
-        // What only a person can answer was use of the app.
-        switch answer {
-        case .prompted, .itemGone, .pid: self.idleness.answered(at: facts.now)
-        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept,
-            .biometricsChanged, .recoveryCodeLinked, .locked, .failed:
-            break
+    /// Takes the answer to the effect that was asked for; any other answer is ignored.
+    package mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Action {
+        guard !self.stack.isEmpty else { return self.launch(snapshot) }
+        guard let asked = self.asked, asked.takes(answer) else { return self.follow(.ignored, snapshot) }
+        self.asked = nil
+        if answer.comesFromPerson { self.idleness.answered(at: snapshot.now) }
+        return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
+    }
+
+    /// The present screen's time is over; nil if it has no timer.
+    package mutating func timerFired(_ snapshot: Snapshot) -> Action? {
+        guard !self.isWaiting, let timer = self.scene?.timer, let timeout = self.stack.dialog?.timeout else {
+            return nil
         }
-        return self.tell(facts) { flow, facts in flow.receive(answer, facts) } ?? self.launch(facts)
-    }
-
-    /// The present screen's time is over; nil where it has no timer.
-    public mutating func timerFired(_ facts: Facts) -> Action? {
-        guard !self.isWaiting, let timer = self.scene?.timer else { return nil }
         self.trace.append(timer.step)
-        return self.tell(facts) { flow, facts in flow.timerFired(facts) }
+        return self.follow(timeout, snapshot)
     }
 
-    /// Notes steps that no flow takes.
+    /// Adds steps that no flow takes to the trace.
     mutating func note(_ steps: StepID...) {
         self.trace += steps
     }
 }
 
-// MARK: - What follows from an event
+// MARK: - Transitions
 
 extension AppStateMachine {
-    /// Hands an event to the present flow, and does what follows; nil where there is no flow.
-    mutating func tell(_ facts: Facts, _ event: (inout any Flow, Facts) -> Turn) -> Action? {
+    /// Passes an event to the present flow and carries out its transition; nil if there is no flow.
+    mutating func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Action? {
+        self.stack.top.map { flow in self.follow(flow.handle(event, snapshot), snapshot) }
+    }
+
+    /// Carries out a transition, and those that follow from it, until there is a screen or an effect.
+    mutating func follow(_ first: Transition, _ snapshot: Snapshot) -> Action {
+        // Leaving the app must not lose the screen that is left.
         let before = self.stack
-        var facts = facts
-        facts.link = self.link
-        guard let turn = self.stack.tell({ flow in event(&flow, facts) }) else { return nil }
-        return self.follow(turn, facts, leavingTo: before)
-    }
-
-    /// Does what a turn says, and what follows from it, until there is a screen or an effect.
-    mutating func follow(_ turn: Turn, _ facts: Facts) -> Action {
-        self.follow(turn, facts, leavingTo: self.stack)
-    }
-
-    /// `before` is what a flow that leaves the app returns to: leaving must not lose the screen that is left.
-    private mutating func follow(_ first: Turn, _ facts: Facts, leavingTo before: FlowStack) -> Action {
-        var turn = first
+        var transition = first
         while true {
-            self.trace += turn.steps
-            self.events += turn.events
-            if let banner = turn.banner { self.banner = banner }
-            switch turn.next {
-            case .show(let scene):
-                // Before the lock asks for the PIN, the scene is noted as the one to come back to.
-                self.stack.show(scene)
-                guard self.mustCover(facts) else { return self.show(scene, facts) }
-                turn = self.cover(facts)
+            self.trace += transition.steps
+            self.events += transition.events
+            if let banner = transition.banner { self.banner = banner }
+            if let flow = transition.flow { self.stack.replaceTop(flow) }
+            switch transition.next {
+            case .enter:
+                transition = self.stack.top?.enter(snapshot) ?? .ignored
+            case .show(let dialog):
+                // Before the lock asks for the PIN, the dialog is recorded as the one to come back to.
+                self.stack.show(dialog)
+                guard self.mustCover(snapshot) else { return self.show(dialog, snapshot) }
+                transition = self.cover(snapshot)
             case .ask(let effect):
-                self.isWaiting = true
+                self.asked = effect
                 return .ask(effect)
             case .call(let flow):
-                turn = self.push(flow, facts)
+                transition = self.start(flow, snapshot)
             case .goTo(let flow):
                 self.stack.removeAll()
-                turn = self.push(flow, facts)
+                transition = self.start(flow, snapshot)
             case .lock(let reason):
-                turn = self.beginLock(reason, facts)
+                transition = self.beginLock(reason, snapshot)
             case .finish(let result):
-                guard let next = self.pop(result, facts) else {
+                guard let next = self.pop(result, snapshot) else {
                     self.stack = before
-                    return self.leave(.suspended, facts)
+                    return self.leave(.suspended, snapshot)
                 }
-                turn = next
+                transition = next
             case .leave(let event):
                 self.stack = before
-                return self.leave(event, facts)
-            case .stay:
-                guard self.mustCover(facts) else { return self.stay(facts) }
-                turn = self.cover(facts)
+                return self.leave(event, snapshot)
+            case .stay, .ignored:
+                if case .ignored = transition.next { self.noteIgnored() }
+                if let asked = self.asked { return .ask(asked) }
+                guard self.mustCover(snapshot) else { return self.stay(snapshot) }
+                transition = self.cover(snapshot)
             }
         }
     }
 
-    /// The screen that is there already.
-    func stay(_ facts: Facts) -> Action {
+    /// Shows the present screen again.
+    func stay(_ snapshot: Snapshot) -> Action {
         guard let scene = self.scene else { return .leave(.suspended, nil) }
         return .show(scene)
     }
 
-    private mutating func leave(_ event: AppEvent, _ facts: Facts) -> Action {
-        self.idleness.hide(at: facts.now)
+    private mutating func leave(_ event: AppEvent, _ snapshot: Snapshot) -> Action {
+        self.idleness.hide(at: snapshot.now)
         return .leave(event, self.scene)
     }
 
-    private mutating func show(_ scene: Scene, _ facts: Facts) -> Action {
-        var scene = scene
-        scene.banner = self.banner
+    private mutating func show(_ dialog: Dialog, _ snapshot: Snapshot) -> Action {
+        var dialog = dialog
+        dialog.scene.banner = self.banner
         self.banner = nil
-        // An error screen's step is the case that led to it, which was noted already.
-        if self.trace.last != scene.step { self.trace.append(scene.step) }
-        self.stack.show(scene)
-        self.shownAt = facts.now
-        return .show(scene)
+        // An error screen's step is the case that led to it, which is in the trace already.
+        if self.trace.last != dialog.scene.step { self.trace.append(dialog.scene.step) }
+        self.stack.show(dialog)
+        self.shownAt = snapshot.now
+        return .show(dialog.scene)
     }
 
-    private mutating func push(_ flow: any Flow, _ facts: Facts) -> Turn {
-        var facts = facts
-        facts.link = self.link
+    private mutating func start(_ flow: any Flow, _ snapshot: Snapshot) -> Transition {
+        var snapshot = snapshot
+        snapshot.link = self.link
         if flow.takesLink { self.link = nil }
         self.stack.push(flow)
-        return self.stack.tell { flow in flow.start(facts) } ?? .stay
+        return flow.enter(snapshot)
     }
 
-    /// Ends the present flow and tells its caller; nil where there is none to return to.
-    private mutating func pop(_ result: FlowResult, _ facts: Facts) -> Turn? {
+    private mutating func noteIgnored() {
+        self.ignored.append(self.stack.top.map { "\(type(of: $0))" } ?? "")
+    }
+
+    /// Ends the present flow and passes its result to its caller; nil if there is none to return to.
+    private mutating func pop(_ result: FlowResult, _ snapshot: Snapshot) -> Transition? {
         switch result {
         case .returned:
             self.stack.popToScene()
             return self.stack.isEmpty ? nil : .stay
         case .unlocked:
             self.stack.popToScene()
-            // The screen that was there ended with the lock: as after a shutdown.
+            // If the lock has ended the flows below, the app continues as after a shutdown.
             return self.stack.isEmpty ? .goTo(Dashboard()) : .stay
         case .allowed, .confirmed, .retry, .back, .succeeded, .link, .tryAgain, .closed:
             self.stack.pop()
-            return self.stack.tell { flow in flow.resume(after: result, facts) }
+            return self.stack.top.map { $0.handle(.returned(result), snapshot) }
         }
     }
 
-    /// Whether what stands on top may not be seen now.
-    func mustCover(_ facts: Facts) -> Bool {
-        facts.isLocked && self.stack.isBehindLock
+    /// Returns whether the present screen may not be seen now.
+    func mustCover(_ snapshot: Snapshot) -> Bool {
+        snapshot.isLocked && self.stack.isBehindLock
     }
 
-    /// Asks for the PIN where something from behind the lock was about to be shown.
-    private mutating func cover(_ facts: Facts) -> Turn {
+    /// Asks for the PIN in front of a screen from behind the lock.
+    private mutating func cover(_ snapshot: Snapshot) -> Transition {
         self.stack.endConfirmations()
-        guard facts.setup != .notStarted else { return .goTo(IntroduceTheApp()) }
+        guard snapshot.setup != .notStarted else { return .goTo(IntroduceTheApp()) }
         return .call(UnlockTheApp(then: .resume))
     }
 }

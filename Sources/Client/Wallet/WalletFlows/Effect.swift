@@ -1,49 +1,85 @@
-public import DeviceInterface
-public import Vocabulary
+package import DeviceInterface
+package import Vocabulary
 
-/// What a flow asks of the world outside: the server, the device, the storage.
+/// A request of a flow to the server, the device or the storage.
 ///
-/// One ``Answer`` follows each.
-public enum Effect: Sendable {
-    /// PF1.4: what the server says of this version of the app.
+/// Exactly one ``Answer`` follows each.
+package enum Effect: Equatable, Sendable {
+    /// PF1.4: the server's update policy for this version of the app.
     case askUpdatePolicy
-    /// UC1.2/2.4: what the server says of this wallet.
+    /// UC1.2/2.4: the server's status of this wallet.
     case askStatus
-    /// PF2.8: whether this is the wallet's PIN; a right one unlocks.
+    /// PF2.8: checks the wallet's PIN; the right one unlocks.
     case checkPIN(PINEntry)
     /// PF2.9/1.5 at setup: a key in the device's hardware, its attestation, the registration.
     case enroll(PINEntry)
-    /// PF2.9/1.5 at a change: the old PIN pays for the new one.
+    /// PF2.9/1.5 at a change: the old PIN authorizes the new one.
     case changePIN(old: PINEntry, new: PINEntry)
-    /// UC9.12: the deletion code, once more, from the server.
+    /// UC9.12: gets the deletion code from the server once more.
     case showDeletionCode(PINEntry)
-    /// UC2.1/1.4, UC2.2/1.3 and wherever the phone's owner is to be asked: a prompt of the operating system.
+    /// UC2.1/1.4, UC2.2/1.3 and other questions to the phone's owner: a prompt of the operating system.
     ///
-    /// Where the wallet uses biometrics already, a confirmed prompt also opens their keychain item for what follows until
+    /// If the wallet uses biometrics already, a confirmed prompt also opens their keychain item for the effects until
     /// the next lock.
     case prompt(Prompt, Presentation)
     /// UC2.3/1.2: the prompt, then a session, then the biometric slot.
     case unlockWithBiometrics(Presentation)
-    /// UC2.1/1.4a and UC2.2/1.5: a new keychain item and the slot under it, in the mode that the server's flag says.
+    /// UC2.1/1.4a and UC2.2/1.5: a new keychain item and the slot under it, in the mode of the server's flag.
     case enableBiometrics(UnlockMethod)
-    /// UC2.2/1.6: the PIN slot as it was without biometrics; item and slot removed. In safe mode a prompt has opened the item.
+    /// UC2.2/1.6: restores the PIN slot without biometrics, and removes item and slot. In safe mode a prompt has opened
+    /// the item.
     case disableBiometrics
     /// safe-biometric.md, Migration: from the fallback mode to the safe one, right after a valid PIN.
     case migrateBiometrics(Presentation)
     /// UC3.1/1.2: the host's issuer identifies the person.
     case obtainPID
-    /// UC3.1/1.4: links the person's recovery code to the registration; the PIN pays for it.
+    /// UC3.1/1.4: links the person's recovery code to the registration; the PIN authorizes it.
     case linkRecoveryCode(PINEntry, RecoveryCode)
-    /// UC9.4: local data gone at once, then the server is told.
+    /// UC9.4: deletes the local data at once, then notifies the server.
     case wipe
-    /// UC2.1: remember how far the setup came.
+    /// UC2.1: stores the progress of the setup.
     case keepProgress(SetupProgress)
-    /// Forget the data key and the shares.
+    /// Forgets the data key and the shares.
     case lock
+
+    /// Returns whether `answer` can be the answer to this effect.
+    ///
+    /// ``AppStateMachine`` ignores any other, so a flow that waits for an answer names those of its own effect only. A
+    /// new answer does not compile until it has its effect here.
+    func takes(_ answer: Answer) -> Bool {
+        switch answer {
+        case .updatePolicy: self == .askUpdatePolicy
+        case .status: self == .askStatus
+        case .enrolled: if case .enroll = self { true } else { false }
+        case .pinChanged: if case .changePIN = self { true } else { false }
+        case .deletionCode: if case .showDeletionCode = self { true } else { false }
+        case .recoveryCodeLinked: if case .linkRecoveryCode = self { true } else { false }
+        case .verdict:
+            switch self {
+            case .checkPIN, .changePIN, .showDeletionCode, .linkRecoveryCode, .unlockWithBiometrics: true
+            case .askUpdatePolicy, .askStatus, .enroll, .prompt, .enableBiometrics, .disableBiometrics,
+                .migrateBiometrics, .obtainPID, .wipe, .keepProgress, .lock:
+                false
+            }
+        case .prompted, .itemGone:
+            switch self {
+            case .prompt, .unlockWithBiometrics, .migrateBiometrics: true
+            case .askUpdatePolicy, .askStatus, .checkPIN, .enroll, .changePIN, .showDeletionCode, .enableBiometrics,
+                .disableBiometrics, .obtainPID, .linkRecoveryCode, .wipe, .keepProgress, .lock:
+                false
+            }
+        case .biometricsChanged: if case .enableBiometrics = self { true } else { self == .disableBiometrics }
+        case .pid: self == .obtainPID
+        case .wiped: self == .wipe
+        case .progressKept: if case .keepProgress = self { true } else { false }
+        case .locked: self == .lock
+        case .failed: true
+        }
+    }
 }
 
-/// What became of an ``Effect``.
-public enum Answer: Sendable {
+/// The outcome of an ``Effect``.
+package enum Answer: Sendable {
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
     case status(WalletStatus)
     /// Of ``Effect/checkPIN(_:)``, and of every other instruction whose PIN was not right.
@@ -51,26 +87,37 @@ public enum Answer: Sendable {
     case enrolled
     case pinChanged
     case deletionCode(DeletionCode)
-    /// `serverTold` is false where a later launch will tell it.
+    /// `serverTold` is false if a later launch has to notify the server.
     case wiped(serverTold: Bool)
     case progressKept
-    /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the last two
-    /// `confirmed` says that all of it is done.
+    /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the
+    /// last two `confirmed` says that the whole effect is done.
     case prompted(PromptResult)
-    /// Of the same: what the prompt guards is gone from the keychain, as after a restore to another device.
+    /// Of the same three: the item that the prompt guards is gone from the keychain, as after a restore to another
+    /// device.
     case itemGone
-    /// Biometrics are on or off now, as was asked.
+    /// Biometrics are on or off now, as asked.
     case biometricsChanged
-    /// Nil where the issuing was cancelled or failed.
+    /// Nil if the issuing was canceled or failed.
     case pid(RecoveryCode?)
     /// The wallet has an identity, durably.
     case recoveryCodeLinked
     case locked
     case failed(Failure)
+
+    /// True if only a person can have caused this answer, so that it counts as use of the app.
+    var comesFromPerson: Bool {
+        switch self {
+        case .prompted, .itemGone, .pid: true
+        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept,
+            .biometricsChanged, .recoveryCodeLinked, .locked, .failed:
+            false
+        }
+    }
 }
 
-/// What the server says of this wallet.
-public enum WalletStatus: Hashable, Sendable {
+/// The server's status of this wallet.
+package enum WalletStatus: Hashable, Sendable {
     case active
     case revoked(Revocation)
     /// The server does not know the registration that was just made (docs/protocol.md: a late duplicate, or one that no
@@ -78,16 +125,16 @@ public enum WalletStatus: Hashable, Sendable {
     case mustEnrollAnew
 }
 
-/// Why an effect was not done (flows.md, Errors); nothing that depends on it has happened.
-public enum Failure: Error, Hashable, Sendable {
+/// The reason why an effect was not performed (flows.md, Errors); nothing that depends on it has happened.
+package enum Failure: Error, Hashable, Sendable {
     /// The device has no network.
     case noInternet
-    /// The device has a network and the server does not answer. `notCounted` where no attempt can have been judged.
+    /// The device has a network, but the server does not answer. `notCounted` if no attempt can have been judged.
     case serverUnreachable(notCounted: Bool)
-    /// The device is rooted, or its attestation was refused.
+    /// The device is rooted, or its attestation was rejected.
     case deviceInsecure
     /// The wallet or the solution is revoked.
     case revoked(Revocation)
-    /// Anything else, with a code to quote.
+    /// Any other failure, with a code to quote.
     case generic(correlationID: String)
 }

@@ -2,129 +2,177 @@ internal import DeviceInterface
 
 /// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
 ///
-/// Each method is one event. It moves the state first and then says the one thing to do next. An event that a flow does
-/// not take in any state leaves everything as it is; the defaults below say so once for all flows.
+/// The machine is written as its diagram is drawn. ``enter(_:)`` holds the nodes: the screen that a state shows, with
+/// the transition of each of its choices, the effect that it asks for, or the flow that it calls. ``handle(_:_:)``
+/// holds the edges that carry a value: a PIN, a prompt's presentation, an answer, the result of a called flow.
+///
+/// A flow never changes itself. It returns a ``Transition``, and ``AppStateMachine`` carries it out.
 protocol Flow: Sendable {
-    /// The flow becomes the present one.
-    mutating func start(_ facts: Facts) -> Turn
+    associatedtype State: Sendable = Void
 
-    /// One of the present screen's actions was selected; never one that the screen did not offer.
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn
+    var state: State { get set }
 
-    /// A PIN was entered on the present screen; never where it has no such input.
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn
+    /// The entry action of the present state.
+    ///
+    /// A state that is only entered together with its effect or call has none and returns ``Transition/ignored``.
+    func enter(_ snapshot: Snapshot) -> Transition
 
-    /// Something was held to the phone, or the prompt sent away; never where the present screen is no such prompt.
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn
+    /// The transition that follows an event in the present state.
+    ///
+    /// It is ``Transition/ignored`` if the state takes no such event.
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
-    /// The effect that the flow asked for is done, or failed.
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn
-
-    /// The flow that this one called has ended.
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn
-
-    /// The present screen's time is over.
-    mutating func timerFired(_ facts: Facts) -> Turn
-
-    /// On which side of the lock this flow stands, as it is now.
+    /// The side of the lock on which this flow stands in its present state.
     var place: Place { get }
 
-    /// Whether this flow, as it is now, ends when the app locks itself, with everything that it called.
+    /// True if the lock ends this flow in its present state, together with all flows that it called.
     ///
-    /// What a person confirmed does not outlive the lock: who unlocks may be somebody else, and a locked app keeps no PIN
-    /// in memory.
+    /// A confirmation must not outlive the lock: another person may unlock, and a locked app keeps no PIN in memory.
     var endsWithLock: Bool { get }
 
-    /// Whether the start of this flow is the end of a link that waits: it is resolved now, or there is no wallet for it.
+    /// True if the start of this flow consumes the pending link: it resolves the link, or no wallet can take it.
     var takesLink: Bool { get }
 }
 
-/// Where a flow stands, seen from the lock.
+/// An event that carries a value into the present flow.
+///
+/// Choices and timers are no events: a ``Dialog`` holds their transitions.
+enum FlowEvent: Sendable {
+    /// A PIN was entered; only on a screen that has such an input.
+    case entered(PINInput)
+    /// Something was presented to a prompt of the operating system, or the prompt was dismissed.
+    case presented(Presentation)
+    /// The effect that the flow asked for succeeded or failed; the answer is one that this effect takes.
+    case answered(Answer)
+    /// The flow that this one called has ended.
+    case returned(FlowResult)
+}
+
+/// The position of a flow relative to the lock.
 enum Place: Sendable {
     /// In front of it: neither a PIN nor a link leads past a rooted device, a blocked version or a revocation.
     case beforeLock
-    /// It is the lock.
+    /// The flow is the lock.
     case atLock
     /// Only an unlocked app shows it.
     case behindLock
-    /// Wherever the flow stands that called it.
+    /// The place of the flow that called it.
     case anywhere
 }
 
 extension Flow {
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn { .stay }
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn { .stay }
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn { .stay }
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn { .stay }
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn { .stay }
-    mutating func timerFired(_ facts: Facts) -> Turn { .stay }
+    /// A flow that only shows screens takes no event.
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition { .ignored }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
     var takesLink: Bool { false }
+
+    /// Moves to `state`; without `next` its entry action follows.
+    ///
+    /// The result does not refer to the present state, so a PIN that only this state holds is wiped.
+    func to(_ state: State, _ next: Transition.Next = .enter, after steps: StepID...) -> Transition {
+        var flow = self
+        flow.state = state
+        return Transition(next, of: flow, steps: steps)
+    }
+
+    /// Moves to `state` and validates the PIN there; input that is no PIN changes nothing.
+    func validate(_ input: PINInput, in state: State) -> Transition {
+        switch input {
+        case .complete(let entry): self.to(state, .call(ValidatePIN(entry)))
+        case .malformed: .stay
+        }
+    }
 }
 
-/// What one event led to: the decisions taken on the way, and the one thing to do next.
-struct Turn: Sendable {
-    /// For the trace; screens and selected actions are added where they happen.
+extension Flow where State == Void {
+    var state: Void {
+        get {}
+        set {}
+    }
+}
+
+/// The reaction to one event: the steps taken on the way, and one thing to do next.
+struct Transition: Sendable {
+    /// The present flow in its next state; nil if the state does not change.
+    var flow: (any Flow)?
+    /// For the trace; screens and selected choices are added where they happen.
     var steps: [StepID]
     var next: Next
     /// To be shown on the next screen.
     var banner: Text?
-    /// For the host of the app, whatever is next.
+    /// For the host of the app, whatever comes next.
     var events: [AppEvent]
 
     enum Next: Sendable {
-        case show(Scene)
+        /// The entry action of the flow's state.
+        case enter
+        indirect case show(Dialog)
         case ask(Effect)
         /// Another flow begins on top of this one, and returns to it.
         case call(any Flow)
-        /// "Go to": another flow takes the place of everything.
+        /// "Go to": another flow replaces all that are under way.
         case goTo(any Flow)
         case finish(FlowResult)
         /// The app locks itself, whatever is under way.
         case lock(LockTheApp.Reason)
         /// The app is left; the screen stays for the next resume.
         case leave(AppEvent)
+        /// The present screen stays.
         case stay
+        /// The same, since the state takes no such event; noted for tests.
+        case ignored
     }
 
-    init(_ next: Next, steps: [StepID] = [], banner: Text? = nil, events: [AppEvent] = []) {
+    init(
+        _ next: Next,
+        of flow: (any Flow)? = nil,
+        steps: [StepID] = [],
+        banner: Text? = nil,
+        events: [AppEvent] = []
+    ) {
+        self.flow = flow
         self.steps = steps
         self.next = next
         self.banner = banner
         self.events = events
     }
 
-    static func show(_ scene: Scene, after steps: StepID...) -> Turn { Turn(.show(scene), steps: steps) }
-    static func ask(_ effect: Effect, after steps: StepID...) -> Turn { Turn(.ask(effect), steps: steps) }
-    static func call(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.call(flow), steps: steps) }
-    static func goTo(_ flow: any Flow, after steps: StepID...) -> Turn { Turn(.goTo(flow), steps: steps) }
-    static func finish(_ result: FlowResult, after steps: StepID...) -> Turn { Turn(.finish(result), steps: steps) }
-    static func lock(_ reason: LockTheApp.Reason, after steps: StepID...) -> Turn { Turn(.lock(reason), steps: steps) }
-    static func leave(_ event: AppEvent, after steps: StepID...) -> Turn { Turn(.leave(event), steps: steps) }
-    static var stay: Turn { Turn(.stay) }
+    static func show(_ dialog: Dialog, after steps: StepID...) -> Transition { Transition(.show(dialog), steps: steps) }
+    static func ask(_ effect: Effect, after steps: StepID...) -> Transition { Transition(.ask(effect), steps: steps) }
+    static func call(_ flow: any Flow, after steps: StepID...) -> Transition { Transition(.call(flow), steps: steps) }
+    static func goTo(_ flow: any Flow, after steps: StepID...) -> Transition { Transition(.goTo(flow), steps: steps) }
+    static func finish(_ result: FlowResult, after steps: StepID...) -> Transition {
+        Transition(.finish(result), steps: steps)
+    }
+    static func lock(_ reason: LockTheApp.Reason) -> Transition { Transition(.lock(reason)) }
+    static func leave(_ event: AppEvent, after steps: StepID...) -> Transition {
+        Transition(.leave(event), steps: steps)
+    }
+    static var stay: Transition { Transition(.stay) }
+    static var ignored: Transition { Transition(.ignored) }
 }
 
-/// How a called flow ends: the "possible results" of its page.
+/// The result of a called flow: the "possible results" of its page.
 enum FlowResult: Sendable {
-    /// Nothing happened: the caller's screen is shown again.
+    /// No result: the caller's screen is shown again.
     case returned
     /// PF1.4: this version may be used.
     case allowed
-    /// PF2.8 and PF2.4: the right PIN, kept for what it is to pay for.
+    /// PF2.8 and PF2.4: the right PIN, kept for the instruction that it authorizes.
     case confirmed(PINEntry)
     /// PF2.8: enter a PIN again.
     case retry
-    /// The screen before, in the calling flow. From `Temporarily Blocked` there is nothing to enter there.
+    /// The screen before, in the calling flow. `Temporarily Blocked` has no screen to enter anything before it.
     case back(whileBlocked: Bool)
     /// PF2.9: the new PIN counts.
     case succeeded
-    /// UC2.3: unlocked, and what was there before goes on.
+    /// UC2.3: unlocked; the screen below is shown again.
     case unlocked
-    /// PF2.7: what became of the link.
+    /// PF2.7: the outcome for the link.
     case link(LinkResult)
-    /// An error screen: once more.
+    /// An error screen: Retry.
     case tryAgain
-    /// An error screen: not again.
+    /// An error screen: Close.
     case closed
 }

@@ -1,8 +1,8 @@
-/// The flows that are under way, the present one on top, each with the screen it shows or has shown last.
+/// The flows under way, the present one on top, each with the dialog that it shows or showed last.
 struct FlowStack: Sendable {
     private struct Frame {
         var flow: any Flow
-        var scene: Scene?
+        var dialog: Dialog?
     }
 
     private var frames: [Frame] = []
@@ -12,8 +12,8 @@ struct FlowStack: Sendable {
     /// The present flow.
     var top: (any Flow)? { self.frames.last?.flow }
 
-    /// The present flow's screen; nil before its first one.
-    var scene: Scene? { self.frames.last?.scene }
+    /// The present flow's dialog; nil before its first one.
+    var dialog: Dialog? { self.frames.last?.dialog }
 
     mutating func push(_ flow: any Flow) {
         self.frames.append(Frame(flow: flow))
@@ -23,61 +23,65 @@ struct FlowStack: Sendable {
         self.frames = []
     }
 
-    /// Takes the present flow away.
+    /// Removes the present flow.
     mutating func pop() {
         if !self.frames.isEmpty { self.frames.removeLast() }
     }
 
-    /// Takes the present flow away and every one below that has no screen to return to.
+    /// Removes the present flow and every flow below it that has no screen to return to.
     mutating func popToScene() {
         self.pop()
-        while let last = self.frames.last, last.scene == nil { self.frames.removeLast() }
+        self.popWithoutScene()
     }
 
-    /// Notes what the present flow shows.
-    mutating func show(_ scene: Scene) {
+    /// Puts the present flow into its next state.
+    mutating func replaceTop(_ flow: any Flow) {
         guard let top = self.frames.indices.last else { return }
-        self.frames[top].scene = scene
+        self.frames[top].flow = flow
     }
 
-    /// Hands an event to the present flow; nil where there is none.
-    mutating func tell(_ event: (inout any Flow) -> Turn) -> Turn? {
-        guard let top = self.frames.indices.last else { return nil }
-        return event(&self.frames[top].flow)
+    /// Records the dialog that the present flow shows.
+    mutating func show(_ dialog: Dialog) {
+        guard let top = self.frames.indices.last else { return }
+        self.frames[top].dialog = dialog
     }
 
-    /// Ends what must not outlive the lock: everything from the lowest such flow upward.
+    /// Ends the flows that must not outlive the lock: all from the lowest such flow upward.
     mutating func endConfirmations() {
         guard let lowest = self.frames.firstIndex(where: { $0.flow.endsWithLock }) else { return }
         self.frames.removeSubrange(lowest...)
-        while let last = self.frames.last, last.scene == nil { self.frames.removeLast() }
+        self.popWithoutScene()
     }
 
-    /// Whether a PIN is kept for whoever tries again.
+    private mutating func popWithoutScene() {
+        while let last = self.frames.last, last.dialog == nil { self.frames.removeLast() }
+    }
+
+    /// True if a PIN is kept for another try.
     var keepsPIN: Bool { self.validation != nil }
 
     private var validation: Int? {
         self.frames.lastIndex { frame in (frame.flow as? ValidatePIN)?.keepsPIN == true }
     }
 
-    /// Ends the flow that keeps a PIN, with everything that it called; whether there was one.
+    /// Ends the flow that keeps a PIN, with all flows that it called; returns whether one did.
     mutating func endValidation() -> Bool {
         guard let validation = self.validation else { return false }
         self.frames.removeSubrange(validation...)
         return true
     }
 
-    /// Whether a flow stands here that nothing leads past: a rooted device, a blocked version, a revocation.
+    /// True if the stack holds a flow that cannot be passed: a rooted device, a blocked version, a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }
     }
 
-    /// Whether the app asks for the PIN, or shows what that led to.
+    /// True if the app asks for the PIN, or shows a screen that follows from it.
     var isAtLock: Bool {
         self.frames.contains { frame in frame.flow.place == .atLock }
     }
 
-    /// Whether the present screen is one that only an unlocked app may show.
+    /// True if only an unlocked app may show the present screen.
     var isBehindLock: Bool {
         guard let last = self.frames.lastIndex(where: { $0.flow.place != .anywhere }) else { return false }
         return self.frames[last].flow.place == .behindLock

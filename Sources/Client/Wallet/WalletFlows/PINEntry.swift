@@ -1,36 +1,36 @@
-public import Secrets
-public import Vocabulary
+package import Secrets
+package import Vocabulary
 
-/// One entry of a PIN by a person, from the last digit until what it was entered for is done.
+/// One entry of a PIN by a person, from the last digit until the action that it was entered for is done.
 ///
-/// It is a class so that the flows, which are values, can hand it on without copying the digits; the last flow that lets
-/// go of it wipes them. The attempt id lives exactly as long: sending the same entry again after a lost reply never
-/// costs a second attempt, and a new entry never borrows the verdict of an old one (docs/protocol.md).
+/// It is a class so that the flows, which are values, can pass it on without copying the digits, which are wiped when
+/// the last flow releases it. The attempt id lives exactly as long: sending the same entry again after a lost reply
+/// never costs a second attempt, and a new entry never gets the verdict of an old one (docs/protocol.md).
 public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Names this entry to the server.
-    public let attemptID: AttemptID
+    /// Identifies this entry to the server.
+    package let attemptID: AttemptID
     private let pin: PIN
 
     /// Takes over the digits, under a new attempt id.
-    public init(_ pin: consuming PIN) {
+    package init(_ pin: consuming PIN) {
         self.pin = pin
         self.attemptID = .random()
     }
 
     /// Lends the PIN to `body`.
-    public func withPIN<Result: ~Copyable, Failure: Error>(
+    package func withPIN<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing PIN) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(self.pin)
     }
 
-    /// Whether both are the same digits, in constant time.
-    public func isEqual(to other: PINEntry) -> Bool {
+    /// Compares the digits in constant time.
+    package func isEqual(to other: PINEntry) -> Bool {
         self.pin.isEqual(to: other.pin)
     }
 
-    /// The rule that keeps this PIN from being chosen as a new one; nil where it may be.
-    public var brokenRule: PINRule? {
+    /// The rule that this PIN breaks as a new one; nil if it may be chosen.
+    package var brokenRule: PINRule? {
         switch self.pin.weakness() {
         case .none: nil
         case .some(.allDigitsEqual): .differentDigits
@@ -43,7 +43,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What a new PIN must satisfy (flows.md PF2.9/1.2), in the order in which it is looked at.
+/// The rules for a new PIN (flows.md PF2.9/1.2), in the order in which they are checked.
 public enum PINRule: String, Hashable, Sendable, CaseIterable {
     case sixCharacters = "six-characters"
     case digitsOnly = "digits-only"
@@ -52,13 +52,13 @@ public enum PINRule: String, Hashable, Sendable, CaseIterable {
     case notDescending = "not-descending"
 }
 
-/// What a person typed where a PIN is asked for.
+/// The characters typed into a PIN input.
 public enum PINInput: Sendable {
     case complete(PINEntry)
     /// Not six digits: never sent anywhere, and no attempt.
     case malformed(PINRule)
 
-    /// Reads what was typed; the caller wipes its own copy.
+    /// Reads the typed characters; the caller wipes its own copy.
     public init(typed characters: some Collection<UInt8>) {
         if let pin = PIN(copying: characters) {
             self = .complete(PINEntry(pin))
@@ -68,8 +68,15 @@ public enum PINInput: Sendable {
     }
 }
 
+/// Entries are equal if they are the same attempt; the digits are not compared.
+extension PINEntry: Equatable {
+    public static func == (first: PINEntry, second: PINEntry) -> Bool {
+        first.attemptID == second.attemptID
+    }
+}
+
 extension PINInput {
-    /// Reads what another owner lends.
+    /// Reads characters that another owner lends.
     public init(typed characters: RawSpan) {
         if let pin = PIN(copying: characters) {
             self = .complete(PINEntry(pin))
@@ -78,8 +85,8 @@ extension PINInput {
         }
     }
 
-    /// The same digits entered once more: another entry, with an attempt id of its own.
-    public func enteredAgain() -> PINInput {
+    /// Returns the same digits as another entry, under a new attempt id.
+    package func enteredAgain() -> PINInput {
         switch self {
         case .complete(let entry): .complete(PINEntry(entry.withPIN { $0.copy() }))
         case .malformed(let rule): .malformed(rule)

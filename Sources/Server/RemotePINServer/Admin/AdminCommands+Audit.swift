@@ -15,8 +15,8 @@ extension AdminCommands {
     /// what takes it back stand in the log in the order in which they were committed, so that a replay ends as they did.
     func onRecord(_ command: AdminCommand, by actor: AuditActor) async throws(AdminFailure) -> AdminResult {
         guard let lane = command.lane else { return try await self.recorded(command, by: actor) }
-        await self.services.commandTurns.begin(lane)
-        defer { self.services.commandTurns.end(lane) }
+        await self.server.commandLocks.acquire(lane)
+        defer { self.server.commandLocks.release(lane) }
         return try await self.recorded(command, by: actor)
     }
 
@@ -25,17 +25,17 @@ extension AdminCommands {
         var subject = try await self.subject(of: command)
         let turn = event == .revokeRecoveryCode ? subject.recoveryCode : nil
         if let turn {
-            await self.services.recoveryCodeTurns.begin(turn)
+            await self.services.revocations.recoveryCodeLocks.acquire(turn)
             // No link comes in between any more. The wallets are named, so that they end again when a backup from before
             // their link is restored.
             do throws(AdminFailure) {
                 subject.wallets = try await self.wallets(linkedTo: turn)
             } catch {
-                self.services.recoveryCodeTurns.end(turn)
+                self.services.revocations.recoveryCodeLocks.release(turn)
                 throw error
             }
         }
-        defer { if let turn { self.services.recoveryCodeTurns.end(turn) } }
+        defer { if let turn { self.services.revocations.recoveryCodeLocks.release(turn) } }
         var entries = CommandEntries(event, by: actor, on: subject, detail: command.auditDetail)
         if command.changesSomething { try await self.begin(&entries) }
         let result: AdminResult
@@ -50,7 +50,9 @@ extension AdminCommands {
     }
 
     private func begin(_ entries: inout CommandEntries) async throws(AdminFailure) {
-        let (audit, event, actor, detail) = (self.services.audit, entries.event, entries.actor, entries.detail)
+        let (audit, event, actor, detail) = (
+            self.services.revocations.audit, entries.event, entries.actor, entries.detail
+        )
         for subject in entries.subjects {
             do throws(AdminFailure) {
                 let number = try await self.entered { () throws(AuditLogError) in
@@ -66,7 +68,7 @@ extension AdminCommands {
     }
 
     private func enterDone(_ result: String, _ entries: CommandEntries) async throws(AdminFailure) {
-        let audit = self.services.audit
+        let audit = self.services.revocations.audit
         guard entries.begun.isEmpty else {
             for (begun, subject) in zip(entries.begun, entries.subjects) {
                 let phase = AuditPhase.done(of: begun, result: result)
@@ -90,7 +92,7 @@ extension AdminCommands {
 
     /// A command that was refused; a store that did not answer may have done it all the same.
     private func enter(_ failure: AdminFailure, _ entries: CommandEntries, isUndone: Bool = false) async {
-        let (audit, reason) = (self.services.audit, failure.sentence)
+        let (audit, reason) = (self.services.revocations.audit, failure.sentence)
         let begun: [UInt64?] = entries.begun.isEmpty ? [nil] : entries.begun
         for (begun, subject) in zip(begun, entries.subjects) {
             if let begun, !isUndone, failure.kind == .unavailable || failure.kind == .internal {

@@ -55,7 +55,7 @@ extension AdminCommands {
 
     func flags() -> [FlagReport] {
         FeatureFlag.allCases.map { flag in
-            let (rollout, setAt) = self.services.controls.rollout(of: flag)
+            let (rollout, setAt) = self.services.terms.controls.rollout(of: flag)
             return FlagReport(flag, rollout, changedAt: setAt)
         }
     }
@@ -66,14 +66,14 @@ extension AdminCommands {
             throw AdminFailure(.malformed, "A list has 1 … \(Rollout.mostWallets) wallets, a percentage is 0 … 100.")
         }
         try await administered { () throws(StoreError) in
-            try await services.controls.set([flag.valueName: rollout.text], at: now)
+            try await services.terms.controls.set([flag.valueName: rollout.text], at: now)
         }
         return self.flags()
     }
 
     func updatePolicy() -> UpdatePolicyReport {
         func rules(_ platform: Platform) -> UpdatePolicyReport.Rules {
-            let (rules, setAt) = self.services.controls.updateRules(for: platform)
+            let (rules, setAt) = self.services.terms.controls.updateRules(for: platform)
             return UpdatePolicyReport.Rules(rules, setAt: setAt)
         }
         return UpdatePolicyReport(now: self.services.clock.now(), android: rules(.android), iOS: rules(.iOS))
@@ -91,7 +91,7 @@ extension AdminCommands {
         let text = rules.map(UpdateRule.text(of:))
         try await administered { () throws(StoreError) in
             let values = Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) })
-            try await services.controls.set(values, at: now)
+            try await services.terms.controls.set(values, at: now)
         }
         return self.updatePolicy()
     }

@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import PINPolicy
+internal import StoreMaintenance
 internal import Synchronization
 internal import HostSystem
 internal import Vocabulary
@@ -19,23 +20,33 @@ extension AdminCommands {
         var report = StatusReport()
         report.version = operations.version
         report.now = now
-        report.uptime = .now - services.start
+        report.uptime = .now - services.statistics.start
         report.startedAt = SystemClock().now() + (.zero - report.uptime)
-        report.connections = services.openConnections.load(ordering: .relaxed)
+        report.connections = services.statistics.openConnections.load(ordering: .relaxed)
         report.sessions = services.registry.sessions().count
         report.wallets = try await self.walletCounts(at: now)
-        report.pins = services.pinOutcomes.counts
+        let pins = services.statistics.pinOutcomes.counts
+        report.pins = StatusReport.PINCounts(
+            valid: pins.valid,
+            wrong: pins.wrong,
+            blocked: pins.blocked + pins.permanentlyBlocked
+        )
         let commits = services.store.commitLatency.summary()
         report.commits = StatusReport.LatencyReport(count: commits.count, median: commits.median, p99: commits.p99)
         (report.keyVersions, report.activeKeyVersion) = operations.keyVersions()
         report.certificateExpiresAt = operations.certificateExpiry()
-        (report.statusListFetchedAt, report.isStatusListStale) = services.attestations.age(at: now)
-        (report.auditNumber, report.auditMAC) = (services.audit.newest.number, services.audit.newest.mac)
+        (report.statusListFetchedAt, report.isStatusListStale) = services.devices.attestations.age(at: now)
+        (report.auditNumber, report.auditMAC) = (
+            services.revocations.audit.newest.number, services.revocations.audit.newest.mac
+        )
         report.isSolutionRevoked = try await administered { () throws(StoreError) in
             try await services.store.isSolutionRevoked()
         }
         if case .logLevel(let level, _) = operations.logLevel(nil) { report.logLevel = level }
-        if let upkeep = operations.upkeep?.report() { (report.epoch, report.reseal) = (upkeep.epoch, upkeep.reseal) }
+        if let maintenance = operations.maintenance?.report() {
+            let shown = UpkeepReport(maintenance)
+            (report.epoch, report.reseal) = (shown.epoch, shown.reseal)
+        }
         return report
     }
 
@@ -45,7 +56,7 @@ extension AdminCommands {
         while true {
             let listings = try await self.listing(after: after, limit: Self.lookedAtAtOnce)
             for listing in listings {
-                counts[listing.condition(policy: self.services.rules.attempts, now: now)] += 1
+                counts[listing.condition(policy: self.services.terms.rules.attempts, now: now)] += 1
             }
             guard listings.count == Self.lookedAtAtOnce, let last = listings.last else { return counts }
             after = last.place
@@ -67,11 +78,11 @@ extension AdminCommands {
                 page.next = listing.place
                 let wallet = ListedWallet(
                     walletID: listing.walletID,
-                    condition: listing.condition(policy: self.services.rules.attempts, now: now),
+                    condition: listing.condition(policy: self.services.terms.rules.attempts, now: now),
                     platform: listing.platform,
                     registeredAt: listing.registeredAt,
                     lastSession: self.services.lastSessions.last(of: listing.walletID) ?? listing.lastSession,
-                    failures: listing.attempts(under: self.services.rules.attempts).failures
+                    failures: listing.attempts(under: self.services.terms.rules.attempts).failures
                 )
                 if filter.fits(wallet) { page.wallets.append(wallet) }
                 // Whether others follow is found by the next page.
@@ -100,7 +111,7 @@ extension AdminCommands {
                     walletID: session.walletID,
                     source: "\(session.source)",
                     since: session.since,
-                    instructions: session.turn.instructions,
+                    instructions: session.activity.instructions,
                     appVersion: session.app.version,
                     platform: session.app.platform
                 )

@@ -1,6 +1,7 @@
 internal import Logging
 internal import PINPolicy
 internal import Secrets
+internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
@@ -27,13 +28,13 @@ extension AdminCommands {
             revoked: stored.revocation.map { WalletReport.Ended($0, at: stored.revokedAt) },
             solutionRevoked: stored.isSolutionRevoked,
             pin: WalletReport.PIN(
-                stored.attempts(under: services.rules.attempts),
-                policy: services.rules.attempts,
+                stored.attempts(under: services.terms.rules.attempts),
+                policy: services.terms.rules.attempts,
                 now: now
             ),
             isLinkedToRecoveryCode: stored.isLinkedToRecoveryCode,
             hasDeletionCode: stored.hasDeletionCode,
-            features: services.features(of: wallet),
+            features: services.terms.features(of: wallet),
             app: WalletReport.App(
                 platform: identity.platform,
                 id: identity.appID,

@@ -2,6 +2,7 @@ internal import AuditLog
 internal import Dispatch
 internal import HostSystem
 internal import Logging
+package import StoreMaintenance
 package import Transport
 internal import Vault
 package import Vocabulary
@@ -17,7 +18,7 @@ package struct AdminCommands: Sendable {
     package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
 
     let server: RemotePINServer
-    var services: Services { self.server.services }
+    var services: ServerState { self.server.state }
     /// Nil outside a lab, where no command moves time.
     private let advance: Advance?
     let operations: ServerOperations
@@ -87,7 +88,7 @@ package struct AdminCommands: Sendable {
         case .setLogLevel(let level):
             self.operations.logLevel(level)
         case .startBackup, .rotateVault, .retireVault, .showUpkeep, .showVaultKeys:
-            try await self.upkeep(command)
+            try await self.maintain(command)
         case .unknown:
             throw AdminFailure(.unsupported, "This server does not know the command; is it older than the program?")
         }
@@ -100,7 +101,7 @@ package struct AdminCommands: Sendable {
         let now = try advance(duration)
         self.server.log.notice("clock advanced", metadata: ["byMs": "\(duration.milliseconds)"])
         await self.server.runDueTimers()
-        await self.operations.upkeep?.runDuePurge()
+        await self.operations.maintenance?.runDuePurge()
         return now
     }
 }
@@ -118,7 +119,7 @@ package struct ServerOperations: Sendable {
     /// Of the vault, ascending; and the one that seals.
     package var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
     /// Backups and the vault's keys; nil where nobody looks after the store.
-    package var upkeep: Upkeep?
+    package var maintenance: Maintenance?
 
     package init(
         version: String,
@@ -126,14 +127,14 @@ package struct ServerOperations: Sendable {
         logLevel: @escaping @Sendable (LogLevel?) -> AdminResult,
         certificateExpiry: @escaping @Sendable () -> Timestamp?,
         keyVersions: @escaping @Sendable () -> (all: [UInt32], active: UInt32),
-        upkeep: Upkeep? = nil
+        maintenance: Maintenance? = nil
     ) {
         self.version = version
         self.reload = reload
         self.logLevel = logLevel
         self.certificateExpiry = certificateExpiry
         self.keyVersions = keyVersions
-        self.upkeep = upkeep
+        self.maintenance = maintenance
     }
 }
 

@@ -4,23 +4,21 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Hands out a token; nothing is stored until it comes back with evidence.
-    mutating func beginEnrollment() async throws(CallFailure) -> CallResult {
-        try self.inOrder { machine throws(OrderViolation) in try machine.receiveEnrollment() }
-        let (store, vault) = (self.services.store, self.services.vault)
-        guard try await !stored({ () throws(StoreError) in try await store.isSolutionRevoked() }) else {
-            throw .revoked(.solution)
-        }
+    /// Issues an enrollment token; the server stores nothing until the token returns with evidence.
+    mutating func beginEnrollment() async throws -> CallResult {
+        try self.machine.receiveEnrollment()
+        guard try await !self.server.store.isSolutionRevoked() else { throw CallFailure.revoked(.solution) }
         let token = EnrollmentToken.begin(
-            at: self.services.clock.now(),
-            lifetime: self.services.rules.tokenLifetime
+            at: self.server.clock.now(),
+            lifetime: self.server.terms.rules.tokenLifetime
         )
-        let bytes = try await vaulted { () throws(VaultError) in try await token.sealed(by: vault) }
+        let bytes = try await token.sealed(by: self.server.vault)
         return .beginEnrollment(Enrollment(token: bytes, walletID: token.walletID, expiresAt: token.expiresAt))
     }
 }
 
 extension Revocation {
-    /// Everybody, until an operator takes it back; nobody can register meanwhile.
+    /// The revocation of every wallet until an operator restores the solution; no wallet can
+    /// register meanwhile.
     static let solution = Revocation(reason: .solution, mayRegisterAnew: false)
 }

@@ -1,6 +1,7 @@
 internal import BatchVerification
-internal import LogLines
+internal import HostSystem
 internal import Logging
+internal import LogLines
 internal import Secrets
 internal import Statements
 internal import Vault
@@ -8,34 +9,29 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
+// The check of a PIN.
+//
+//     verify the signatures ─▶ count and judge in one commit ─▶ synced to disk ─▶ answer
+//
+// Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk.
+// Everything that can be verified without the stored PIN key (session, counter, body, signatures)
+// is verified before the store is called. The rest is a comparison inside the commit that counts
+// the attempt, and `store.judge` returns only when that commit is synced. So a crash may cost a
+// user an attempt and never gives an attacker one, and a forged call costs no attempt.
 extension Conversation {
-    /// Has an entered PIN judged, and does what a right one allows.
-    ///
-    /// All that can be found without the PIN on file is found before the store is touched: session, counter, body and
-    /// signatures. What remains is a comparison inside the step that counts the attempt (G3, G4).
-    mutating func instruct(_ call: Instruct) async throws(CallFailure) -> CallResult {
-        let now = self.calledAt
-        let session = try self.inOrder { machine throws(OrderViolation) in
-            try machine.receiveInstruct(counter: call.counter, at: now)
-        }
-        await self.lane?.enter()
-        defer { self.lane?.leave() }
-        let body: InstructBody
-        do throws(WireError) {
-            body = try InstructBody(decoding: call.body)
-        } catch {
-            throw .malformed(error)
-        }
-        try await self.checkSignatures(of: call, body: body, for: session.walletID)
-        return .instruct(try await self.carryOut(body, in: session))
+    /// Judges an entered PIN and carries out the instruction that a right one allows.
+    mutating func instruct(_ call: Instruct) async throws -> CallResult {
+        let session = try self.machine.receiveInstruct(counter: call.counter, at: self.calledAt)
+        await self.instructionLock?.acquire()
+        defer { self.instructionLock?.release() }
+        let body = try InstructBody(decoding: call.body)
+        try await self.verifySignatures(of: call, body: body, for: session.walletID)
+        return .instruct(try await self.judge(body, in: session))
     }
 
-    /// The candidate's signature, and with a change of the PIN the new key's, over the bytes as they came.
-    private func checkSignatures(
-        of call: Instruct,
-        body: InstructBody,
-        for walletID: WalletID
-    ) async throws(CallFailure) {
+    /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the
+    /// bytes as received.
+    private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
         func statement(_ purpose: Purpose) -> Statement {
             Statement(
                 purpose,
@@ -48,35 +44,41 @@ extension Conversation {
         var newKey: (key: P256PublicKey, signature: P256Signature)?
         switch (body.instruction, call.newPINSignature) {
         case (.changePIN(let key, let id), let signature?):
-            guard id != body.pinKeyID else { throw .inconsistent(.newKeyIDCurrent) }
+            guard id != body.pinKeyID else { throw CallFailure.inconsistent(.newKeyIDCurrent) }
             newKey = (key, signature)
-        case (.changePIN, nil): throw .inconsistent(.newSignatureMissing)
-        case (_, _?): throw .inconsistent(.newSignatureUnasked)
+        case (.changePIN, nil): throw CallFailure.inconsistent(.newSignatureMissing)
+        case (_, _?): throw CallFailure.inconsistent(.newSignatureUnasked)
         case (_, nil): break
         }
         let isValid =
             if let nonceY = call.pinNonceY {
                 await self.signatures.isTrue(
-                    SignatureClaim(call.pinSignature, nonceY: nonceY, by: body.candidate, for: statement(.instructPIN))
+                    SignatureClaim(
+                        call.pinSignature,
+                        nonceY: nonceY,
+                        by: body.candidate,
+                        for: statement(.instructPIN).digest
+                    )
                 )
             } else {
                 VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true
             }
-        guard isValid else { throw .authentication(.pinSignature) }
+        guard isValid else { throw CallFailure.authentication(.pinSignature) }
         if let newKey {
             guard VerifyingKey(newKey.key)?.isValid(newKey.signature, for: statement(.newPIN)) == true else {
-                throw .authentication(.newPINSignature)
+                throw CallFailure.authentication(.newPINSignature)
             }
         }
     }
 
-    /// The step, again with the wallet's new identity where the session's is older.
-    private mutating func carryOut(
+    /// Counts and judges the attempt, and answers it; repeats the step if the wallet's identity
+    /// changed meanwhile.
+    private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
-    ) async throws(CallFailure) -> InstructResult {
+    ) async throws -> InstructResult {
         var identity = session.identity
-        for _ in 0..<Self.looksAtIdentity {
+        for _ in 0..<Self.identityAttempts {
             let (effect, newIdentity) = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
             let attempt = Attempt(
                 walletID: session.walletID,
@@ -86,22 +88,23 @@ extension Conversation {
                 pinKey: identity.record.pinKey,
                 candidate: body.candidate,
                 effect: effect,
-                policy: self.services.rules.attempts,
-                now: self.services.clock.now()
+                policy: self.server.terms.rules.attempts,
+                now: self.server.clock.now()
             )
-            switch try await self.judge(attempt) {
+            let outcome =
+                if case .linkRecoveryCode(let bytes) = effect, let code = RecoveryCodeMAC(bytes) {
+                    try await self.judge(attempt, linking: code)
+                } else {
+                    try await self.server.store.judge(attempt)
+                }
+            switch outcome {
             case .identityChanged(let sealed):
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)
             case .revoked(let revocation):
-                // A link to a denied code has just ended the wallet: what its other connections carry must not outlive the
-                // answer (G7).
-                if case .linkRecoveryCode = body.instruction, revocation.reason == .recoveryCode {
-                    await self.services.registry.abortAll(of: session.walletID, except: self.live.id)
-                }
-                throw .revoked(revocation)
+                throw CallFailure.revoked(revocation)
             case .pinKeyChanged(let current):
-                throw .pinKeyChanged(current: current)
+                throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict):
                 return try self.result(of: verdict, on: session.walletID, at: attempt.now)
             case .valid(let result):
@@ -109,86 +112,78 @@ extension Conversation {
                 return try await self.release(result, to: session.walletID)
             }
         }
-        throw .contended
+        throw CallFailure.contended
     }
 
-    /// What a right PIN will write, made before the step so that the step itself needs no key; with it the wallet's
-    /// identity from then on, where that changes.
+    /// Prepares the values that a right PIN writes, so that the commit needs no key, and the
+    /// wallet's new identity if the instruction changes it.
     private func effect(
         of instruction: Instruction,
         on identity: OpenedIdentity,
         of walletID: WalletID
-    ) async throws(CallFailure) -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
+    ) async throws -> (Attempt.Effect, newIdentity: OpenedIdentity?) {
+        let vault = self.server.vault
         switch instruction {
         case .checkPIN:
             return (.releaseShare, nil)
         case .changePIN(let newKey, let newKeyID):
             let record = identity.record.with(pinKey: newKey, id: newKeyID)
-            let sealed = try await vaulted { () throws(VaultError) in
-                try await self.services.vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
-            }
+            let sealed = try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID)
             return (
                 .replacePINKey(identity: sealed, newKeyID: newKeyID), OpenedIdentity(record: record, sealed: sealed)
             )
         case .linkRecoveryCode(let code):
-            let mac = try await vaulted { () throws(VaultError) in
-                try await self.services.vault.mac(code, for: .recoveryCodeIndex)
-            }
-            return (.linkRecoveryCode(mac: mac), nil)
+            return (.linkRecoveryCode(mac: try await vault.mac(code, for: .recoveryCodeIndex)), nil)
         case .showDeletionCode:
             return (.readDeletionCode, nil)
         }
     }
 
-    /// A verdict that is not `valid`; it is durable, so from here on it may be told and logged.
+    /// Reports a verdict other than `valid`; it is durable, so it may now be sent and logged.
     ///
-    /// `wrong` with a block is that of the attempt which began it: while the block lasts every other one gets `blocked`.
-    private func result(
-        of verdict: PINVerdict,
-        on wallet: WalletID,
-        at now: Timestamp
-    ) throws(CallFailure) -> InstructResult {
+    /// `wrong` with a block answers the attempt that began the block; every other attempt during it
+    /// gets `blocked`.
+    private func result(of verdict: PINVerdict, on wallet: WalletID, at now: Timestamp) throws -> InstructResult {
         switch verdict {
         case .wrong(let state):
             switch state {
             case .open: self.log.debug("wrong PIN")
             case .blocked(let remaining):
-                self.services.meters.noteBlock(isPermanent: false)
+                self.server.statistics.calls.noteBlock(isPermanent: false)
                 self.log.notice("wallet blocked", metadata: ["remainingMs": "\(remaining.milliseconds)"])
-                self.services.onEvent(.blocked(wallet, until: now + remaining))
+                self.server.onEvent(.blocked(wallet, until: now + remaining))
             case .blockedPermanently:
-                self.services.meters.noteBlock(isPermanent: true)
+                self.server.statistics.calls.noteBlock(isPermanent: true)
                 self.log.notice("wallet blocked permanently")
-                self.services.onEvent(.blockedPermanently(wallet))
+                self.server.onEvent(.blockedPermanently(wallet))
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)
         case .blockedPermanently: return .blockedPermanently
-        case .valid: throw .store(.corrupt)
+        case .valid: throw StoreError.corrupt
         }
     }
 
-    /// What a right PIN gives.
-    private func release(
-        _ effect: AttemptOutcome.Effect,
-        to walletID: WalletID
-    ) async throws(CallFailure) -> InstructResult {
+    /// Returns the answer to a right PIN.
+    private func release(_ effect: AttemptOutcome.Effect, to walletID: WalletID) async throws -> InstructResult {
         switch effect {
         case .unlockShare(let sealed):
             return .pinValid(unlockShare: try await self.share(sealed, as: .unlockShare, of: walletID))
         case .pinKeyReplaced:
-            if let metadata = self.services.changeLines.take([:]) { self.log.info("PIN changed", metadata: metadata) }
+            if let metadata = self.server.limits.pinChangeLog.allow([:]) {
+                self.log.info("PIN changed", metadata: metadata)
+            }
             return .pinChanged
         case .recoveryCodeLinked:
             return .recoveryCodeLinked
         case .deletionCode(let sealed):
-            guard let sealed else { throw .notAllowed(.noDeletionCode) }
+            guard let sealed else { throw CallFailure.notAllowed(.noDeletionCode) }
             return .deletionCode(try await self.deletionCode(sealed, of: walletID))
         case .linkedToAnother:
-            throw .notAllowed(.linkedToAnother)
+            throw CallFailure.notAllowed(.linkedToAnother)
         case .codeDenied:
-            // Ended the wallet instead.
-            throw .store(.corrupt)
+            // `judge(_:linking:)` has replaced this outcome by the wallet's end.
+            throw StoreError.corrupt
         }
     }
 }

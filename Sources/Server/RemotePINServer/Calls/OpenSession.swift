@@ -8,67 +8,60 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Lets a wallet's hardware prove itself; what follows on this connection is the wallet's.
-    mutating func openSession(_ call: OpenSession) async throws(CallFailure) -> CallResult {
-        let release = try self.inOrder { machine throws(OrderViolation) in try machine.receiveOpenSession() }
-        do throws(WireError) {
-            _ = try OpenSessionBody(decoding: call.body)
-        } catch {
-            throw .malformed(error)
-        }
+    /// Verifies the device proof of a wallet; later calls on this connection act for that wallet.
+    mutating func openSession(_ call: OpenSession) async throws -> CallResult {
+        let release = try self.machine.receiveOpenSession()
+        _ = try OpenSessionBody(decoding: call.body)
         let statement = Statement(
             .session,
             channelBinding: self.channelBinding,
             walletID: call.walletID,
             body: call.body
         )
-        for _ in 0..<Self.looksAtIdentity {
-            let proven = try await self.prove(call, statement: statement)
+        for _ in 0..<Self.identityAttempts {
+            let proven = try await self.verify(call, statement: statement)
             if let result = try await self.begin(proven, release: release, of: call.walletID) {
                 return result
             }
-            // The wallet has another identity now, and the proof may be another's: look again from the start.
+            // The wallet has another identity now, which the proof may not fit: start over.
         }
-        throw .contended
+        throw CallFailure.contended
     }
 
-    /// The identity that the proof is good for, with the counter of the proof.
-    private func prove(
-        _ call: OpenSession,
-        statement: Statement
-    ) async throws(CallFailure) -> ProvenIdentity {
-        let store = self.services.store
-        let stored = try await stored { () throws(StoreError) in try await store.identity(of: call.walletID) }
-        guard let stored else {
-            // The same work as for a wallet that exists, so that time does not tell them apart.
-            _ = await self.services.proofs.check(call.deviceProof, of: statement, by: self.services.decoy.open())
-            throw .authentication(.unknownWallet)
+    /// Returns the identity that the proof is valid for, with the counter of the proof.
+    private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
+        let devices = self.server.devices
+        guard let stored = try await self.server.store.identity(of: call.walletID) else {
+            // The same work as for an existing wallet, so that the time does not tell them apart.
+            _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
+            throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
-        switch self.services.proofs.check(call.deviceProof, of: statement, by: identity.record) {
+        switch devices.proofs.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
-            throw .authentication(.deviceProof)
+            throw CallFailure.authentication(.deviceProof)
         }
     }
 
-    /// Takes the proof, durably, and opens the session; nil where the identity is not the current one any more.
+    /// Stores the proof's counter durably and opens the session; returns nil if the identity is not
+    /// current any more.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,
         of walletID: WalletID
-    ) async throws(CallFailure) -> CallResult? {
-        let (services, now) = (self.services, self.services.clock.now())
-        self.lane = services.registry.join(self.live, wallet: walletID)
+    ) async throws -> CallResult? {
+        let (server, now) = (self.server, self.server.clock.now())
+        self.instructionLock = server.registry.join(self.handle, wallet: walletID)
         let session = NewSession(
             walletID: walletID,
             identity: proven.identity.sealed,
             assertionCounter: proven.assertionCounter,
-            policy: services.rules.attempts,
+            policy: server.terms.rules.attempts,
             now: now
         )
-        switch try await stored({ () throws(StoreError) in try await services.store.beginSession(session) }) {
+        switch try await server.store.beginSession(session) {
         case .active(let pinKeyID, let pinState, let sealedShare):
             var share: Share?
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
@@ -78,7 +71,7 @@ extension Conversation {
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,
-                features: services.features(of: walletID),
+                features: server.terms.features(of: walletID),
                 presenceShare: share
             )
             return .openSession(.active(wallet))
@@ -86,27 +79,28 @@ extension Conversation {
             self.sessionOpened(proven.identity, of: walletID, at: now)
             return .openSession(.revoked(revocation))
         case .counterNotIncreased:
-            throw .authentication(.assertionCounter)
+            throw CallFailure.authentication(.assertionCounter)
         case .identityChanged:
             return nil
         }
     }
 
     private mutating func sessionOpened(_ identity: OpenedIdentity, of walletID: WalletID, at now: Timestamp) {
-        let end = now + self.services.rules.sessionLifetime
+        let end = now + self.server.terms.rules.sessionLifetime
         self.machine.sessionOpened(ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end))
-        let facts = self.app.map {
-            OpenSessionFacts(walletID: walletID, source: self.source, since: now, app: $0, turn: self.turn)
+        let summary = self.app.map {
+            SessionSummary(walletID: walletID, source: self.source, since: now, app: $0, activity: self.activity)
         }
-        self.services.registry.sessionOpened(on: self.live.id, until: end, facts)
+        self.server.registry.sessionOpened(on: self.handle.id, until: end, summary)
         self.connection.sessionOpened()
-        self.services.lastSessions.note(walletID, at: now)
+        self.server.lastSessions.record(walletID, at: now)
         self.log[metadataKey: "wallet"] = "\(walletID)"
         self.log.debug("session opened")
     }
 }
 
-/// An identity whose hardware has just signed, and the counter of an App Attest assertion that has yet to be stored.
+/// An identity whose hardware has just signed, with the counter of an App Attest assertion that is
+/// yet to be stored.
 struct ProvenIdentity {
     let identity: OpenedIdentity
     let assertionCounter: UInt32?

@@ -9,48 +9,37 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Turns an enrollment into a wallet, if the device and the app are what they claim to be.
+    /// Turns an enrollment into a wallet if the device and the app are what they claim to be.
     ///
-    /// The order of the checks is the protocol's: token's MAC, time, use; PIN signature; attestation; device proof. A
-    /// used token is refused before anything else is looked at, so that it is no oracle for the wallet it became.
-    mutating func register(_ call: Register) async throws(CallFailure) -> CallResult {
-        try self.inOrder { machine throws(OrderViolation) in try machine.receiveEnrollment() }
-        let (services, now) = (self.services, self.services.clock.now())
-        let token = try await EnrollmentToken.open(call.token, at: now, by: services.vault)
-        let known = try await stored { () throws(StoreError) in try await services.store.identity(of: token.walletID) }
-        guard known?.mayRegisterAgain ?? true else { throw .challengeInvalid(.used) }
-        let body: RegisterBody
-        do throws(WireError) {
-            body = try RegisterBody(decoding: call.body)
-        } catch {
-            throw .malformed(error)
-        }
+    /// The protocol fixes the order of the checks: the token's MAC, its time, its use; the PIN
+    /// signature; the attestation; the device proof. A used token is rejected before any other part
+    /// of the call is examined, so that it is no oracle for the wallet that it became.
+    mutating func register(_ call: Register) async throws -> CallResult {
+        try self.machine.receiveEnrollment()
+        let (server, now) = (self.server, self.server.clock.now())
+        let token = try await EnrollmentToken.open(call.token, at: now, by: server.vault)
+        let known = try await server.store.identity(of: token.walletID)
+        guard known?.mayRegisterAgain ?? true else { throw CallFailure.challengeInvalid(.used) }
+        let body = try RegisterBody(decoding: call.body)
         func statement(_ purpose: Purpose) -> Statement {
             Statement(purpose, channelBinding: self.channelBinding, walletID: token.walletID, body: call.body)
         }
         guard VerifyingKey(body.pinPublicKey)?.isValid(call.pinSignature, for: statement(.registerPIN)) == true else {
-            throw .authentication(.pinSignature)
+            throw CallFailure.authentication(.pinSignature)
         }
         let device = try self.attest(body.attestation, token: call.token, at: now)
         let identity = try self.identity(of: device, body: body)
-        guard
-            case .good(let counter) = services.proofs.check(
-                call.deviceProof,
-                of: statement(.registerDevice),
-                by: identity
-            )
-        else { throw .authentication(.deviceProof) }
-        return try await self.keep(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
+        let finding = server.devices.proofs.check(call.deviceProof, of: statement(.registerDevice), by: identity)
+        guard case .good(let counter) = finding else { throw CallFailure.authentication(.deviceProof) }
+        return try await self.store(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
     }
 
-    /// The verifier's word on the evidence; its challenge is the token's digest, so it was made for this enrollment.
-    private func attest(
-        _ attestation: Attestation,
-        token: [UInt8],
-        at now: Timestamp
-    ) throws(CallFailure) -> AttestedDevice {
+    /// Returns the device that the evidence attests.
+    ///
+    /// The challenge is the token's digest, so the evidence was made for this enrollment.
+    private func attest(_ attestation: Attestation, token: [UInt8], at now: Timestamp) throws -> AttestedDevice {
         let challenge = Vocabulary.SHA256Digest.of(token)
-        let verifier = self.services.attestations.verifier
+        let verifier = self.server.devices.attestations.verifier
         let verdict =
             switch attestation {
             case .android(let certificates):
@@ -65,11 +54,11 @@ extension Conversation {
             }
         switch verdict {
         case .success(let device): return device
-        case .failure(let refusal): throw .attestation(refusal.rawValue)
+        case .failure(let refusal): throw CallFailure.attestation(refusal.rawValue)
         }
     }
 
-    private func identity(of device: AttestedDevice, body: RegisterBody) throws(CallFailure) -> IdentityRecord {
+    private func identity(of device: AttestedDevice, body: RegisterBody) throws -> IdentityRecord {
         let record = IdentityRecord(
             platform: device.platform,
             hardwareKey: device.deviceKey,
@@ -78,50 +67,47 @@ extension Conversation {
             pinKey: body.pinPublicKey,
             pinKeyID: body.pinKeyID
         )
-        guard let record else { throw .attestation("evidence_too_large") }
+        guard let record else { throw CallFailure.attestation("evidence_too_large") }
         return record
     }
 
-    /// Makes shares and code, seals them and keeps the registration; all of them replace those of an earlier try.
-    private mutating func keep(
+    /// Creates and seals the shares and the deletion code, and stores the registration; they
+    /// replace those of an earlier attempt with the same token.
+    private mutating func store(
         _ identity: IdentityRecord,
         counter: UInt32?,
         attested: String,
         as walletID: WalletID,
         at now: Timestamp
-    ) async throws(CallFailure) -> CallResult {
-        let services = self.services
+    ) async throws -> CallResult {
+        let (server, vault) = (self.server, self.server.vault)
         let (unlockShare, presenceShare) = (Share.random(), Share.random())
-        let code = services.rules.offersDeletionCode ? DeletionCode.random() : nil
-        let registration = try await vaulted { () throws(VaultError) in
-            var sealedCode: (sealed: Sealed, digest: Vocabulary.SHA256Digest)?
-            if let code {
-                let secret = SecretBytes(copying: Array(code.characters.utf8))
-                let sealed = try await services.vault.seal(secret, as: .deletionCode, of: walletID)
-                sealedCode = (sealed, services.lookup(code))
-            }
-            let bytes = SecretBytes(copying: identity.bytes)
-            return NewRegistration(
-                walletID: walletID,
-                hardwareKeyDigest: .of(identity.hardwareKey.bytes),
-                identity: try await services.vault.seal(bytes, as: .identity, of: walletID),
-                pinKeyID: identity.pinKeyID,
-                unlockShare: try await services.vault.seal(unlockShare.copy(), as: .unlockShare, of: walletID),
-                presenceShare: try await services.vault.seal(presenceShare.copy(), as: .presenceShare, of: walletID),
-                deletionCode: sealedCode,
-                assertionCounter: counter,
-                attested: attested,
-                now: now
-            )
+        let code = server.terms.rules.offersDeletionCode ? DeletionCode.random() : nil
+        var sealedCode: (sealed: Sealed, digest: Vocabulary.SHA256Digest)?
+        if let code {
+            let secret = SecretBytes(copying: Array(code.characters.utf8))
+            sealedCode = (try await vault.seal(secret, as: .deletionCode, of: walletID), code.lookupDigest)
         }
-        services.registry.join(self.live, wallet: walletID)
-        switch try await stored({ () throws(StoreError) in try await services.store.register(registration) }) {
+        let registration = NewRegistration(
+            walletID: walletID,
+            hardwareKeyDigest: .of(identity.hardwareKey.bytes),
+            identity: try await vault.seal(SecretBytes(copying: identity.bytes), as: .identity, of: walletID),
+            pinKeyID: identity.pinKeyID,
+            unlockShare: try await vault.seal(unlockShare.copy(), as: .unlockShare, of: walletID),
+            presenceShare: try await vault.seal(presenceShare.copy(), as: .presenceShare, of: walletID),
+            deletionCode: sealedCode,
+            assertionCounter: counter,
+            attested: attested,
+            now: now
+        )
+        server.registry.join(self.handle, wallet: walletID)
+        switch try await server.store.register(registration) {
         case .registered:
             self.log.info("wallet registered", metadata: ["wallet": "\(walletID)", "attested": "\(attested)"])
             return .register(Registration(unlockShare: unlockShare, deletionCode: code))
-        case .tokenUsed: throw .challengeInvalid(.used)
-        case .counterNotIncreased: throw .authentication(.assertionCounter)
-        case .solutionRevoked: throw .revoked(.solution)
+        case .tokenUsed: throw CallFailure.challengeInvalid(.used)
+        case .counterNotIncreased: throw CallFailure.authentication(.assertionCounter)
+        case .solutionRevoked: throw CallFailure.revoked(.solution)
         }
     }
 }

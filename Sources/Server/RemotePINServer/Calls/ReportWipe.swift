@@ -5,21 +5,22 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// The wallet wiped itself: the same as a revocation by its user, so that nobody uses a copy of its storage.
-    mutating func reportWipe() async throws(CallFailure) -> CallResult {
-        let (services, now) = (self.services, self.services.clock.now())
-        let session = try self.inOrder { machine throws(OrderViolation) in try machine.receiveReportWipe(at: now) }
-        try await services.onRecord(
-            .wipe,
-            by: .wallet,
-            ending: session.walletID,
-            as: .byUser,
-            saying: "wallet wiped",
-            log: self.log.ofCall
-        ) { () throws(StoreError) in
-            try await services.store.recordWipe(of: session.walletID, at: now)
+    /// Ends a wallet that wiped itself, as a revocation by its user does: a copy of its storage
+    /// becomes useless.
+    mutating func reportWipe() async throws -> CallResult {
+        let (server, now) = (self.server, self.server.clock.now())
+        let wallet = try self.machine.receiveReportWipe(at: now).walletID
+        let end = Revocations.End(
+            event: .wipe,
+            actor: .wallet,
+            wallet: wallet,
+            revocation: .byUser,
+            message: "wallet wiped"
+        )
+        try await server.revocations.record(end, log: self.log.ofCall) {
+            try await server.store.recordWipe(of: wallet, at: now)
         }
-        await services.registry.abortAll(of: session.walletID, except: self.live.id)
+        await server.registry.abortAll(of: wallet, except: self.handle.id)
         return .reportWipe
     }
 }

@@ -1,84 +1,82 @@
 internal import AuditLog
 internal import Logging
+internal import LogLines
 internal import Statements
-internal import Transport
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Revokes the wallet that a deletion code names; the code is all that it takes.
-    func revokeWithCode(_ text: String) async throws(CallFailure) -> CallResult {
-        .revokeWithCode(
-            try await self.services.revoke(
+    /// Revokes the wallet that a deletion code names; the call needs no session and no other proof.
+    func revokeWithCode(_ text: String) async throws -> CallResult {
+        let (server, now, log) = (self.server, self.calledAt, self.log.ofCall)
+        try server.limits.takeCode(of: self.account, at: now, log: log)
+        return .revokeWithCode(
+            try await server.revocations.revoke(
                 deletionCode: text,
-                from: self.source,
                 by: .deletionCode,
-                asking: self.live.id,
-                log: self.log.ofCall
+                asking: self.handle.id,
+                at: now,
+                log: log
             )
         )
     }
 }
 
-extension Services {
-    /// Revokes the wallet that a deletion code names, for a connection of a wallet or for somebody at the portal.
+extension Revocations {
+    /// Revokes the wallet that a deletion code names, for a client's connection or for the portal.
     ///
-    /// The answer means that nothing of the wallet leaves this server any more (G7): the step is committed, then the
-    /// wallet's connections are ended, and only then is it given.
+    /// The answer means that the server sends nothing more of the wallet (G7): the end is
+    /// committed, then the wallet's connections are closed, and only then does this method return.
     ///
     /// - Parameters:
-    ///   - actor: who did it, for the record.
-    ///   - asking: the connection that gets the answer and is not ended; nil where it is the portal's.
+    ///   - actor: The actor for the audit log.
+    ///   - asking: The connection that receives the answer and stays open; nil for the portal.
     func revoke(
         deletionCode text: String,
-        from source: PeerSource,
         by actor: AuditActor,
         asking: UInt64?,
+        at now: Timestamp,
         log: Logger
-    ) async throws(CallFailure) -> CodeRevocation {
-        let now = self.clock.now()
-        let account = self.sources.account(of: source, at: now)
-        if let wait = account.codes.take(self.rules.sources.codes, at: now) {
-            self.limitMetrics.note(.codes, of: source, log: log)
-            throw .rateLimited(.codes, retryAfter: max(wait, SourceLimits.leastWait))
+    ) async throws -> CodeRevocation {
+        // Malformed text is looked up like a code, so that a mistyped code and an unknown one get
+        // the same answer.
+        let digest = DeletionCode(text).map(\.lookupDigest) ?? .of(Array(text.utf8))
+        // The audit entry names the wallet before the commit; a code belongs to one wallet for all
+        // time.
+        guard let wallet = try await self.store.wallet(ofDeletionCode: digest) else {
+            if let purgedAt = try await self.store.purged(deletionCode: digest) { return .revoked(at: purgedAt) }
+            return self.notRecognized(log)
         }
-        // What is no code is looked up as well: a mistyped one and an unknown one are told alike.
-        let digest = DeletionCode(text).map { self.lookup($0) } ?? self.lookup(unreadable: text)
-        // The wallet's name first, for the record: a code belongs to one wallet for good.
-        let named = try await stored { () throws(StoreError) in try await self.store.wallet(ofDeletionCode: digest) }
-        let outcome: CodeRevocationOutcome
-        if let named {
-            outcome = try await self.onRecord(
-                .deletionCode,
-                by: actor,
-                ending: named,
-                as: .byUser,
-                saying: "wallet revoked by its deletion code",
-                log: log
-            ) { () throws(StoreError) in
-                try await self.store.revoke(byDeletionCode: digest, at: now)
-            }
-        } else if let purgedAt = try await stored({ () throws(StoreError) in
-            try await self.store.purged(deletionCode: digest)
-        }) {
-            return .revoked(at: purgedAt)
-        } else {
-            outcome = .notRecognised
+        let end = End(
+            event: .deletionCode,
+            actor: actor,
+            wallet: wallet,
+            revocation: .byUser,
+            message: "wallet revoked by its deletion code"
+        )
+        let outcome = try await self.record(end, log: log) {
+            try await self.store.revoke(byDeletionCode: digest, at: now)
         }
         switch outcome {
         case .revoked(let walletID, let revokedAt):
             await self.registry.abortAll(of: walletID, except: asking)
             return .revoked(at: revokedAt)
         case .notRecognised:
-            self.limitMetrics.note(unknownCodeIn: log)
-            return .notRecognised
+            return self.notRecognized(log)
         }
     }
 
-    /// Under which a wallet is found by its deletion code.
-    func lookup(_ code: DeletionCode) -> Vocabulary.SHA256Digest { .of(Array(code.characters.utf8)) }
+    private func notRecognized(_ log: Logger) -> CodeRevocation {
+        if let metadata = self.unknownCodeLog.allow([:]) {
+            log.info("deletion code not recognized", metadata: metadata)
+        }
+        return .notRecognised
+    }
+}
 
-    /// A digest that no code has: a code's characters would have been readable.
-    func lookup(unreadable text: String) -> Vocabulary.SHA256Digest { .of(Array(text.utf8)) }
+extension DeletionCode {
+    /// The digest under which the store finds a wallet by its code; text that is not a code never
+    /// has one of these.
+    var lookupDigest: Vocabulary.SHA256Digest { .of(Array(self.characters.utf8)) }
 }

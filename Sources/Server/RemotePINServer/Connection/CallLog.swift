@@ -1,9 +1,10 @@
 internal import Logging
 
-/// The log of one connection, whose lines name the call that they are about.
+/// The log of one connection; each line names its call.
 ///
-/// Each line carries the correlation id that the peer is told where a call is refused. It is put together when a line is
-/// written and not for each call, so that a check of a PIN of which nothing is logged pays nothing for it.
+/// Each line carries the correlation id that the peer receives with a refusal. The id is formatted
+/// when a line is written and not for each call, so that a PIN check without log lines does not pay
+/// for it.
 struct CallLog: Sendable {
     private var logger: Logger
     private(set) var correlationID: CorrelationID
@@ -13,10 +14,10 @@ struct CallLog: Sendable {
         self.correlationID = connection
     }
 
-    /// What follows is about this call of the peer's; 0 for the connection itself.
+    /// Attributes the following lines to this call of the peer; 0 stands for the connection.
     mutating func begin(call: UInt64) { self.correlationID.call = call }
 
-    /// For whatever is done on behalf of this call elsewhere.
+    /// A logger for work that other types do for this call.
     var ofCall: Logger {
         var logger = self.logger
         logger[metadataKey: "correlation"] = "\(self.correlationID)"
@@ -28,7 +29,7 @@ struct CallLog: Sendable {
         set { self.logger[metadataKey: key] = newValue }
     }
 
-    /// Whether lines of this level are written at present.
+    /// Whether lines of this level are currently written.
     func writes(_ level: Logger.Level) -> Bool { level >= self.logger.logLevel }
 
     func log(
@@ -55,21 +56,22 @@ struct CallLog: Sendable {
     }
 }
 
-/// Leads from an answer to the lines in the log; sixteen hexadecimal digits.
+/// An id that links an answer to its log lines; 16 hexadecimal digits.
 ///
-/// The first ten are the connection's own and random, so that ids of other connections, servers and starts differ. The
-/// last six are the end of the id that the peer gave its call, so that its own log finds the same call; zero stands for the
-/// connection itself. It is a name for people and nothing hangs on it: a peer that repeats an id confuses its own lines only.
+/// The first ten digits are random for each connection, so that ids differ between connections,
+/// servers and restarts. The last six are the end of the peer's call id, so that the peer's log
+/// finds the same call; zero stands for the connection. The id is for people and no decision
+/// depends on it: a peer that repeats a call id confuses only its own lines.
 struct CorrelationID: Hashable, Sendable, CustomStringConvertible {
     private static let callBits: UInt64 = 24
     private static let callMask: UInt64 = 1 << Self.callBits - 1
 
     private var bits: UInt64
 
-    /// Of a connection.
+    /// The id of a new connection.
     static func random() -> CorrelationID { CorrelationID(bits: .random(in: .min ... .max) & ~Self.callMask) }
 
-    /// The end of the call's id.
+    /// The low bits of the call's id.
     var call: UInt64 {
         get { self.bits & Self.callMask }
         set { self.bits = self.bits & ~Self.callMask | newValue & Self.callMask }

@@ -1,23 +1,25 @@
+internal import HostSystem
 internal import Synchronization
 internal import Vocabulary
 
-/// Which connections may be carrying something of which wallet.
+/// The connections that may carry data of each wallet.
 ///
-/// It makes G7 true on this server: a revocation returns and no share leaves afterwards. A connection joins a wallet
-/// *before* the store step that may release something of it, and leaves only when it is closed. A revocation first
-/// commits, then aborts all that joined and waits for their end. Whoever joins later finds the wallet revoked in the
-/// store; whoever joined earlier is aborted; there is no third case.
+/// It establishes G7 on this server: once a revocation returns, no share leaves. A connection joins
+/// a wallet *before* the store step that may release data of it, and leaves only when it is closed.
+/// A revocation commits first, then aborts all joined connections and waits until they are closed.
+/// A connection that joins later finds the wallet revoked in the store, one that joined earlier is
+/// aborted, and no third case exists.
 final class ConnectionRegistry: Sendable {
     private struct Member {
-        let connection: LiveConnection
+        let connection: ConnectionHandle
         var wallets: Set<WalletID> = []
         var sessionEnd: Timestamp?
-        var session: OpenSessionFacts?
+        var session: SessionSummary?
     }
 
     private struct WalletMembers {
         var connections: Set<UInt64> = []
-        let lane = InstructionLane()
+        let instructionLock = AsyncLock()
     }
 
     private struct Members {
@@ -27,24 +29,24 @@ final class ConnectionRegistry: Sendable {
 
     private let members = Mutex(Members())
 
-    /// How many connections joined some wallet.
+    /// The number of connections that joined a wallet.
     var count: Int { self.members.withLock { $0.byConnection.count } }
 
-    /// Says that this connection may soon carry something of the wallet.
+    /// Declares that a connection may soon carry data of a wallet.
     ///
     /// - Important: Before the store step that may release it, never after.
-    /// - Returns: what its instructions take turns in with those of the wallet's other connections.
+    /// - Returns: The lock that serializes the wallet's instructions over all its connections.
     @discardableResult
-    func join(_ connection: LiveConnection, wallet: WalletID) -> InstructionLane {
+    func join(_ connection: ConnectionHandle, wallet: WalletID) -> AsyncLock {
         self.members.withLock { members in
             members.byConnection[connection.id, default: Member(connection: connection)].wallets.insert(wallet)
             members.byWallet[wallet, default: WalletMembers()].connections.insert(connection.id)
-            return members.byWallet[wallet, default: WalletMembers()].lane
+            return members.byWallet[wallet, default: WalletMembers()].instructionLock
         }
     }
 
-    /// The connection's session will be over at `end`.
-    func sessionOpened(on connection: UInt64, until end: Timestamp, _ session: OpenSessionFacts? = nil) {
+    /// Notes a connection's session, which ends at `end`.
+    func sessionOpened(on connection: UInt64, until end: Timestamp, _ session: SessionSummary? = nil) {
         self.members.withLock { members in
             members.byConnection[connection]?.sessionEnd = end
             members.byConnection[connection]?.session = session
@@ -52,14 +54,14 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// The open sessions by their connections.
-    func sessions() -> [UInt64: OpenSessionFacts] {
+    func sessions() -> [UInt64: SessionSummary] {
         self.members.withLock { $0.byConnection.compactMapValues(\.session) }
     }
 
-    /// How many sessions are open.
+    /// The number of open sessions.
     var sessionCount: Int { self.members.withLock { $0.byConnection.values.count { $0.session != nil } } }
 
-    /// The connection is closed: nothing can leave through it any more.
+    /// Removes a closed connection, which can send nothing more.
     func leave(_ connection: UInt64) {
         self.members.withLock { members in
             guard let member = members.byConnection.removeValue(forKey: connection) else { return }
@@ -70,10 +72,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Ends all connections of a wallet at once and returns when they are closed.
+    /// Aborts all connections of a wallet and returns when they are closed.
     ///
-    /// The connection that asks for it stays, to be answered: its calls are served one after the other, so nothing else
-    /// of it is on its way.
+    /// The requesting connection stays open for its answer: it serves one call at a time, so it has
+    /// no other in flight.
     ///
     /// - Important: After the revocation's commit, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
@@ -86,13 +88,13 @@ final class ConnectionRegistry: Sendable {
         for connection in doomed { await connection.closed() }
     }
 
-    /// How many connections joined this wallet.
+    /// The number of connections that joined a wallet.
     func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.connections.count ?? 0 } }
 
-    /// Returns when nothing of these wallets is on its way any more.
+    /// Returns when no data of these wallets is in flight.
     ///
-    /// A connection at rest stays: its next call finds the revocation in the store and is told of it. Where an answer may
-    /// be on its way, the connection is ended at once.
+    /// An idle connection stays open: its next call finds the revocation in the store and reports
+    /// it to the client. A connection that may have an answer in flight is aborted.
     ///
     /// - Important: After the revocation's commit, never before.
     func settle(_ wallets: some Sequence<WalletID>) async {
@@ -103,16 +105,16 @@ final class ConnectionRegistry: Sendable {
         await Self.settle(concerned)
     }
 
-    /// The same for every wallet that there is.
+    /// Returns when no data of any wallet is in flight.
     func settleAll() async {
         await Self.settle(self.members.withLock { $0.byConnection.values.map(\.connection) })
     }
 
-    private static func settle(_ connections: [LiveConnection]) async {
+    private static func settle(_ connections: [ConnectionHandle]) async {
         await withDiscardingTaskGroup { group in
             for connection in connections {
                 group.addTask {
-                    if await connection.isAtRest() { return }
+                    if await connection.isIdle() { return }
                     connection.abort()
                     await connection.closed()
                 }
@@ -120,10 +122,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Closes the connections whose sessions are over; how many.
+    /// Closes the connections whose sessions have expired and returns their number.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in
-            var due: [LiveConnection] = []
+            var due: [ConnectionHandle] = []
             for (id, member) in members.byConnection {
                 guard let end = member.sessionEnd, end <= now else { continue }
                 due.append(member.connection)

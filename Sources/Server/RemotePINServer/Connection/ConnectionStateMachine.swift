@@ -1,22 +1,22 @@
 internal import Vocabulary
 
-/// The order in which one connection must speak, with no I/O of its own.
+/// The order of calls on one connection, without I/O.
 ///
 ///     awaitingHello ──hello──▶ greeted ──openSession──▶ inSession ──its end──▶ ended
 ///           │                     │                        │
 ///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, reportWipe
 ///
-/// Every method is one event. It moves the state first and then says what the call may use, or throws why the call is
-/// not for this state. A connection has at most one session, ever: what a session was good for can so never be mixed up
-/// with another wallet's.
+/// Every method is one event. It moves the state first and then returns the data that the call may
+/// use, or throws the reason that the call is not allowed in this state. A connection has at most
+/// one session, ever: one wallet's session can thus never be confused with another's.
 struct ConnectionStateMachine {
-    /// A wallet whose device proved itself on this connection.
+    /// The session of a wallet whose device proof was verified on this connection.
     struct Session {
         var identity: OpenedIdentity
         let walletID: WalletID
-        /// From here on nothing is instructed any more.
+        /// The time from which instructions are rejected.
         let endsAt: Timestamp
-        /// The counter that the next instruction must carry.
+        /// The expected counter of the next instruction.
         var nextCounter: UInt64 = 1
     }
 
@@ -24,19 +24,20 @@ struct ConnectionStateMachine {
         case awaitingHello
         case greeted(servesVersion: Bool)
         case inSession(Session, servesVersion: Bool)
-        /// The session is over; only a new connection has another one.
+        /// The session is over; another one needs a new connection.
         case ended
     }
 
     private var state = State.awaitingHello
 
-    /// Whether a wallet has proved itself on this connection, and its session is not found over yet.
+    /// Whether the connection has a session that no call has found expired.
     var isInSession: Bool {
         if case .inSession = self.state { return true }
         return false
     }
 
-    /// The first call said which version is speaking; `servesVersion` is the update policy's word on it.
+    /// Receives the first call; `servesVersion` is the update policy's verdict on the client's
+    /// version.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -46,7 +47,8 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// An enrollment begins or ends; possible with and without a session.
+    /// Receives the beginning or the completion of an enrollment; allowed with and without a
+    /// session.
     func receiveEnrollment() throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -58,7 +60,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// A wallet wants to prove itself; a version that is not served may only do so in order to report its wipe.
+    /// Receives a request for a session; a blocked version may open one only to report its wipe.
     func receiveOpenSession() throws(OrderViolation) -> ShareRelease {
         switch self.state {
         case .awaitingHello:
@@ -70,15 +72,15 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Whether the answer to OpenSession may hold a share.
+    /// Whether the answer to OpenSession may contain a share.
     enum ShareRelease: Equatable {
         case allowed
         case withheld
     }
 
-    /// The wallet proved itself.
+    /// Opens the session of a wallet whose proof was verified.
     ///
-    /// - Precondition: ``receiveOpenSession()`` allowed it, and no call was taken in between.
+    /// - Precondition: ``receiveOpenSession()`` allowed it, and no other call was received in between.
     mutating func sessionOpened(_ session: Session) {
         guard case .greeted(let servesVersion) = self.state else {
             preconditionFailure("calls of one connection are served one after the other")
@@ -86,7 +88,8 @@ struct ConnectionStateMachine {
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 
-    /// An instruction with this counter; the expected one is consumed whatever becomes of the instruction.
+    /// Receives an instruction with this counter; the expected counter is consumed even if the
+    /// instruction fails.
     mutating func receiveInstruct(counter: UInt64, at now: Timestamp) throws(OrderViolation) -> Session {
         var (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -96,12 +99,13 @@ struct ConnectionStateMachine {
         return session
     }
 
-    /// The wallet says that it wiped itself.
+    /// Receives a wallet's report that it wiped itself.
     mutating func receiveReportWipe(at now: Timestamp) throws(OrderViolation) -> Session {
         try self.session(at: now).session
     }
 
-    /// The store has a newer identity for the session's wallet: its PIN was changed, here or on another connection.
+    /// Replaces the identity of the session's wallet after its PIN was changed, on this connection
+    /// or another one.
     mutating func identityReplaced(by identity: OpenedIdentity) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity
@@ -123,15 +127,15 @@ struct ConnectionStateMachine {
     }
 }
 
-/// Why a call is not for the state that the connection is in; the connection lives on.
+/// The reason that a call is not allowed in the connection's state; the connection stays open.
 enum OrderViolation: Error, Equatable {
     case notAllowed(Cause)
-    /// There is none, or it is over.
+    /// No session is open.
     case sessionRequired
-    /// Nothing was consumed.
+    /// The counter is not the expected one, which is not consumed.
     case outOfOrder(expected: UInt64)
 
-    /// What the log says of it.
+    /// The text for the log.
     enum Cause: String {
         case beforeHello = "before hello"
         case secondHello = "second hello"

@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import Metrics
@@ -5,45 +6,50 @@ internal import Secrets
 internal import Statements
 internal import Synchronization
 internal import Transport
-internal import Vault
 internal import Vocabulary
-internal import WalletStore
 internal import Wire
 
-/// One connection from its first call to its last: takes each call in turn, has it done and answers it.
+/// One connection from its first call to its last: reads each call, carries it out and sends the
+/// answer.
 ///
-/// It holds no rule. What may be called when is ``ConnectionStateMachine``'s, what becomes of a failure is
-/// `Refusal+CallFailure.swift`'s, each call has a file of its own.
+/// It holds no rule. ``ConnectionStateMachine`` decides which call is allowed when,
+/// `CallFailure+Refusal.swift` maps failures to refusals, and each call has its own file.
 struct Conversation {
-    /// How often a call looks at a wallet that changes each time, before it gives up without a verdict.
-    static let looksAtIdentity = 3
+    /// The number of times that a call reads the identity of a wallet that changes each time,
+    /// before it gives up without a verdict.
+    static let identityAttempts = 3
 
-    let services: Services
+    let server: ServerState
     let connection: ServerConnection
-    let live: LiveConnection
-    let turn: Turn
+    let handle: ConnectionHandle
+    let activity: CallActivity
     let channelBinding: ChannelBinding
-    /// Where signatures are verified with those of other connections.
-    let signatures: SignatureLine
-    /// What the peer's source has had of all that is limited.
+    /// Verifies signatures together with those of other connections.
+    let signatures: SignatureBatcher
+    /// The account of the peer's source, which the limits charge.
     let account: SourceAccount
     var source: PeerSource { self.account.source }
-    /// When the present call came.
+    /// The time at which the current call arrived.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// What the wallet's instructions take turns in; nil before a session.
-    var lane: InstructionLane?
+    /// Serializes the wallet's instructions over all its connections; nil before a session.
+    ///
+    /// A phone never has two instructions in flight. An attacker that sends many for one wallet at
+    /// once, to outrun a block or to exhaust the server, thus occupies one processor at most, and
+    /// each commit holds at most one step of that wallet.
+    var instructionLock: AsyncLock?
     /// Nil before Hello.
     var app: ClaimedApp?
-    var use = UsefulCalls()
+    var idleTimeout = IdleTimeoutPolicy()
     var log: CallLog
-    /// Nothing more is answered.
+    /// No further answer is sent.
     var isOver = false
 
-    /// Serves until a session is open, or there will be none; ``run()`` goes on from there.
+    /// Serves until a session is open or the connection is over; ``run()`` continues from there.
     ///
-    /// In a task of its own, which is gone when this returns: a task keeps what its memory has grown to, the calls up to a
-    /// session need most of it, and a session is mostly idle.
+    /// Runs in a separate task, which has ended when this method returns. A task keeps the memory
+    /// that it has grown to; the calls before a session need most of it, and a session is mostly
+    /// idle.
     func opened() async -> Conversation {
         async let conversation = self.openingSession()
         return await conversation
@@ -62,122 +68,95 @@ struct Conversation {
         self.log.begin(call: 0)
         self.connection.close()
         await self.connection.closed()
-        self.services.registry.leave(self.live.id)
+        self.server.registry.leave(self.handle.id)
         self.log.debug("disconnected")
     }
 
-    /// Takes one call and answers it.
+    /// Reads one call and answers it.
     private mutating func serveOne() async {
         switch await self.connection.next() {
         case .request(let request):
-            self.turn.begin()
+            self.activity.begin()
             self.log.begin(call: request.id)
             let (result, endsConnection) = await self.answer(request.call)
-            let isUse = self.use.counts(request.call, result)
+            let isUse = self.idleTimeout.isReset(by: request.call, result)
             let response = Response(id: request.id, result: result)
             let isSent = await self.connection.send(response, isUse: isUse)
             self.isOver = endsConnection || !isSent
             guard !self.isOver else { return }
-            self.turn.end()
-            await self.rest(after: result)
+            self.activity.end()
+            await self.pauseReading(after: result)
         case .violation(let violation, let id):
             self.log.begin(call: id)
             let result = self.answer(violation)
             let isSent = await self.connection.send(Response(id: id, result: result))
             self.isOver = violation.endsConnection || !isSent
-            if !self.isOver { await self.rest(after: result) }
+            if !self.isOver { await self.pauseReading(after: result) }
         case .closed:
             self.isOver = true
-            if self.services.isStopping.load(ordering: .sequentiallyConsistent) { await self.sayGoodbye() }
+            if self.server.isStopping.load(ordering: .sequentiallyConsistent) { await self.announceShutdown() }
         }
     }
 
-    /// The call's result, or why there is none, and whether the connection ends with it.
+    /// Returns the call's result or refusal, and whether the connection ends with it.
     private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
-        self.calledAt = self.services.clock.now()
-        do throws(CallFailure) {
+        self.calledAt = self.server.clock.now()
+        do {
             try self.requireAllowance(for: call)
             let result = try await self.carryOut(call)
-            self.services.pinOutcomes.note(result)
-            self.services.meters.note(CallKind(call), .done)
+            self.server.statistics.pinOutcomes.note(result)
+            self.server.statistics.calls.note(CallKind(call), .done)
             return (result, false)
         } catch {
-            self.services.meters.note(CallKind(call), error)
-            return (.refused(self.logged(error)), error.endsConnection)
+            let failure = CallFailure(error)
+            self.server.statistics.calls.note(CallKind(call), failure)
+            return (.refused(self.refuse(failure)), failure.endsConnection)
         }
     }
 
-    /// What is said to a frame that is no call, which costs its source as much as one.
+    /// Returns the refusal of a frame that is not a call; the frame costs its source as much as a
+    /// call.
     private mutating func answer(_ violation: Violation) -> CallResult {
-        self.calledAt = self.services.clock.now()
+        self.calledAt = self.server.clock.now()
         let limited = violation.endsConnection ? nil : self.takeCall()
         let failure = limited ?? .violation(violation)
-        self.services.meters.note(.unknown, failure)
-        return .refused(self.logged(failure))
+        self.server.statistics.calls.note(.unknown, failure)
+        return .refused(self.refuse(failure))
     }
 
-    private mutating func carryOut(_ call: Call) async throws(CallFailure) -> CallResult {
+    private mutating func carryOut(_ call: Call) async throws -> CallResult {
         switch call {
         case .hello(let hello): return try await self.hello(hello)
         case .beginEnrollment: return try await self.beginEnrollment()
         case .register(let register): return try await self.register(register)
         case .openSession(let openSession): return try await self.openSession(openSession)
         case .instruct(let instruct):
-            self.turn.countInstruction()
+            self.activity.countInstruction()
             return try await self.instruct(instruct)
         case .revokeWithCode(let code): return try await self.revokeWithCode(code)
         case .reportWipe: return try await self.reportWipe()
-        case .unknown: throw .unsupported
+        case .unknown: throw CallFailure.unsupported
         }
     }
 
-    /// Writes the line that an operator finds by the correlation id which the peer gets.
-    func logged(_ failure: CallFailure) -> Refusal {
+    /// Logs a failure and returns the refusal for the peer; both carry the same correlation id.
+    private func refuse(_ failure: CallFailure) -> Refusal {
         if case .rateLimited(let limit, _) = failure, limit != .codes {
-            self.services.limitMetrics.note(limit, of: self.source, log: self.log.ofCall)
+            self.server.limits.metrics.note(limit, of: self.source, log: self.log.ofCall)
         }
-        self.tell(failure)
+        self.write(failure)
         return Refusal(failure.refusal, correlationID: "\(self.log.correlationID)")
     }
 
-    private func tell(_ failure: CallFailure) {
+    private func write(_ failure: CallFailure) {
         let level = failure.logLevel
         guard self.log.writes(level),
-            let unwritten = self.services.refusalLines.take(level, of: self.account, at: self.calledAt)
+            let suppressed = self.server.limits.refusalLog.allow(level, of: self.account, at: self.calledAt)
         else { return }
         self.log.log(
             level: level,
             "refused",
-            metadata: LineAllowance.metadata(["reason": "\(failure.logged)"], unwritten: unwritten)
+            metadata: LogRateLimiter.metadata(["reason": "\(failure.logged)"], suppressed: suppressed)
         )
-    }
-
-    /// Lets the machine say whether a call is for the connection's state.
-    mutating func inOrder<Result>(
-        _ event: (inout ConnectionStateMachine) throws(OrderViolation) -> Result
-    ) throws(CallFailure) -> Result {
-        do throws(OrderViolation) {
-            return try event(&self.machine)
-        } catch {
-            throw .order(error)
-        }
-    }
-}
-
-/// A store's failure as a call's.
-func stored<Result>(_ step: () async throws(StoreError) -> Result) async throws(CallFailure) -> Result {
-    do throws(StoreError) {
-        return try await step()
-    } catch {
-        throw .store(error)
-    }
-}
-
-/// A vault's failure as a call's.
-func vaulted<Result>(_ step: () async throws(VaultError) -> Result) async throws(CallFailure) -> Result {
-    do throws(VaultError) {
-        return try await step()
-    } catch {
-        throw .vault(error)
     }
 }

@@ -2,41 +2,39 @@ internal import Logging
 internal import Vocabulary
 internal import Wire
 
-// What is refused for its source's sake: before anything of it is looked at, so that no PIN is judged, nothing is counted
-// and nothing is told that hangs on a wallet.
+// The limits per source apply before any part of a call is examined: no PIN is judged, no attempt
+// is counted, and the answer reveals nothing about a wallet.
 extension Conversation {
-    /// Takes what a call costs its source.
+    /// Charges a call to its source.
     ///
-    /// Deletion codes have an allowance of their own and need no other: whoever uses up a mobile operator's address with
-    /// calls keeps nobody behind it from ending a lost phone's wallet (G8).
-    mutating func requireAllowance(for call: Call) throws(CallFailure) {
-        let limits = self.services.rules.sources
+    /// Deletion codes have a separate allowance and need no other. An attacker that uses up a
+    /// mobile operator's address with other calls thus keeps no user behind it from ending a lost
+    /// phone's wallet (G8).
+    mutating func requireAllowance(for call: Call) throws {
         if case .revokeWithCode = call { return }
         if let limited = self.takeCall() {
-            // The expected counter is consumed whatever is answered, or the client's next instruction would be out of order.
+            // A limited instruction consumes the expected counter too, or the client's next one
+            // would be out of order.
             if case .instruct(let instruct) = call {
-                let now = self.calledAt
-                _ = try self.inOrder { machine throws(OrderViolation) in
-                    try machine.receiveInstruct(counter: instruct.counter, at: now)
-                }
+                _ = try self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
             }
             throw limited
         }
         switch call {
         case .beginEnrollment, .register:
-            if let wait = self.account.enrollments.take(limits.enrollments, at: self.calledAt) {
-                throw .rateLimited(.enrollments, retryAfter: max(wait, SourceLimits.leastWait))
+            if let wait = self.account.enrollments.take(self.server.limits.rules.enrollments, at: self.calledAt) {
+                throw CallFailure.rateLimited(.enrollments, retryAfter: max(wait, SourceLimits.leastWait))
             }
         case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .unknown: break
         }
     }
 
-    /// Takes one call of the source's; why it must wait where it has none left.
+    /// Takes one call from the source's allowance; returns the failure if none is left.
     ///
-    /// Sessions have an allowance of their own: behind an operator's one address, whoever has no wallet takes nothing from
-    /// those who have proved theirs.
+    /// Sessions have a separate allowance: behind a mobile operator's single address, clients
+    /// without a wallet take nothing from clients that have proved theirs.
     func takeCall() -> CallFailure? {
-        let allowance = self.services.rules.sources.calls
+        let allowance = self.server.limits.rules.calls
         let isInSession = self.machine.isInSession
         let wait =
             isInSession
@@ -47,13 +45,15 @@ extension Conversation {
         }
     }
 
-    /// Reads nothing for a while from a connection whose call had to wait; it was told to be silent for as long.
+    /// Stops reading from a connection for a while after a rate-limited call; the refusal asked the
+    /// client to wait.
     ///
-    /// Without that a flood of calls over few connections would cost the server a decoded frame and an answer each.
-    func rest(after result: CallResult) async {
+    /// Without the pause, a flood of calls over a few connections would cost the server a decoded
+    /// frame and an answer each.
+    func pauseReading(after result: CallResult) async {
         guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
-        let pause = min(wait, self.services.rules.sources.pause)
-        // Cancelled when the server stops; the next call is then the connection's end.
+        let pause = min(wait, self.server.limits.rules.pause)
+        // Cancelled when the server stops; the connection then ends with the next read.
         if pause > .zero { try? await Task.sleep(for: pause) }
     }
 }

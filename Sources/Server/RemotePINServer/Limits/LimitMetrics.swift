@@ -4,17 +4,17 @@ internal import Metrics
 package import Transport
 internal import Vocabulary
 
-/// Counts what is refused for want of room or for a source's sake, and says so in the log now and then.
+/// Counts connections and calls rejected by a capacity or per-source limit, and logs them at a
+/// limited rate.
 ///
-/// Every counter is made once. A line for each refusal would let whoever is refused fill the disk.
+/// Every counter is created once. A log line for each rejection would let a client fill the disk.
 final class LimitMetrics: Sendable {
     private let limited: [SourceLimit: Counter]
     private let refused: [RefusedConnections.Reason: Counter]
     private let failed: [String: Counter]
     private let handshakes: Gauge
     private let sources: Gauge
-    private let lines = LineAllowance(burst: 1, each: .seconds(10))
-    private let codeLines = LineAllowance(burst: 20, each: .seconds(10))
+    private let lines = LogRateLimiter(burst: 1, each: .seconds(10))
 
     init(_ factory: any MetricsFactory) {
         func counters<Key: Hashable>(
@@ -44,26 +44,20 @@ final class LimitMetrics: Sendable {
         self.sources = Gauge(label: "remote_pin_sources", factory: factory)
     }
 
-    /// A call had to wait.
+    /// Counts a rate-limited call.
     func note(_ limit: SourceLimit, of source: PeerSource, log: @autoclosure () -> Logger) {
         self.limited[limit]?.increment()
-        guard let unwritten = self.lines.take() else { return }
+        guard let suppressed = self.lines.allow() else { return }
         log().warning(
             "calls are rate-limited",
-            metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(unwritten + 1)"]
+            metadata: ["limit": "\(limit.rawValue)", "source": "\(source)", "refused": "\(suppressed + 1)"]
         )
     }
 
-    /// Somebody tried a deletion code that nobody has.
-    func note(unknownCodeIn log: Logger) {
-        guard let metadata = self.codeLines.take([:]) else { return }
-        log.info("deletion code not recognized", metadata: metadata)
-    }
-
-    /// So many sources are known.
+    /// Records the number of known sources.
     func note(sources count: Int) { self.sources.record(count) }
 
-    /// Something happened on the listening socket.
+    /// Counts an event of the listening socket.
     func note(_ event: ListenerEvent) {
         switch event {
         case .refused(let reason): self.refused[reason]?.increment()
@@ -109,9 +103,9 @@ extension ConnectionFailure {
 }
 
 extension RemotePINServer {
-    /// Counts what happens on a listener of this server's; for ``ListenerObserver/event``.
+    /// Counts the events of one of this server's listeners; for ``ListenerObserver/event``.
     package var listenerEvents: @Sendable (ListenerEvent) -> Void {
-        let metrics = self.services.limitMetrics
+        let metrics = self.state.limits.metrics
         return { metrics.note($0) }
     }
 }

@@ -1,41 +1,45 @@
-/// How much of something one source may have: so much at once, and more as time goes by.
+/// The amount of a resource that one source may use: a burst, restored over time.
 package struct Allowance: Hashable, Sendable {
-    /// What may be had at once after a long silence, at least one.
+    /// The amount available at once after a long pause, at least one.
     package let burst: Int
-    /// After so much time one more may be had; in microseconds, at least one.
+    /// The microseconds that restore one use, at least one.
     let microsecondsEach: Int64
 
     /// - Precondition: `burst` and `interval` are greater than zero.
     package init(burst: Int, oneMoreEach interval: Duration) {
         let (seconds, attoseconds) = interval.components
-        precondition(burst > 0 && interval > .zero && seconds < 1_000_000_000, "an allowance comes back some day")
+        precondition(
+            burst > 0 && interval > .zero && seconds < 1_000_000_000,
+            "an allowance is restored in finite time"
+        )
         self.burst = burst
         self.microsecondsEach = max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    /// So many in a time; nil where `count` is 0, which stands for no limit.
+    /// Allows `count` uses in `time`; nil if `count` is 0, which means no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))
     }
 }
 
-/// What one source may ask of the server; nil where there is no limit.
+/// The limits on requests of one source; nil means no limit.
 package struct SourceLimits: Hashable, Sendable {
-    /// What a client is told to wait at least: less would be worth no answer.
+    /// The shortest delay in an answer; a shorter one would not be worth the round trip.
     static let leastWait: Duration = .seconds(1)
 
-    /// Calls on connections without a session, and, counted apart, calls on those with one.
+    /// Calls on connections without a session and, counted separately, calls on those with one.
     package var calls: Allowance?
     /// BeginEnrollment and Register.
     package var enrollments: Allowance?
-    /// Deletion codes, over connections and through the portal; for load only, a code has 90 random bits.
+    /// Deletion codes, over connections and through the portal; for load only, because a code has
+    /// 90 random bits.
     package var codes: Allowance
-    /// For how long nothing is read from a connection whose call was refused for its source's sake.
+    /// The pause in reading from a connection after a rate-limited call.
     ///
-    /// Who waits as it was told notices nothing; who does not is slowed down.
+    /// A client that waits as the refusal asks does not notice it; any other client is slowed down.
     package var pause: Duration
-    /// Sources without a connection that are remembered.
+    /// The number of sources without a connection that the server remembers.
     package var remembered: Int
 
     package init(
@@ -53,7 +57,7 @@ package struct SourceLimits: Hashable, Sendable {
     }
 }
 
-/// Which limit of its source a call met.
+/// The limit of its source that a call exceeded.
 enum SourceLimit: String, CaseIterable, Sendable {
     case calls
     case sessionCalls = "session_calls"

@@ -2,46 +2,48 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The accounts of all sources that are connected, and of as many that were as there is room for.
+/// The accounts of all connected sources and of a limited number of earlier ones.
 ///
-/// Threat: somebody who has used up what one source may have makes the table forget it, with connections from many other
-/// sources. A source with a connection is never forgotten. Of the others one is forgotten that owes least of some chosen at
-/// random, which is worth no more than that to whoever comes back from it: to have an account with a great debt forgotten,
-/// others have to be driven into greater ones, each of which takes as many calls as it would give back.
+/// Threat: an attacker that has used up one source's allowance makes the table forget the source,
+/// by connecting from many others. A source with a connection is never forgotten. Of the others,
+/// the table evicts the one with the least debt among a random sample. Evicting an account with a
+/// large debt therefore requires larger debts on other accounts, which cost as many calls as the
+/// eviction would gain.
 final class SourceTable: Sendable {
     private struct Entry {
         let account: SourceAccount
         var connections = 0
-        /// Its place among the idle ones; nil while it has connections.
-        var idlePlace: Int?
+        /// The index among the idle sources; nil while the source has connections.
+        var idleIndex: Int?
     }
 
     private struct State {
         var entries: [PeerSource: Entry] = [:]
-        /// Those without a connection, in no order.
+        /// The sources without a connection, in no order.
         var idle: [PeerSource] = []
 
-        func debt(_ place: Int, at now: Timestamp, _ limits: SourceLimits) -> Int64 {
-            self.entries[self.idle[place]]?.account.debt(at: now, limits) ?? 0
+        func debt(_ index: Int, at now: Timestamp, _ limits: SourceLimits) -> Int64 {
+            self.entries[self.idle[index]]?.account.debt(at: now, limits) ?? 0
         }
 
-        mutating func forget(_ place: Int) {
-            self.entries[self.idle[place]] = nil
-            self.leaveIdle(place)
+        mutating func evict(_ index: Int) {
+            self.entries[self.idle[index]] = nil
+            self.leaveIdle(index)
         }
 
-        /// The last one takes the place that becomes free.
-        mutating func leaveIdle(_ place: Int) {
+        /// Removes a source from the idle ones; the last one takes its index.
+        mutating func leaveIdle(_ index: Int) {
             let last = self.idle.removeLast()
-            guard place < self.idle.count else { return }
-            self.idle[place] = last
-            self.entries[last]?.idlePlace = place
+            guard index < self.idle.count else { return }
+            self.idle[index] = last
+            self.entries[last]?.idleIndex = index
         }
     }
 
-    /// Among how many the one that is forgotten is chosen.
-    private static let candidates = 16
-    /// How many are looked at whenever one becomes idle; those that owe nothing go.
+    /// The size of the random sample from which one source is evicted.
+    private static let sampleSize = 16
+    /// The number of idle sources examined when a source becomes idle; those without debt are
+    /// removed.
     private static let swept = 2
 
     private let limits: SourceLimits
@@ -51,54 +53,55 @@ final class SourceTable: Sendable {
         self.limits = limits
     }
 
-    /// How many sources are known.
+    /// The number of known sources.
     var count: Int { self.state.withLock { $0.entries.count } }
 
-    /// A connection came; ``disconnect(_:at:)`` must follow.
+    /// Notes a new connection; ``disconnect(_:at:)`` must follow.
     func connect(_ source: PeerSource) -> SourceAccount {
         self.state.withLock { state in
             var entry = state.entries[source] ?? Entry(account: SourceAccount(source))
-            if let place = entry.idlePlace.take() { state.leaveIdle(place) }
+            if let index = entry.idleIndex.take() { state.leaveIdle(index) }
             entry.connections += 1
             state.entries[source] = entry
             return entry.account
         }
     }
 
-    /// A connection has ended.
+    /// Notes the end of a connection.
     func disconnect(_ source: PeerSource, at now: Timestamp) {
         self.state.withLock { state in
             guard var entry = state.entries[source] else { return }
             entry.connections -= 1
             state.entries[source] = entry
-            if entry.connections == 0 { self.rest(source, in: &state, at: now) }
+            if entry.connections == 0 { self.becomeIdle(source, in: &state, at: now) }
         }
     }
 
-    /// The account of a source that need not have a connection here: the portal's clients.
+    /// The account of a source that may have no connection to this server, such as a client of the
+    /// portal.
     func account(of source: PeerSource, at now: Timestamp) -> SourceAccount {
         self.state.withLock { state in
             if let entry = state.entries[source] { return entry.account }
             let account = SourceAccount(source)
             state.entries[source] = Entry(account: account)
-            self.rest(source, in: &state, at: now)
+            self.becomeIdle(source, in: &state, at: now)
             return account
         }
     }
 
-    /// A source has no connection any more; another one may have to go.
-    private func rest(_ source: PeerSource, in state: inout State, at now: Timestamp) {
+    /// Moves a source without connections to the idle ones; evicts another if the table is full.
+    private func becomeIdle(_ source: PeerSource, in state: inout State, at now: Timestamp) {
         while state.idle.count >= max(1, self.limits.remembered) {
-            let places = (0..<Self.candidates).map { _ in Int.random(in: state.idle.indices) }
-            let debts = places.map { state.debt($0, at: now, self.limits) }
+            let sample = (0..<Self.sampleSize).map { _ in Int.random(in: state.idle.indices) }
+            let debts = sample.map { state.debt($0, at: now, self.limits) }
             guard let least = debts.indices.min(by: { debts[$0] < debts[$1] }) else { break }
-            state.forget(places[least])
+            state.evict(sample[least])
         }
         for _ in 0..<Self.swept where !state.idle.isEmpty {
-            let place = Int.random(in: state.idle.indices)
-            if state.debt(place, at: now, self.limits) == 0 { state.forget(place) }
+            let index = Int.random(in: state.idle.indices)
+            if state.debt(index, at: now, self.limits) == 0 { state.evict(index) }
         }
-        state.entries[source]?.idlePlace = state.idle.count
+        state.entries[source]?.idleIndex = state.idle.count
         state.idle.append(source)
     }
 }

@@ -2,11 +2,12 @@ internal import AttestationVerifier
 internal import Metrics
 internal import Wire
 
-/// What is counted of wallets' calls.
+/// The counters of wallets' calls.
 ///
-/// Every series is made at the start and found by its place: a call costs one atomic addition, no lock and no look-up.
+/// Every series is created at the start and found by its index: a call costs one atomic addition,
+/// no lock and no lookup.
 final class CallMeters: Sendable {
-    /// By kind, then by outcome.
+    /// Indexed by kind, then by outcome.
     private let calls: [Counter]
     private let evidence: [String: Counter]
     private let temporaryBlocks: Counter
@@ -37,24 +38,24 @@ final class CallMeters: Sendable {
         self.handshakes = Counter(label: "remote_pin_handshakes_total", factory: factory)
     }
 
-    /// A call has its answer.
+    /// Counts an answered call.
     func note(_ kind: CallKind, _ outcome: CallOutcome) {
         self.calls[kind.rawValue * CallOutcome.allCases.count + outcome.rawValue].increment()
     }
 
-    /// A call was refused.
+    /// Counts a refused call.
     func note(_ kind: CallKind, _ failure: CallFailure) {
         self.note(kind, CallOutcome(failure.refusal))
         if case .attestation(let reason) = failure { self.evidence[reason]?.increment() }
     }
 
-    /// A wallet's attempt, judged just now, brought it into a block.
+    /// Counts a block that an attempt began.
     func noteBlock(isPermanent: Bool) {
         (isPermanent ? self.permanentBlocks : self.temporaryBlocks).increment()
     }
 }
 
-/// The kinds of calls, as metrics name them.
+/// The kinds of calls in metrics.
 enum CallKind: Int, CaseIterable {
     case hello
     case beginEnrollment
@@ -63,7 +64,7 @@ enum CallKind: Int, CaseIterable {
     case instruct
     case revokeWithCode
     case reportWipe
-    /// What is no call, or none that this version knows.
+    /// A frame that is not a call, or a call that this version does not know.
     case unknown
 
     init(_ call: Call) {
@@ -93,7 +94,7 @@ enum CallKind: Int, CaseIterable {
     }
 }
 
-/// What became of a call: the codes of docs/protocol.md, and `done`.
+/// The outcome of a call: `done` or a code of docs/protocol.md.
 enum CallOutcome: Int, CaseIterable {
     case done
     case malformed

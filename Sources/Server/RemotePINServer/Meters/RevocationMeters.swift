@@ -1,7 +1,7 @@
 internal import Metrics
 internal import Vocabulary
 
-/// Counts wallets that were ended, by whose word it was.
+/// Counts ended wallets by the party that ended them.
 struct RevocationMeters: Sendable {
     private let user: Counter
     private let wallet: Counter
@@ -18,7 +18,7 @@ struct RevocationMeters: Sendable {
         self.solution = counter("solution")
     }
 
-    /// Something happened to wallets, and is committed.
+    /// Counts a committed incident.
     func note(_ incident: WalletIncident) {
         switch incident {
         case .revoked(_, let revocation):

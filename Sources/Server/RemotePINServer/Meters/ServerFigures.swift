@@ -1,42 +1,42 @@
 internal import AuditLog
 internal import Synchronization
 package import Vocabulary
-internal import Wire
 
-/// What a server is asked for at each scrape, since it is known anyway.
+/// The figures of a server that are read at each scrape instead of being counted as metrics.
 package struct ServerFigures: Sendable {
-    /// Connections whose handshake is done.
+    /// Connections that have completed their handshake.
     package var connections = 0
     package var sessions = 0
     /// Verdicts since the start.
     package var validPINs = 0
     package var wrongPINs = 0
-    /// Not looked at, since the wallet was blocked for a time.
+    /// PINs not judged because of a temporary block.
     package var blockedPINs = 0
-    /// The same, for good.
+    /// PINs not judged because of the permanent block.
     package var permanentlyBlockedPINs = 0
-    /// When the status list in use was fetched; nil without one.
+    /// The fetch time of the current status list; nil without a list.
     package var statusListFetched: Timestamp?
-    /// From when on it is stale; nil where its age does not matter.
+    /// The time from which the list is stale; nil if its age does not matter.
     package var statusListExpiry: Timestamp?
-    /// Number of the newest entry.
+    /// The number of the newest audit entry.
     package var auditEntries: UInt64 = 0
 }
 
 extension RemotePINServer {
-    /// As they are now; from any thread.
+    /// The current figures; safe to read from any thread.
     package var figures: ServerFigures {
-        let services = self.services
-        var figures = ServerFigures()
-        figures.connections = services.openConnections.load(ordering: .relaxed)
-        figures.sessions = services.registry.sessionCount
-        let pins = services.pinOutcomes
-        figures.validPINs = pins.counts.valid
-        figures.wrongPINs = pins.counts.wrong
-        figures.permanentlyBlockedPINs = pins.permanentlyBlockedCount
-        figures.blockedPINs = pins.counts.blocked - figures.permanentlyBlockedPINs
-        (figures.statusListFetched, figures.statusListExpiry) = services.attestations.statusListTimes
-        figures.auditEntries = services.audit.newest.number
-        return figures
+        let pins = self.state.statistics.pinOutcomes.counts
+        let statusList = self.state.devices.attestations.statusListTimes
+        return ServerFigures(
+            connections: self.state.statistics.openConnections.load(ordering: .relaxed),
+            sessions: self.state.registry.sessionCount,
+            validPINs: pins.valid,
+            wrongPINs: pins.wrong,
+            blockedPINs: pins.blocked,
+            permanentlyBlockedPINs: pins.permanentlyBlocked,
+            statusListFetched: statusList.fetched,
+            statusListExpiry: statusList.expiry,
+            auditEntries: self.state.revocations.audit.newest.number
+        )
     }
 }

@@ -25,22 +25,25 @@ package struct PortalCalls: Sendable {
         var log = self.server.log
         log[metadataKey: "portal"] = "\(source)"
         log[metadataKey: "correlation"] = "\(CorrelationID.random())"
-        do throws(CallFailure) {
-            return
-                switch try await self.server.services.revoke(
-                    deletionCode: request.code,
-                    from: source,
-                    by: .portal,
-                    asking: nil,
-                    log: log
-                )
-            {
-            case .revoked(let at): .revoked(at: at)
-            case .notRecognised: .notRecognised
+        do {
+            let (state, now) = (self.server.state, self.server.state.clock.now())
+            let account = state.limits.sources.account(of: source, at: now)
+            try state.limits.takeCode(of: account, at: now, log: log)
+            let result = try await state.revocations.revoke(
+                deletionCode: request.code,
+                by: .portal,
+                asking: nil,
+                at: now,
+                log: log
+            )
+            switch result {
+            case .revoked(let at): return .revoked(at: at)
+            case .notRecognised: return .notRecognised
             }
         } catch {
-            log.log(level: error.logLevel, "refused", metadata: ["reason": "\(error.logged)"])
-            return if case .store(.notErased) = error { nil } else { PortalResult(error.refusal) }
+            let failure = CallFailure(error)
+            log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+            return if case .store(.notErased) = failure { nil } else { PortalResult(failure.refusal) }
         }
     }
 

@@ -1,70 +1,72 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// When wallets had their last sessions, until the store is told; for operators only.
+/// The times of wallets' last sessions that are not in the store yet; for operators only.
 ///
-/// A write for each session would cost every unlock a commit, and telling the store every few seconds a page for nearly
-/// each of them; the sessions of a minute share pages. What a crash loses is the last minute.
+/// Writing each session would cost every unlock a commit, and writing every few seconds would cost
+/// nearly each of them a page; the sessions of a minute share pages. A crash loses the last minute.
 final class LastSessions: Sendable {
-    /// Wallets remembered; further ones are not, which only leaves an older time on file.
+    /// The number of wallets remembered; for any further one the store keeps an older time.
     private static let capacity = 100_000
-    /// So many are told at once, however soon they came.
-    private static let many = 50_000
-    /// How long the store is told nothing, on the server's clock.
-    private static let patience: Duration = .seconds(60)
+    /// The number that is written at once, however little time has passed.
+    private static let batch = 50_000
+    /// The interval between writes, on the server's clock.
+    private static let interval: Duration = .seconds(60)
 
     private struct State {
-        var waiting: [WalletID: Timestamp] = [:]
-        /// What the store is being told.
-        var leaving: [WalletID: Timestamp] = [:]
-        var toldAt = Timestamp(milliseconds: 0)
+        var pending: [WalletID: Timestamp] = [:]
+        /// The times that are being written.
+        var inFlight: [WalletID: Timestamp] = [:]
+        var writtenAt = Timestamp(milliseconds: 0)
 
         mutating func takeAll() -> [WalletID: Timestamp] {
-            defer { self.waiting = [:] }
-            self.leaving.merge(self.waiting) { max($0, $1) }
-            return self.waiting
+            defer { self.pending = [:] }
+            self.inFlight.merge(self.pending) { max($0, $1) }
+            return self.pending
         }
     }
 
     private let state = Mutex(State())
 
-    /// A session began.
-    func note(_ wallet: WalletID, at now: Timestamp) {
+    /// Records the start of a session.
+    func record(_ wallet: WalletID, at now: Timestamp) {
         self.state.withLock { state in
-            guard state.waiting.count < Self.capacity || state.waiting[wallet] != nil else { return }
-            state.waiting[wallet] = max(now, state.waiting[wallet] ?? now)
+            guard state.pending.count < Self.capacity || state.pending[wallet] != nil else { return }
+            state.pending[wallet] = max(now, state.pending[wallet] ?? now)
         }
     }
 
-    /// The last session that the store does not know yet.
+    /// The time of a wallet's last session, if the store does not have it yet.
     func last(of wallet: WalletID) -> Timestamp? {
-        self.state.withLock { $0.waiting[wallet] ?? $0.leaving[wallet] }
+        self.state.withLock { $0.pending[wallet] ?? $0.inFlight[wallet] }
     }
 
-    /// Takes what the store is to be told now, nothing where that can wait; ``told(_:)`` or ``putBack(_:)`` must follow.
+    /// Takes the times to be written now, none if a write is not due; ``confirm(_:)`` or
+    /// ``putBack(_:)`` must follow.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
-            // Also where the clock was set back.
-            let isDue = now < state.toldAt || now >= state.toldAt + Self.patience || state.waiting.count >= Self.many
+            // A clock that was set back makes it due, too.
+            let isDue =
+                now < state.writtenAt || now >= state.writtenAt + Self.interval || state.pending.count >= Self.batch
             guard isDue else { return [:] }
-            state.toldAt = now
+            state.writtenAt = now
             return state.takeAll()
         }
     }
 
-    /// Takes all that waits, in the same way.
+    /// Takes all pending times, as ``takeDue(at:)`` does.
     func takeAll() -> [WalletID: Timestamp] { self.state.withLock { $0.takeAll() } }
 
-    /// The store knows these.
-    func told(_ sessions: [WalletID: Timestamp]) {
+    /// Notes that these times were written.
+    func confirm(_ sessions: [WalletID: Timestamp]) {
         self.state.withLock { state in
-            for (wallet, time) in sessions where state.leaving[wallet] == time { state.leaving[wallet] = nil }
+            for (wallet, time) in sessions where state.inFlight[wallet] == time { state.inFlight[wallet] = nil }
         }
     }
 
-    /// Puts back what the store did not take.
+    /// Returns the times that could not be written.
     func putBack(_ sessions: [WalletID: Timestamp]) {
-        for (wallet, time) in sessions { self.note(wallet, at: time) }
-        self.told(sessions)
+        for (wallet, time) in sessions { self.record(wallet, at: time) }
+        self.confirm(sessions)
     }
 }

@@ -2,20 +2,21 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-/// What operators set while the server runs, at hand for every call.
+/// The flags and update policies that operators set while the server runs, in memory for every
+/// call.
 ///
-/// The store has it durably; here is a copy that is replaced the moment a change is committed. The settings hold where
-/// nothing was set.
+/// The store holds them durably; this copy is replaced as soon as a change is committed. The
+/// settings apply if operators have set nothing.
 final class OperatorControls: Sendable {
-    /// What was set, read.
+    /// The decoded values.
     private struct Controls {
         var revision: Int64
         var rollouts: [FeatureFlag: (rollout: Rollout, setAt: Timestamp)] = [:]
         var rules: [Platform: (rules: [UpdateRule], setAt: Timestamp)] = [:]
 
-        /// Names that this version does not know are a newer one's, and are left alone.
+        /// Ignores names that this version does not know, which a newer version wrote.
         ///
-        /// A value of a known name that cannot be read is refused: taking it for nothing would serve versions that an
+        /// Rejects an unreadable value of a known name: ignoring it would serve versions that an
         /// operator blocked.
         init(_ values: OperatorValues) throws(StoreError) {
             self.revision = values.revision
@@ -36,25 +37,25 @@ final class OperatorControls: Sendable {
     private let settings: UpdatePolicy
     private let controls: Mutex<Controls>
 
-    /// Reads what was set before; `settings` holds for platforms whose policy was not.
+    /// Reads the stored values; `settings` applies to platforms without a stored policy.
     init(store: any WalletStore, settings: UpdatePolicy) async throws(StoreError) {
         self.store = store
         self.settings = settings
         self.controls = Mutex(try Controls(try await store.operatorValues()))
     }
 
-    /// Reads again what was set, perhaps by another server on the same store.
+    /// Reads the stored values again, which another server on the same store may have changed.
     func refresh() async throws(StoreError) {
-        try self.take(try await self.store.operatorValues())
+        try self.replace(try await self.store.operatorValues())
     }
 
-    /// Sets and removes values, durably; they count from here on.
+    /// Sets and removes values durably; they apply when this method returns.
     func set(_ values: [String: String?], at now: Timestamp) async throws(StoreError) {
-        try self.take(try await self.store.setOperatorValues(values, at: now))
+        try self.replace(try await self.store.setOperatorValues(values, at: now))
     }
 
-    /// Takes over what the store holds, unless a later state of it was taken over already.
-    private func take(_ values: OperatorValues) throws(StoreError) {
+    /// Replaces the copy, unless it already holds a later state of the store.
+    private func replace(_ values: OperatorValues) throws(StoreError) {
         let fresh = try Controls(values)
         self.controls.withLock { controls in
             if fresh.revision > controls.revision { controls = fresh }
@@ -67,21 +68,23 @@ final class OperatorControls: Sendable {
         return rollout.includes(wallet, for: flag)
     }
 
-    /// For which wallets a feature is on, and since when it is so; nil where nobody set it.
+    /// The wallets for which a feature is on, and the time of that setting; nil if no operator set
+    /// it.
     func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rollouts[flag].map { ($0.rollout, $0.setAt) } ?? (.off, nil)
         }
     }
 
-    /// The rules that count for a platform, and when an operator set them; nil where they are the settings'.
+    /// The rules for a platform and the time at which an operator set them; nil if they come from
+    /// the settings.
     func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rules[platform].map { ($0.rules, $0.setAt) } ?? (self.settings[platform], nil)
         }
     }
 
-    /// What is said to a version now.
+    /// The verdict on a version at this time.
     func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         var policy = self.settings
         policy[platform] = self.updateRules(for: platform).rules

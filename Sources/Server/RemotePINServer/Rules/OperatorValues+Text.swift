@@ -1,7 +1,7 @@
 internal import Vocabulary
 internal import WalletStore
 
-// How what operators set is written in the store, as text that a person can read there.
+// The text form of flags and update policies in the store, readable by operators.
 
 extension FeatureFlag {
     /// The name of the flag's value.
@@ -24,7 +24,7 @@ extension Rollout {
         }
     }
 
-    /// Reads what ``text`` wrote and nothing else.
+    /// Decodes ``text`` and nothing else.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
@@ -43,7 +43,7 @@ extension Rollout {
     }
 }
 
-/// `1.2 1.4 warn 1700000000000`: the range's ends, `-` where there is none, and the word.
+/// `1.2 1.4 warn 1700000000000`: the ends of the range, `-` for an open end, and the word.
 extension UpdateRule {
     var text: String {
         let word =
@@ -58,7 +58,7 @@ extension UpdateRule {
         return "\(self.from.map { "\($0)" } ?? "-") \(self.below.map { "\($0)" } ?? "-") \(word)"
     }
 
-    /// Reads what ``text`` wrote and nothing else.
+    /// Decodes ``text`` and nothing else.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 3 else { return nil }
@@ -78,10 +78,10 @@ extension UpdateRule {
         guard self.text == text else { return nil }
     }
 
-    /// A line for each rule.
+    /// One line for each rule.
     static func text(of rules: [UpdateRule]) -> String { rules.map(\.text).joined(separator: "\n") }
 
-    /// Reads what ``text(of:)`` wrote and nothing else.
+    /// Decodes the output of ``text(of:)`` and nothing else.
     static func rules(text: String) -> [UpdateRule]? {
         let lines = text.split(separator: "\n")
         let rules = lines.compactMap { UpdateRule(text: String($0)) }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Wire
 
-/// What became of entered PINs since the start; for operators only.
+/// The numbers of verdicts on entered PINs since the start, for operators and metrics.
 final class PINOutcomes: Sendable {
     private let valid = Atomic<Int>(0)
     private let wrong = Atomic<Int>(0)
@@ -19,13 +19,21 @@ final class PINOutcomes: Sendable {
         }
     }
 
-    var counts: StatusReport.PINCounts {
-        StatusReport.PINCounts(
-            valid: self.valid.load(ordering: .relaxed),
-            wrong: self.wrong.load(ordering: .relaxed),
-            blocked: self.blocked.load(ordering: .relaxed) + self.permanentlyBlockedCount
-        )
+    struct Counts {
+        var valid: Int
+        var wrong: Int
+        /// Not judged because of a temporary block.
+        var blocked: Int
+        /// Not judged because of the permanent block.
+        var permanentlyBlocked: Int
     }
 
-    var permanentlyBlockedCount: Int { self.permanentlyBlocked.load(ordering: .relaxed) }
+    var counts: Counts {
+        Counts(
+            valid: self.valid.load(ordering: .relaxed),
+            wrong: self.wrong.load(ordering: .relaxed),
+            blocked: self.blocked.load(ordering: .relaxed),
+            permanentlyBlocked: self.permanentlyBlocked.load(ordering: .relaxed)
+        )
+    }
 }

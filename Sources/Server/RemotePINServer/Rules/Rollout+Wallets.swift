@@ -4,19 +4,20 @@ internal import Vocabulary
 extension Rollout {
     /// Whether a feature is on for a wallet.
     ///
-    /// With a percentage, a hash of the feature and the wallet's id puts the wallet into one of a hundred places; those
-    /// below the number are in. So a wallet that is in stays in as the number grows, the same everywhere and after a
-    /// restart, and different features begin with different wallets.
+    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100
+    /// buckets; the feature is on for buckets below the percentage. So an included wallet stays
+    /// included as the percentage grows, on every server and after a restart, and different
+    /// features begin with different wallets.
     func includes(_ wallet: WalletID, for flag: FeatureFlag) -> Bool {
         switch self {
         case .off: false
         case .on: true
         case .wallets(let wallets): wallets.contains(wallet)
-        case .percentage(let percentage): Self.place(of: wallet, for: flag) < percentage
+        case .percentage(let percentage): Self.bucket(of: wallet, for: flag) < percentage
         }
     }
 
-    private static func place(of wallet: WalletID, for flag: FeatureFlag) -> Int {
+    private static func bucket(of wallet: WalletID, for flag: FeatureFlag) -> Int {
         let input = Array("remote-pin/1 rollout \(flag.rawValue)".utf8) + [0] + wallet.bytes
         let number = SHA256.hash(data: input).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Int(number % 100)

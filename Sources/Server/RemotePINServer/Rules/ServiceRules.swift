@@ -1,19 +1,19 @@
 package import Vocabulary
 
-/// What an operator set and a call asks for: numbers and policies, no machinery.
+/// The settings that calls depend on: numbers and policies.
 package struct ServiceRules: Sendable {
     package var attempts: AttemptPolicy
     package var offersDeletionCode: Bool
     package var updates: UpdatePolicy
-    /// A session ends at the latest after this.
+    /// The longest duration of a session.
     package var sessionLifetime: Duration
-    /// An enrollment has to be finished within this.
+    /// The time within which an enrollment must be completed.
     package var tokenLifetime: Duration
-    /// A registration without a session is removed after this.
+    /// The time after which a registration without a session is removed.
     package var unopenedLifetime: Duration
-    /// Calls in flight on one connection, as the transport limits them.
+    /// The transport's limit of calls in flight on one connection.
     package var maxInFlight: Int
-    /// What one source may ask for.
+    /// The limits of one source.
     package var sources: SourceLimits
 
     package init(

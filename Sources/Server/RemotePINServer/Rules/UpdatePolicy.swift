@@ -1,14 +1,15 @@
 package import Vocabulary
 
-/// Which versions of the app are served, and what their users are told of updates.
+/// The versions of the app that are served, and the update notices for their users.
 ///
-/// Ordered rules for each platform; the first one that fits a version counts, and a version that none fits is fine.
+/// Each platform has ordered rules; the first rule that matches a version applies, and a version
+/// without a match is ok.
 package struct UpdatePolicy: Hashable, Sendable {
-    /// What the settings say of one platform's versions; nil where nothing is asked.
+    /// The settings for one platform's versions; nil without a requirement.
     package struct Versions: Hashable, Sendable {
-        /// Lower ones are blocked.
+        /// Lower versions are blocked.
         package var minimum: AppVersion?
-        /// Lower ones notify.
+        /// Lower versions notify.
         package var notify: AppVersion?
 
         package init(minimum: AppVersion? = nil, notify: AppVersion? = nil) {
@@ -16,7 +17,7 @@ package struct UpdatePolicy: Hashable, Sendable {
             self.notify = notify
         }
 
-        /// The same as rules.
+        /// The settings as rules.
         var rules: [UpdateRule] {
             [
                 self.minimum.flatMap { UpdateRule(below: $0, .block(updateAvailable: true)) },
@@ -33,12 +34,12 @@ package struct UpdatePolicy: Hashable, Sendable {
         self.iOS = iOS
     }
 
-    /// The policy that the settings make.
+    /// Creates the policy of the settings.
     package init(android: Versions = Versions(), iOS: Versions = Versions()) {
         self.init(android: android.rules, iOS: iOS.rules)
     }
 
-    /// One platform's rules.
+    /// The rules of one platform.
     package subscript(_ platform: Platform) -> [UpdateRule] {
         get {
             switch platform {
@@ -54,7 +55,7 @@ package struct UpdatePolicy: Hashable, Sendable {
         }
     }
 
-    /// The policy's word on a version, which is what the app claims to be.
+    /// The verdict on a version, which the app claims to be.
     package func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }

@@ -2,14 +2,13 @@ internal import GRDB
 internal import Metrics
 internal import Synchronization
 
-/// Takes batches of steps through one transaction each, on the store's own thread.
+/// Runs batches of steps in one transaction each, on the store's thread.
 ///
 ///     BEGIN IMMEDIATE ─▶ every step ─▶ COMMIT, synced ─▶ every answer
 ///
-/// Invariant (G4): an answer exists outside this thread only after the commit that holds its count was synced. A disk
-/// that is full fails the whole batch, whatever its steps found, so that the refusal tells nothing. After any other
-/// failure of the files the process ends: a later sync may succeed without the page that was lost, and what has been
-/// counted could then be missing.
+/// Invariant (G4): an answer leaves this thread only after the commit that holds its count was synced. A full disk
+/// fails the whole batch, whatever its steps found, so the refusal reveals nothing. After any other file error the
+/// process ends: a later sync may succeed without the lost page, and counted attempts could then be missing.
 struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
@@ -17,18 +16,18 @@ struct BatchWriter {
     var committed = CommittedFacts()
     let onFatal: @Sendable (String) -> Never
 
-    /// Why a transaction was rolled back.
+    /// The reason why a transaction was rolled back.
     private enum Failure {
-        /// Nothing was written; nobody learns anything.
+        /// Nothing was written and no verdict is disclosed.
         case diskFull
-        /// A step threw: the batch is done again with each step apart.
+        /// A step threw: the batch is repeated with a savepoint for each step.
         case step
     }
 
-    /// What lets a step's answer out, and whether the log must be emptied before.
+    /// A step's answer, and whether the log must be emptied before it is sent.
     private typealias Prepared = (answer: @Sendable () -> Void, truncates: Bool)
 
-    /// Runs one batch and answers every step of it.
+    /// Runs one batch and answers each of its steps.
     func run(_ batch: [CommitQueue.PendingStep]) {
         switch self.outcome(of: batch, apart: false) {
         case nil: break
@@ -42,7 +41,7 @@ struct BatchWriter {
         for step in batch { step.refuse(.unavailable) }
     }
 
-    /// Commits a batch and answers it; where that fails nobody was answered.
+    /// Commits a batch and answers it; on failure no step is answered.
     private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(batch.count)
@@ -73,9 +72,9 @@ struct BatchWriter {
         return (answer, self.connection.mustTruncateLog)
     }
 
-    /// Runs a step within a savepoint; one that throws is undone and refused alone.
+    /// Runs a step within a savepoint; a step that throws is undone and refused alone.
     ///
-    /// Its refusal is an answer like the others and waits for the commit.
+    /// Its refusal waits for the commit like any other answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
         try self.connection.beginStep()
         do {
@@ -90,16 +89,16 @@ struct BatchWriter {
         }
     }
 
-    /// Lets the answers out.
+    /// Sends the answers.
     ///
-    /// Those of steps that destroyed shares wait until the log holds no older copy of them.
+    /// Answers of steps that destroyed shares wait until the log holds no older copy of them.
     private func answer(_ prepared: [Prepared], to batch: [CommitQueue.PendingStep]) {
         var isTruncated = true
         if prepared.contains(where: \.truncates) {
             do {
                 try self.connection.truncateLog()
             } catch {
-                // Committed, but not yet gone from the log; a repetition asks for this again.
+                // The step is committed, but the log is not emptied yet; a repetition of the step tries again.
                 if case .step = self.failure(for: error) { self.onFatal(Self.text(error)) }
                 isTruncated = false
             }
@@ -109,7 +108,7 @@ struct BatchWriter {
         }
     }
 
-    /// Does what was put off until nobody waits for this batch any more, outside its transaction.
+    /// Runs deferred work outside the transaction, after the batch was answered.
     private func runChores() {
         guard !self.connection.chores.isEmpty else { return }
         let chores = self.connection.chores
@@ -125,7 +124,7 @@ struct BatchWriter {
         }
     }
 
-    /// Sorts an error; one of the files does not return.
+    /// Classifies an error; does not return for file errors.
     private func failure(for error: any Error) -> Failure {
         guard let error = error as? DatabaseError else { return .step }
         switch error.resultCode {
@@ -137,14 +136,14 @@ struct BatchWriter {
 
     private static func text(_ error: any Error) -> String {
         let code = (error as? DatabaseError)?.extendedResultCode.rawValue ?? 0
-        return "wallet store: SQLite failed with code \(code); the process ends, because what was counted may be lost"
+        return "wallet store: SQLite failed with code \(code); the process ends because counted attempts may be lost"
     }
 }
 
-/// What is on file after the last commit, for whoever asks without a step of their own.
+/// Facts as of the last commit, readable without a step.
 ///
-/// Set after the commit and before its answers: whoever was told that something is done finds it here. One process has
-/// the file, so nobody else changes it.
+/// Updated after the commit and before its answers, so a client that was told of a change finds it here. No other
+/// process writes the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
 }

@@ -1,23 +1,23 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Steps that wait for the next commit, and the one thread that takes them.
+/// The queue of steps for the next commit, and the thread that takes them.
 ///
-/// Whoever finds the thread idle wakes it, and what arrives while a commit is being synced forms the next batch. A single
-/// caller never waits for others. Where steps came in company, the next batch is given a moment to gather, since a
-/// commit and its sync cost about as much for forty steps as for four (docs/performance.md).
+/// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next
+/// batch. A lone caller never waits for others. If steps arrived together, the next batch gathers for a moment,
+/// since a commit and its sync cost about as much for forty steps as for four (Benchmarks/experiments.md).
 final class CommitQueue: Sendable {
     /// The most steps that share one commit.
     static let largestBatch = 256
-    /// Steps in the batch before from which on the next one gathers, and how long it does so at the most.
+    /// The size of a batch after which the next one gathers, and the longest time that it does.
     private static let company = 4
     private static let gathering = DispatchTimeInterval.milliseconds(5)
 
     /// One atomic step of one caller.
     struct PendingStep: Sendable {
-        /// Runs the step.
+        /// Runs the step and returns a function that sends the answer.
         ///
-        /// What it returns lets the answer out; it is called once the batch is durable, never before.
+        /// The writer calls that function once the batch is durable, never before.
         let run: @Sendable (StoreConnection) throws -> @Sendable () -> Void
         /// Answers that nothing was done.
         let refuse: @Sendable (StoreError) -> Void
@@ -25,18 +25,18 @@ final class CommitQueue: Sendable {
 
     private struct State {
         var waiting: [PendingStep] = []
-        /// Since when the first of them waits.
+        /// The time since which the first of them waits.
         var since = ContinuousClock.now
         var isIdle = false
-        /// Steps of the batch before.
+        /// The size of the previous batch.
         var lastCount = 0
-        /// So many steps end the gathering.
+        /// The number of waiting steps that ends the gathering.
         var gathersUntil = Int.max
         var isClosed = false
         var hasEnded = false
         var onEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// Those that wait, as many as may share a commit; most often that is all of them, and none is copied.
+        /// Takes the waiting steps, up to the size of a batch; usually that is all of them, without a copy.
         mutating func takeBatch() -> [PendingStep] {
             guard self.waiting.count > CommitQueue.largestBatch else {
                 defer { self.waiting = [] }
@@ -56,10 +56,10 @@ final class CommitQueue: Sendable {
         self.meters = meters
     }
 
-    /// How many steps wait.
+    /// The number of waiting steps.
     var count: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Runs a step in the next batch and returns what it returned once that is durable.
+    /// Runs a step in the next batch and returns its result once that batch is durable.
     func perform<Answer: Sendable>(
         _ step: @escaping @Sendable (StoreConnection) throws -> Answer
     ) async throws(StoreError) -> Answer {
@@ -77,9 +77,9 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs something on the store's thread between two transactions, after the next batch was answered.
+    /// Runs work on the store's thread between two transactions, after the next batch was answered.
     ///
-    /// What it does there keeps everybody waiting: some hundreds of microseconds at the most.
+    /// All callers wait for it; it may take some hundreds of microseconds at most.
     func betweenBatches<Answer: Sendable>(
         _ chore: @escaping @Sendable (StoreConnection) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -100,7 +100,7 @@ final class CommitQueue: Sendable {
     private func enqueue(_ step: PendingStep) {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
-            // One look at the clock for each batch.
+            // Reads the clock once for each batch.
             if state.waiting.isEmpty { state.since = .now }
             state.waiting.append(step)
             defer { state.isIdle = false }
@@ -110,7 +110,7 @@ final class CommitQueue: Sendable {
         if !isTaken { step.refuse(.unavailable) }
     }
 
-    /// Waits for steps; nil once the queue is closed and empty.
+    /// Waits for steps; returns nil once the queue is closed and empty.
     func nextBatch() -> [PendingStep]? {
         self.gather()
         while true {
@@ -131,19 +131,19 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Where there is company, lets twice as many steps arrive as the batch before had, or the time pass.
+    /// After a batch with company, waits until twice as many steps have arrived or the time is over.
     private func gather() {
         let gathers = self.state.withLock { state in
             guard state.lastCount >= Self.company, !state.isClosed else { return false }
             state.gathersUntil = min(2 * state.lastCount, Self.largestBatch)
             return state.waiting.count < state.gathersUntil
         }
-        // A signal that comes too late only has the loop look once more.
+        // A late signal only causes one more pass of the loop.
         if gathers { _ = self.wake.wait(timeout: .now() + Self.gathering) }
         self.state.withLock { $0.gathersUntil = .max }
     }
 
-    /// Takes no further steps; those that wait are still done.
+    /// Rejects further steps; waiting steps are still done.
     func close() {
         let mustWake = self.state.withLock { state in
             state.isClosed = true
@@ -153,7 +153,7 @@ final class CommitQueue: Sendable {
         if mustWake { self.wake.signal() }
     }
 
-    /// Returns when the thread has let go of the files.
+    /// Returns after the thread has closed the files.
     func ended() async {
         await withCheckedContinuation { waiter in
             let hasEnded = self.state.withLock { state in
@@ -164,7 +164,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Called by the thread, last.
+    /// Called by the thread at its end.
     func end() {
         let waiters = self.state.withLock { state in
             state.hasEnded = true

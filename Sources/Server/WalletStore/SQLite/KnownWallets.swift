@@ -3,19 +3,20 @@ internal import GRDB
 internal import Synchronization
 import Vocabulary
 
-/// What is on file of the wallets that were judged lately, as it stands in the transaction: a PIN check that follows
-/// another one of the same wallet runs one statement instead of two.
+/// A cache of the rows of recently judged wallets, as they stand in the current transaction.
 ///
-/// Invariant: what is remembered is what is on file. One process has the file and one connection writes it
-/// (``Schema/settings``), so what was read stays true until that connection changes it, and
+/// A PIN check that follows another one of the same wallet runs one statement instead of two.
 ///
-/// - SQLite itself has a wallet forgotten whose row of `wallets` is changed or removed, whatever statement does it
-///   (``attach(to:)``): no share is released from the memory of a wallet that has ended;
-/// - a row of `attempts` is written only where it holds what was remembered of it, or else the step fails
-///   (`StoreConnection.keep(_:of:)`); where such rows are removed everything is forgotten;
-/// - where something is undone everything is forgotten.
+/// Invariant: a cached row equals the stored one. One process has the file open and one connection writes it
+/// (``Schema/settings``), so a row stays valid until that connection changes it, and
+///
+/// - SQLite removes a wallet from the cache if any statement changes or deletes its row of `wallets`
+///   (``attach(to:)``): no share is released from the cache for a wallet that has ended;
+/// - a row of `attempts` is written only if it holds the cached value, otherwise the step fails
+///   (`StoreConnection.keep(_:of:)`); deleting such rows empties the cache;
+/// - a rollback empties the cache.
 final class KnownWallets: Sendable {
-    /// Wallets that are remembered, some four megabytes; then it begins anew.
+    /// The capacity, some four megabytes; a full cache is emptied.
     private static let most = 4096
 
     private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
@@ -35,9 +36,9 @@ final class KnownWallets: Sendable {
         self.wallets.withLock { $0.removeAll(keepingCapacity: true) }
     }
 
-    /// Has a connection tell which rows of wallets it changes, by triggers that no other connection has.
+    /// Makes a connection report the wallet rows that it changes, by triggers private to it.
     ///
-    /// A connection tells the one that was attached last.
+    /// A connection reports to the cache attached last.
     func attach(to db: Database) throws {
         db.add(
             function: DatabaseFunction("forget_wallet", argumentCount: 1) { arguments in

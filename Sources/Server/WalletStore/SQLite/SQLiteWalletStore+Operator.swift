@@ -1,9 +1,9 @@
 package import Vocabulary
 
 extension SQLiteWalletStore {
-    /// Rows that one step writes, so that PIN checks are not kept waiting.
+    /// Rows written by one step, so that PIN checks do not wait long.
     private static let keptAtOnce = 500
-    /// Rows that one step looks at: a millisecond of them where they are in memory.
+    /// Rows read by one step: about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
     package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
@@ -31,7 +31,7 @@ extension SQLiteWalletStore {
         } catch {
             result = .failure(error)
         }
-        // Done where its batch fails as well: what is in memory is not rolled back.
+        // Also if its batch fails: state in memory is not rolled back.
         try? await self.queue.perform { $0.linkedDuring[search] = nil }
         return try result.get()
     }
@@ -97,7 +97,7 @@ extension SQLiteWalletStore {
         for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
             places += try await self.queue.perform { try $0.places(of: wallets) }
         }
-        // In the order of their rows, so that those of one page are written together.
+        // In the order of their rows, so that rows of one page are written together.
         places.sort { $0.key.number < $1.key.number }
         for some in places.pieces(of: Self.keptAtOnce) {
             let known = some.compactMap { place in sessions[place.wallet].map { (wallet: place.wallet, at: $0) } }

@@ -5,20 +5,20 @@ internal import Synchronization
 package import Metrics
 package import Vocabulary
 
-/// Wallets in one SQLite file, for one process.
+/// A store of wallets in one SQLite file, for one process.
 ///
-/// All steps go through one thread that puts those which wait into one transaction (``BatchWriter``). The folder holds
-/// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it.
+/// All steps run on one thread, which puts waiting steps into one transaction (``BatchWriter``). The folder holds
+/// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it open.
 package final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
     private let committed: CommittedFacts
     package let commitLatency: CommitLatency
 
-    /// Rows that one step of a sweep looks at, so that PIN checks are not kept waiting.
+    /// Rows read by one step of a sweep, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
-    /// Such steps that one sweep begins with, so that whoever sweeps has time for other things.
+    /// Steps of one sweep at most, so that the caller can do other work in between.
     private static let sweepSteps = 20
-    /// Behind which rows the next sweep goes on.
+    /// The rows after which the next sweep continues.
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
 
     private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
@@ -31,11 +31,10 @@ package final class SQLiteWalletStore: WalletStore {
         self.queue.close()
     }
 
-    /// Opens the store in a folder, or makes an empty one where `creating`; blocks the calling thread meanwhile.
+    /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
-    /// A missing store is an error unless asked for: an empty one in place of the real one would forget every count.
-    /// `onFatal` is called with a line for the log when the files fail in a way after which counts could be lost; it
-    /// ends the process.
+    /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
+    /// `onFatal` is called with a line for the log after a file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
         creating: Bool = false,
@@ -52,7 +51,7 @@ package final class SQLiteWalletStore: WalletStore {
             committed = CommittedFacts()
             try database.inDatabase { db in
                 try Schema.migrate(db, creating: creating)
-                // What a process that was killed could not do: no older copy of a destroyed share outlives the start.
+                // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                 _ = try db.checkpoint(.truncate)
                 committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionRevoked, ordering: .releasing)
             }
@@ -65,7 +64,7 @@ package final class SQLiteWalletStore: WalletStore {
             database.inDatabase {
                 self.serve($0, queue: queue, committed: committed, latency: latency, meters: meters, onFatal: onFatal)
             }
-            // Copies the log into the file and removes it; what fails here is done at the next start.
+            // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
             lock.release()
             queue.end()
@@ -75,7 +74,7 @@ package final class SQLiteWalletStore: WalletStore {
         return SQLiteWalletStore(queue: queue, committed: committed, latency: latency)
     }
 
-    /// Makes an empty file with the right mode, which the log takes over.
+    /// Creates an empty file with the right mode, which the log inherits.
     private static func makeFile(_ path: String, creating: Bool) throws(StoreOpenError) {
         guard !DurableFile.exists(path) else { return }
         guard creating else { throw .missing(path: path) }
@@ -86,15 +85,16 @@ package final class SQLiteWalletStore: WalletStore {
         }
     }
 
-    /// How many steps wait for the next commit.
+    /// The number of steps that wait for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
-    /// Returns once the store's thread has taken a step, whatever came of it: it lives, and its disk answers.
+    /// Returns once the store's thread has run a step, whatever its outcome: the thread is alive and its disk
+    /// answers.
     package func answers() async {
         try? await self.queue.perform { _ in }
     }
 
-    /// Takes no further steps, finishes those that wait and lets go of the files.
+    /// Rejects further steps, finishes the waiting ones and closes the files.
     package func close() async {
         self.queue.close()
         await self.queue.ended()
@@ -118,7 +118,7 @@ package final class SQLiteWalletStore: WalletStore {
             )
             while let batch = queue.nextBatch() { writer.run(batch) }
         } catch {
-            onFatal("wallet store: its statements do not compile")
+            onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
         }
     }
 }
@@ -155,10 +155,11 @@ extension SQLiteWalletStore {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
-    /// A sweep looks at few rows, however many there are.
+    /// Reads few rows, however many the store has.
     ///
-    /// What is due stands in front, since keys are given in the order of registration. A clock that was set back may have
-    /// left some behind others that are not due; those, and attempt records that hold nothing since before the last start,
+    /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
+    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
+    /// records that have been empty since before the last start.
     /// are found by a walk over all rows, one step each sweep.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
@@ -185,7 +186,7 @@ extension SQLiteWalletStore {
 }
 
 extension Array {
-    /// Its elements in their order, at most so many together: what is too much for one step.
+    /// Splits the elements, in order, into pieces of at most this size, each small enough for one step.
     func pieces(of most: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: most).map { [Element](self[$0..<Swift.min($0 + most, self.count)]) }
     }

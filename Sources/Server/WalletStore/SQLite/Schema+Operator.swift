@@ -1,5 +1,5 @@
 extension Schema {
-    /// Version 2: what operators set, and when wallets were last seen.
+    /// Version 2: values set by operators, and the times of last sessions.
     static let operatorTables = """
         CREATE TABLE operator_values (
             name TEXT PRIMARY KEY,

@@ -1,16 +1,16 @@
 internal import GRDB
 
-/// The tables, and how a file of an earlier version becomes one of this.
+/// The tables, and the migrations from earlier versions.
 ///
-/// A version is never edited once it was released, but for comments: a change is a further entry. There is no way back; a file of a newer
-/// version is refused instead of being read as if it were understood.
+/// A released version is never edited, except for comments; a change is a further entry. Migrations have no way
+/// back: a file of a newer version is refused, never read under assumptions.
 enum Schema {
-    /// Marks the file as a store of wallets (`PRAGMA application_id`): "rPIN".
+    /// Identifies the file as a store of wallets (`PRAGMA application_id`): "rPIN".
     static let applicationID: Int64 = 0x7250_494E
-    /// Marks the file as a backup of one, which is not served: "rPIB".
+    /// Identifies the file as a backup, which is not served: "rPIB".
     static let backupID: Int64 = 0x7250_4942
 
-    /// What makes version n + 1 out of version n; the first makes a new store.
+    /// The migration from each version n to n + 1; the first one creates a new store.
     static let migrations = [
         """
         CREATE TABLE wallets (
@@ -52,13 +52,14 @@ enum Schema {
 
     static var version: Int { Self.migrations.count }
 
-    /// What holds for every connection.
+    /// The settings of every connection.
     ///
-    /// Exclusive locking: one process has the file, and no shared memory is mapped that a full disk could take away.
-    /// WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: what is deleted is
-    /// overwritten. Nothing is mapped: SQLite looks for each mapped page in the log's index first, and there in every
-    /// copy that the log holds of it, so a page that all commits write costs more the longer the log is. Its own cache
-    /// is looked at before; it has room for the index over some millions of wallets and grows no larger than it must.
+    /// Exclusive locking: one process has the file, and no shared memory is mapped that a full disk could take
+    /// away. WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: deleted
+    /// content is overwritten. No memory-mapped pages: for each mapped page SQLite first searches the log's index
+    /// with all copies of that page, so a page written by all commits costs more the longer the log is. SQLite's
+    /// own cache is searched before the log; it has room for the index over some millions of wallets and grows only
+    /// as needed.
     static let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = WAL",
@@ -80,7 +81,7 @@ enum Schema {
         return configuration
     }
 
-    /// Brings a file to this version, each step in a transaction of its own.
+    /// Migrates a file to this version, each step in a separate transaction.
     static func migrate(_ db: Database, creating: Bool) throws {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0

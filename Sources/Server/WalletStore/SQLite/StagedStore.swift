@@ -1,24 +1,24 @@
 internal import Foundation
 internal import HostSystem
 
-/// A place beside a store's where a backup is made a store again, before anybody can serve it.
+/// A staging folder inside a store's folder, in which a backup becomes a store before any server can open it.
 ///
 ///     the folder's lock ─▶ restoring/wallets.db, checked and changed ─▶ wallets.db
 ///
-/// Invariant: the last step is one link(2). Until then the folder holds no store, and a server does not start; from then on
-/// it holds the whole one. What a restore that was killed left behind is removed by the next one.
+/// Invariant: the last step is one link(2). Before it the folder holds no store and a server does not start; after
+/// it the folder holds the complete store. The next restore removes the remains of a killed one.
 package final class StagedStore: Sendable {
     private let folder: String
     private let lock: StoreLock
 
-    /// The SQLite file: its owner writes the backup's pages here.
+    /// The SQLite file, into which the caller writes the backup's pages.
     package var file: String { self.staging + "/wallets.db" }
     private var staging: String { self.folder + "/restoring" }
 
-    /// Takes the folder, which is made where it is missing, and makes an empty place in it.
+    /// Locks the folder, creating it if missing, and creates an empty staging folder in it.
     ///
-    /// A folder with a store, or a part of one, is refused: nothing is ever overwritten, and a log that an earlier store
-    /// left behind would be taken for the new one's.
+    /// A folder with a store, or a part of one, is rejected: nothing is ever overwritten, and an earlier store's
+    /// log would be taken for the new one's.
     package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
@@ -34,7 +34,7 @@ package final class StagedStore: Sendable {
         }
     }
 
-    /// Marks the pages that were written as a store's, and opens it.
+    /// Marks the written pages as a store and opens it.
     package func open(
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
@@ -46,22 +46,22 @@ package final class StagedStore: Sendable {
         return try SQLiteWalletStore.open(folder: self.staging, onFatal: onFatal)
     }
 
-    /// Gives the store, which is closed, its place; the folder is free then.
+    /// Moves the closed store into its place and unlocks the folder.
     package func place() throws(StoreOpenError) {
         do throws(FileError) {
-            // A log that could not be copied into the file holds what the file lacks.
+            // A log that could not be copied into the file holds data that the file lacks.
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
             try DurableFile.synchronize(self.file)
             try DurableFile.place(self.file, at: self.folder + "/wallets.db")
         } catch {
             throw StoreOpenError(error)
         }
-        // What is left is the staging's own lock; the next restore removes it otherwise.
+        // Only the staging folder's lock is left; if this fails, the next restore removes it.
         try? DurableFile.removeFolder(self.staging)
         self.lock.release()
     }
 
-    /// Lets go of the folder and leaves what is there to the next restore.
+    /// Unlocks the folder and leaves its content to the next restore.
     package func abandon() {
         self.lock.release()
     }

@@ -2,15 +2,16 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// What restores cost, counted wallet by wallet when its next PIN is judged.
+/// The charges of restores, applied to each wallet when its next PIN is judged.
 ///
-/// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all epochs
-/// since had been applied, whether it has a row of attempts or not; and what was applied once is kept in the commit that
-/// names the new epoch, so that it is neither forgotten nor applied again. That commit is the same whatever the verdict.
+/// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all
+/// epochs since had been applied, whether or not it has a row of attempts. The commit that applies a charge also
+/// names the new epoch, so a charge is neither forgotten nor applied twice. That commit is the same whatever the
+/// verdict.
 extension StoreConnection {
-    /// Applies what the wallet's counts lack; says whether there was anything.
+    /// Applies the charges that the wallet's counts lack; returns whether any were missing.
     ///
-    /// For all wallets but those that come for the first time after a restore this compares two numbers.
+    /// Except for a wallet's first attempt after a restore, this compares two numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.row.state.epoch != self.epoch else { return false }
         let charges = try self.charges(after: found.row.state)
@@ -19,20 +20,20 @@ extension StoreConnection {
         return true
     }
 
-    /// What a wallet's counts lack; a wallet of a later epoch comes from another file.
+    /// Returns the charges that a wallet's counts lack; a wallet of a later epoch comes from another file.
     func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
         guard state.epoch <= self.epoch else { throw StoreError.corrupt }
         return self.epochCharges[Int(state.epoch - 1)...]
     }
 
-    /// Has the wallet's row name the store's epoch: what is kept of its attempts is brought up to it.
+    /// Writes the store's epoch into the wallet's row: its attempts are charged up to it.
     func nameEpoch(of wallet: WalletID) throws {
         guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
         row.state.epoch = self.epoch
         try self.keep(row)
     }
 
-    /// Every epoch but the first, in order and without gaps.
+    /// Returns every epoch except the first, in order and without gaps.
     func epochs() throws -> [StoredEpoch] {
         let rows = try Row.fetchAll(
             self.db,
@@ -53,14 +54,14 @@ extension StoreConnection {
         return epochs
     }
 
-    /// Opens epochs, each behind the last one.
+    /// Appends epochs.
     func open(_ epochs: [StoredEpoch]) throws {
         for epoch in epochs {
             try self.db.execute(
                 sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
                 arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
             )
-            // Whoever opened a session since the backup would be swept as one who never did: their time begins anew.
+            // Restarts the period for a first session: sessions opened since the backup are unknown.
             try self.db.execute(
                 sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
                 arguments: [epoch.openedAt.milliseconds]

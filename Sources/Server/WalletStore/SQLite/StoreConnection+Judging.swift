@@ -4,22 +4,24 @@ internal import PreparedSQL
 internal import Secrets
 import Vocabulary
 
-/// The step that G3 and G4 rest on.
+/// The step on which G3 and G4 rest.
 ///
-/// What is written must not tell a right PIN from a wrong one by its kind, its number of pages or its width, or a disk
-/// filled to the last page would judge PINs for free:
+/// A write must not distinguish a right PIN from a wrong one by its kind, its number of pages or its width.
+/// Otherwise a disk filled to the last page would judge PINs for free:
 ///
-/// - the attempt record is written with the same width after every judged attempt, and always differs from the one
-///   before (``KeptAttempts``). Whether its row exists depends on earlier attempts only; rows that hold nothing are
-///   swept later, by a step of its own;
-/// - an instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
+/// - The attempt record is written with the same width after every judged attempt, and always differs from its
+///   predecessor
+///   (``KeptAttempts``). Whether its row exists depends on earlier attempts only. Empty rows are swept later, in a
+///   separate step.
+/// - An instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with
+///   new
 ///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
-///   indexed, and a row fits into one page;
-/// - the first judged attempt after a restore writes the wallet's row as well, with the store's epoch, whatever the
-///   verdict;
-/// - what reads only (a share, the deletion code) writes nothing either way.
+///   indexed, and a row fits into one page.
+/// - The first judged attempt after a restore also writes the wallet's row, with the store's epoch, whatever the
+///   verdict.
+/// - An instruction that only reads (a share, the deletion code) writes nothing in either case.
 ///
-/// All of it lies in one transaction with the rest of the batch, and no answer leaves before that is synced.
+/// All writes are in one transaction with the rest of the batch, and no answer leaves before that is synced.
 extension StoreConnection {
     func judge(_ attempt: Attempt) throws -> AttemptOutcome {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
@@ -52,7 +54,7 @@ extension StoreConnection {
         }
     }
 
-    /// Writes the wallet's row whatever the verdict, with the effect only where it is valid.
+    /// Writes the wallet's row whatever the verdict, and the effect only for a valid PIN.
     private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
         let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
@@ -73,7 +75,7 @@ extension StoreConnection {
         }
     }
 
-    /// Links a wallet and looks at the deny list in the same step, so that no order of the two escapes.
+    /// Links a wallet and checks the deny list in the same step, so that no order of the two escapes.
     private func link(_ wallet: WalletID, to mac: [UInt8], _ row: inout WalletRow) throws -> AttemptOutcome {
         precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
         if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }

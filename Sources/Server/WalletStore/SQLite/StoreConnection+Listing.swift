@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// What operators look for among all wallets; some rows at a time, so that PIN checks are not kept waiting.
+/// Searches of operators over all wallets, some rows at a time, so that PIN checks do not wait long.
 extension StoreConnection {
-    /// Rows in the order of registration, behind the one of the place `after`.
+    /// Returns rows in the order of registration, after the one at place `after`.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
         let rows = try Row.fetchAll(
             self.db,

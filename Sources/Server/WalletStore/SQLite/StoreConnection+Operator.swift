@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// What operators read and set.
+/// The reads and changes of operators.
 ///
-/// These steps are rare: their statements are compiled each time and cost the PIN checks nothing.
+/// They are rare, so their statements are compiled each time and cost PIN checks nothing.
 extension StoreConnection {
     func report(of wallet: WalletID) throws -> StoredWallet? {
         guard let row = try self.wallet(wallet), let attempts = try self.attempted(wallet)?.attempts else { return nil }
@@ -35,7 +35,7 @@ extension StoreConnection {
         )
     }
 
-    /// Returns whether it made a difference.
+    /// Returns whether anything changed.
     func changeSolution(isRevoked: Bool) throws -> Bool {
         guard self.isSolutionRevoked != isRevoked else { return false }
         try self.setSolutionRevoked(isRevoked)
@@ -43,7 +43,7 @@ extension StoreConnection {
     }
 
     func denied(after: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // One more than asked for tells whether others follow. Every MAC is greater than no bytes.
+        // One more than requested shows whether others follow. Every MAC is greater than an empty value.
         let rows = try Row.fetchAll(
             self.db,
             sql: "SELECT mac, denied_at FROM denied_recovery_codes WHERE mac > ? ORDER BY mac LIMIT ?",
@@ -98,7 +98,7 @@ extension StoreConnection {
         return try self.operatorValues()
     }
 
-    /// Where some wallets have their rows; those nobody knows are left out.
+    /// Returns the rows of wallets; skips unknown ones.
     func places(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
         let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
         return try wallets.compactMap { wallet in
@@ -106,7 +106,7 @@ extension StoreConnection {
         }
     }
 
-    /// Looks each up by its id again: meanwhile its place may have become another wallet's.
+    /// Finds each wallet by its id again, because its place may belong to another wallet by now.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
         let statement = try self.db.makeStatement(
             sql: """

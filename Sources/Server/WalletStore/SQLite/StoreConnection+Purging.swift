@@ -1,11 +1,12 @@
 internal import GRDB
 import Vocabulary
 
-/// Removing wallets that ended long ago.
+/// Removal of wallets that ended long ago.
 extension StoreConnection {
-    /// Notes which of some wallets ended before ends were noted, and goes on behind them the next time.
+    /// Records which of the next `most` wallets ended before ends were recorded, and continues after them the next
+    /// time.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: Whether more may follow.
     func findEarlierEnds(lookingAt most: Int) throws -> Bool {
         guard let place = try Int64.fetchOne(self.db, sql: "SELECT place FROM ended_search") else { return false }
         let rows = try Row.fetchAll(
@@ -14,7 +15,7 @@ extension StoreConnection {
             arguments: [place, most]
         )
         for row in rows {
-            // Who looks at a damaged row's wallet is told so; it is not purged.
+            // A damaged row is not purged; an access to its wallet reports the damage.
             guard let state = try? row.walletState(1), state.revocation != nil else { continue }
             try self.noteEnd(of: WalletKey(number: try row.number(0)), at: state.revokedAt)
         }
@@ -26,15 +27,16 @@ extension StoreConnection {
         return false
     }
 
-    /// The first end counts.
+    /// Records a wallet's end; the first end counts.
     func noteEnd(of wallet: WalletKey, at time: Timestamp) throws {
         try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
             .run([wallet.number, time.milliseconds])
     }
 
-    /// Those among `most` wallets behind a place that ended before `limit`, and where to go on; nil at the end.
+    /// Returns those of the next `most` ended wallets that ended before `limit`, and the place to continue after,
+    /// nil at the end.
     ///
-    /// Only wallets that have ended are looked at, and the rows only of those that may be due.
+    /// Reads ended wallets only, and the rows only of those that may be due.
     func purgeable(after: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
         let ended = try Row.fetchAll(
             self.db,
@@ -53,7 +55,7 @@ extension StoreConnection {
         return Purgeable(wallets: wallets, next: next)
     }
 
-    /// Looks at each again: what is in use, or ended later, stays.
+    /// Checks each wallet again and keeps those that are in use or ended later.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
         var gone: [WalletKey] = []
         for id in wallets {
@@ -73,7 +75,7 @@ extension StoreConnection {
         return gone.count
     }
 
-    /// When the wallet that had this deletion code ended, if it is gone since.
+    /// Returns the time when the wallet with this deletion code ended, if it was purged since.
     func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
         try self.db.makeStatement(sql: "SELECT revoked_at FROM purged_codes WHERE digest = ?")
             .first([digest.blob]) { Timestamp(milliseconds: try $0.number(0)) }

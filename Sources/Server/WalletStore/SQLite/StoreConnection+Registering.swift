@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// How a wallet comes to be, is first seen, and goes if it never is.
+/// Registration, first session, and removal of wallets without a session.
 extension StoreConnection {
-    /// The most bytes of each sealed value; all together leave a row within one page of 4096.
+    /// The largest sizes of the sealed values; together they keep a row within one page of 4096 bytes.
     private static let largestIdentity = 2048
     private static let largestShare = 512
 
@@ -17,7 +17,7 @@ extension StoreConnection {
             guard Self.follows(registration.assertionCounter, row.state.assertionCounter) else {
                 return .counterNotIncreased
             }
-            // Put at the end anew instead of rewritten in place: its values may have other widths.
+            // Inserted at the end instead of rewritten in place: its values may have other widths.
             try self.remove([row.key])
         }
         try self.insert(registration)
@@ -25,11 +25,11 @@ extension StoreConnection {
     }
 
     private func insert(_ registration: NewRegistration) throws {
-        precondition(registration.identity.count <= Self.largestIdentity, "a sealed identity fits into a row")
+        precondition(registration.identity.count <= Self.largestIdentity, "a sealed identity must fit into a row")
         precondition(
             max(registration.unlockShare.count, registration.presenceShare.count) <= Self.largestShare
                 && registration.deletionCode?.sealed.count ?? 0 <= Self.largestShare,
-            "sealed shares and codes fit into a row"
+            "sealed shares and codes must fit into a row"
         )
         var state = WalletState()
         state.epoch = self.epoch
@@ -78,10 +78,9 @@ extension StoreConnection {
         )
     }
 
-    /// Whether a proof's counter comes after the one on file.
+    /// Returns whether a proof's counter is greater than the stored one.
     ///
-    /// A wallet proves itself in one form for good, so that
-    /// leaving the counter out does not get around it.
+    /// A wallet's form of proof never changes, so omitting the counter does not bypass the check.
     private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
         switch (counter, stored) {
         case (nil, nil): return true

@@ -1,7 +1,7 @@
 internal import GRDB
 import Vocabulary
 
-/// Ends of wallets. Each destroys both shares in its own commit; a wallet that has ended stays as it is.
+/// Ends of wallets. Each destroys both shares in its commit; a wallet that has ended stays as it is.
 extension StoreConnection {
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
         let statement = try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
@@ -18,7 +18,7 @@ extension StoreConnection {
         try self.revoke(&row, .byUser, at: now)
     }
 
-    /// Looks at every wallet before it ends one: where one is unknown, nothing is written.
+    /// Reads every wallet before it ends one: if one is unknown, nothing is written.
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         var rows: [WalletRow] = []
         var unknown: [WalletID] = []
@@ -34,10 +34,10 @@ extension StoreConnection {
         return .revoked(now: ended, before: rows.count - ended)
     }
 
-    /// Both the denial and the ends are one step, with which every link is ordered: what was found before it, and what was
-    /// linked since the search for it began.
+    /// Denies a code and ends its wallets in one step, ordered with every link: those found by the search, and
+    /// those linked since the search began.
     ///
-    /// - Parameter found: the wallets that ``linked(to:after:atMost:)`` found, all of them since `search` began.
+    /// - Parameter found: The results of ``linked(to:after:atMost:)``, all since `search` began.
     func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         found: [WalletID],
@@ -55,7 +55,7 @@ extension StoreConnection {
         var linked: Set<WalletID> = []
         var ended = 0
         for id in linkedMeanwhile.union(found) {
-            // One that was found may have been purged since.
+            // A found wallet may have been purged since.
             guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
             linked.insert(id)
             if row.state.revocation == nil { ended += 1 }
@@ -70,7 +70,7 @@ extension StoreConnection {
     }
 }
 
-/// A search for the wallets of a recovery code, which takes many steps; nothing but a name.
+/// An identifier of a search for the wallets of a recovery code, which takes many steps.
 struct LinkSearch: Hashable {
     private let number = UInt64.random(in: .min ... .max)
 }

@@ -2,13 +2,13 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Clearing away what nobody needs, some rows at a time.
+/// Removal of unneeded rows, some at a time.
 extension StoreConnection {
-    /// Removes registrations made before `limit` that no session was opened for, among `most` marks of them after `start`.
+    /// Removes registrations made before `limit` without a session, among the next `most` marks after `start`.
     ///
-    /// A wallet's first session leaves its mark where it is: taking it away would cost each a page of its own. Here those of
-    /// a step lie together, and the wallet's row says whether it is still unopened. One that ended before its first
-    /// session stays: its code goes on saying done, and its token is used.
+    /// A wallet's first session leaves its mark in place, because removing each would write a separate page. Here
+    /// the marks of one step are adjacent, and the wallet's row says whether it still has had no session. A wallet
+    /// that ended before its first session stays: its code is still recognized, and its token is used.
     func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
         let rows = try Row.fetchAll(
             self.db.makeStatement(
@@ -23,7 +23,7 @@ extension StoreConnection {
         for row in rows where try row.number(1) < limit.milliseconds {
             let key = try row.number(0)
             swept.due += 1
-            // A damaged row stays, for whoever looks at its wallet to be told so.
+            // A damaged row stays, so that an access to its wallet reports the damage.
             let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
             if let found, !found.sessionOpened, found.revocation == nil {
                 unopened.append(WalletKey(number: key))
@@ -36,19 +36,19 @@ extension StoreConnection {
         return swept
     }
 
-    /// What came of some marks of wallets that no session was opened for when they were registered.
+    /// The result of sweeping some marks of registrations without a session.
     struct SweptMarks {
-        /// That were old enough, and are gone.
+        /// Marks that were old enough and are removed.
         var due = 0
-        /// Of these, the wallets that went with them.
+        /// Wallets removed with them.
         var removed = 0
-        /// Behind which mark to go on; nil at the end.
+        /// The mark to continue after; nil at the end.
         var next: Int64?
     }
 
-    /// Removes attempt records that hold nothing, among `most` of them after `start`.
+    /// Removes empty attempt records, among the next `most` after `start`.
     ///
-    /// - Returns: where to go on; nil at the end.
+    /// - Returns: The row to continue after; nil at the end.
     func sweepAttempts(after start: Int64, most: Int) throws -> Int64? {
         let empty = AttemptRecord().encoded()
         let rows = try Row.fetchCursor(

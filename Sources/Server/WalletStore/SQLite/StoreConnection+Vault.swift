@@ -1,9 +1,10 @@
 internal import GRDB
 import Vocabulary
 
-/// What is known of the vault's key versions; no key is.
+/// Records of the vault's key versions, without keys.
 extension StoreConnection {
-    /// Notes that a version seals, and by what its key is recognized, if that is new; all that are known, ascending.
+    /// Records that a version seals, and its key's check value, if it is new; returns all versions in ascending
+    /// order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         try self.db.execute(
             sql: """
@@ -15,7 +16,7 @@ extension StoreConnection {
         return try self.vaultVersions()
     }
 
-    /// All that have sealed, ascending.
+    /// Returns all versions that have sealed, in ascending order.
     func vaultVersions() throws -> [StoredVaultVersion] {
         try Row.fetchAll(
             self.db,
@@ -30,9 +31,9 @@ extension StoreConnection {
         }
     }
 
-    /// Notes that nothing is sealed by an older version any more; nil takes that back.
+    /// Records that no value is sealed by an older version any more; nil removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // Old values are gone from the log then, too; taking the note back destroys nothing.
+        // Old values then leave the log, too. Removing the record destroys nothing.
         if now != nil { self.noteDestroyed() }
         try self.db.execute(
             sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",

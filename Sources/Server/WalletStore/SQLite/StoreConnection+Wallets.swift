@@ -3,18 +3,18 @@ import PINPolicy
 import PreparedSQL
 import Vocabulary
 
-/// A wallet's place among the rows.
+/// A wallet's row number.
 ///
-/// Given in ascending order, so that no insertion splits a page and leaves copies of
-/// other wallets' sealed shares in it.
+/// Assigned in ascending order, so that no insertion splits a page and leaves copies of other wallets' sealed
+/// shares in it.
 struct WalletKey: Hashable {
     let number: Int64
 }
 
-/// Attempts as they are kept: the record and how often it was written.
+/// The stored form of attempts: the record and its number of writes.
 ///
-/// The number of writes makes each write change the page. A right PIN for a wallet that has nothing counted would
-/// otherwise write nothing, and where the disk is full only it would get an answer.
+/// The number of writes makes every write change the page. Otherwise a right PIN for a wallet without counted
+/// attempts would write nothing, and on a full disk only it would get an answer.
 struct KeptAttempts {
     var record = AttemptRecord()
     var writes: UInt64 = 0
@@ -39,15 +39,15 @@ struct KeptAttempts {
 }
 
 extension StoreConnection {
-    /// What every judged step reads, in one look.
+    /// The data that every judged step reads, in one query.
     struct Attempted: Sendable {
         let row: JudgedRow
         var attempts: KeptAttempts
-        /// What is on file of the attempts; nil where there is no row of them.
+        /// The stored attempts; nil without a row.
         var onFile: [UInt8]?
     }
 
-    /// What judging needs of a wallet's row; a class, since it is remembered and handed on, and never changes.
+    /// The part of a wallet's row that judging needs; an immutable class, since it is cached and shared.
     final class JudgedRow: Sendable {
         let key: WalletKey
         let state: WalletState
@@ -63,7 +63,7 @@ extension StoreConnection {
         }
     }
 
-    /// What judging needs of a wallet, as it stands in the transaction.
+    /// Returns the data for judging a wallet, as it stands in the transaction.
     func attempted(_ wallet: WalletID) throws -> Attempted? {
         if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted
@@ -77,7 +77,7 @@ extension StoreConnection {
         return try statement.first { try WalletRow($0) }
     }
 
-    /// Writes a wallet's row in place; it always changes, and keeps its width.
+    /// Writes a wallet's row in place; it always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
         var state = row.state
         state.writes &+= 1
@@ -91,11 +91,11 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes an attempt record of the one width that there is; it always changes.
+    /// Writes an attempt record of the fixed width; it always changes.
     ///
-    /// Invariant (G4): no attempt is counted from another record than the one that it replaces. The statement that writes
-    /// holds what is on file against what was judged from; where they differ the step fails, and is done again from what
-    /// is on file (``BatchWriter``).
+    /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
+    /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
+    /// stored one (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
         var kept = found
         kept.attempts.writes &+= 1
@@ -110,7 +110,7 @@ extension StoreConnection {
         if kept.attempts.record.isEmpty { self.justEmptied.append(found.row.key) }
     }
 
-    /// Ends a wallet for good, if it has not ended yet.
+    /// Ends a wallet permanently, if it has not ended yet.
     func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
         guard row.state.revocation == nil else { return self.noteDestroyedBefore() }
         self.noteDestroyed()
@@ -119,7 +119,7 @@ extension StoreConnection {
         try self.noteEnd(of: row.key, at: now)
     }
 
-    /// Why nothing may be released to a wallet; its own revocation before that of the solution.
+    /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.
     func revocation(of state: WalletState) -> Revocation? {
         state.revocation
             ?? (self.isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)

@@ -3,40 +3,42 @@ import PINPolicy
 import PreparedSQL
 import Vocabulary
 
-/// The database and its prepared statements; used by the store's thread alone.
+/// The database and its prepared statements; used only by the store's thread.
 final class StoreConnection {
     let db: Database
     private(set) var statements: Statements
-    /// As it stands in the transaction: read again wherever something is undone, and otherwise changed here alone.
+    /// The value in the transaction: read again after a rollback, otherwise changed only here.
     private(set) var isSolutionRevoked = false
-    /// What all epochs but the first cost, in their order; changed by a restore only, before anybody is served.
+    /// The charges of all epochs except the first, in order; changed only by a restore, before the store is served.
     private(set) var epochCharges: [EpochCharge] = []
     /// The store's epoch, from 1 on.
     private(set) var epoch: UInt32 = 1
-    /// What is on file of the wallets that were judged lately, so that judging one again reads nothing.
+    /// The cached rows of recently judged wallets, so that judging one again reads nothing.
     let known = KnownWallets()
-    /// Set by a step that destroyed shares: the log is emptied before anyone is answered.
+    /// Set by a step that destroyed shares: the log is emptied before any step is answered.
     var mustTruncateLog = false
-    /// Copies of shares that were destroyed may be in the log.
+    /// Indicates that copies of destroyed shares may be in the log.
     private var owesTruncation = false
-    /// Wallets whose attempt records came to hold nothing in this transaction; a later step of it may have counted again.
+    /// Wallets whose attempt records became empty in this transaction; a later step of it may have counted again.
     var justEmptied: [WalletKey] = []
-    /// What is done on this thread once the transaction's steps are answered.
+    /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
-    /// A copy that is being made.
+    /// The copy in progress, if any.
     var copy: DatabaseCopy?
-    /// The searches for a recovery code's wallets that are under way, each with those that were linked to any code meanwhile.
+    /// The searches in progress for a recovery code's wallets, each with the wallets linked to any code since it
+    /// began.
     ///
-    /// Kept where a link is undone: whoever uses it looks at the row.
+    /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
-    /// Those of the transactions before; when there are ``mostEmptied`` their rows go, with the next one.
+    /// Wallets with empty records from earlier transactions; at ``mostEmptied`` of them, the next transaction
+    /// deletes the rows.
     ///
-    /// So the table stays small and a batch writes few pages; a wallet that comes again soon keeps its row; and no row
-    /// goes in the commit that holds the verdict which emptied it.
+    /// So the table stays small and a batch writes few pages; a wallet that returns soon keeps its row; and no row is
+    /// deleted in the commit of the verdict that emptied it.
     private var emptied: Set<WalletKey> = []
     private var dropsEmptied = false
     private static let emptyRecord = AttemptRecord().encoded()
-    /// Rows that may hold nothing before they go: three pages of the table.
+    /// The number of empty rows that may remain: three pages of the table.
     private static let mostEmptied = 256
 
     init(_ db: Database) throws {
@@ -47,7 +49,7 @@ final class StoreConnection {
         try self.readSolution()
     }
 
-    /// Reads which epochs there are.
+    /// Reads the epochs.
     func readEpochs() throws {
         self.epochCharges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
         self.epoch = UInt32(self.epochCharges.count + 1)
@@ -61,7 +63,7 @@ final class StoreConnection {
         if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
     }
 
-    /// Removes a row that says nothing; the row itself decides, so that no count can be lost here.
+    /// Deletes an empty row; the statement checks the row itself, so no count can be lost here.
     func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
         self.known.forgetAll()
         let statement = self.statements.dropAttempts
@@ -77,7 +79,7 @@ final class StoreConnection {
     }
 
     func rollBack() throws {
-        // SQLite has done it already after some failures.
+        // After some failures SQLite has rolled back already.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
         try self.startAgain()
     }
@@ -95,29 +97,31 @@ final class StoreConnection {
         try self.startAgain()
     }
 
-    /// After something was undone: replaces the statements, since one that failed fails once more when it is used again
-    /// (`sqlite3_reset(3)`), and reads again what may have been changed.
+    /// Recovers after a rollback: replaces the statements, since a failed one fails again when reused
+    /// (`sqlite3_reset(3)`), and reads values that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
         self.statements = try Statements(self.db)
         try self.readSolution()
     }
 
-    /// Copies the log into the database and cuts it to nothing.
+    /// Copies the log into the database and truncates it to zero length.
     func truncateLog() throws {
         _ = try self.db.checkpoint(.truncate)
         self.owesTruncation = false
     }
 
-    /// This step destroyed shares, or other values that must not be read any more.
+    /// Records that this step destroyed shares, or other values that must not be readable any more.
     func noteDestroyed() {
         self.owesTruncation = true
         self.mustTruncateLog = true
     }
 
-    /// This step would have destroyed what was destroyed before: the log is emptied if that failed then, or is still to come.
+    /// Records that this step would have destroyed values destroyed before: the log is emptied if that failed then
+    /// or is pending.
     ///
-    /// Not in any case: whoever has ended his wallet could have every batch of others' attempts wait for it.
+    /// Not unconditionally: the owner of an ended wallet could otherwise make every batch of other wallets wait for
+    /// it.
     func noteDestroyedBefore() {
         if self.owesTruncation { self.mustTruncateLog = true }
     }
@@ -135,7 +139,7 @@ final class StoreConnection {
     }
 }
 
-/// Every statement of a step that is done often, compiled once.
+/// The frequent statements, compiled once.
 struct Statements {
     let begin, commit, solution: PreparedStatement
     let wallet, keepWallet, isDenied: PreparedStatement
@@ -177,7 +181,7 @@ struct Statements {
 }
 
 extension Statement {
-    /// Reads the first row, if there is one; the row is lent, because the statement owns its bytes.
+    /// Reads the first row, if any; the row is lent because the statement owns its bytes.
     func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
         self.setUncheckedArguments(arguments)
         let rows = try Row.fetchCursor(self)

@@ -1,10 +1,11 @@
 package import HostSystem
 
-/// What a file of SQLite's says of itself in its head, read and written without SQLite.
+/// The header of a SQLite file, read and written without SQLite.
 package enum StoreFile {
-    /// What `PRAGMA application_id` tells: a store that can be served, or a backup, which must be restored.
+    /// The kind of a file by its `PRAGMA application_id`: a store that can be served, or a backup, which must be
+    /// restored.
     ///
-    /// So a backup that is put in a store's place by hand is not served: it would hand out fresh guesses.
+    /// A backup that is copied into a store's place by hand is not served, because it would allow fresh guesses.
     package enum Kind: Sendable {
         case store, backup
 
@@ -16,15 +17,15 @@ package enum StoreFile {
         }
     }
 
-    // Where the head has what (file format, 1.3): its first words, the two numbers that say whether the file has a log,
-    // `user_version` and `application_id`.
+    // Offsets in the header (SQLite file format, 1.3): the magic string, the two numbers that say whether the file
+    // has a log, `user_version` and `application_id`.
     private static let headByteCount = 100
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let formatOffset = 18
     private static let versionOffset = 60
     private static let applicationIDOffset = 68
 
-    /// Marks a file that nobody has open; one that has no log beside it, and needs none.
+    /// Sets the kind of a file that no process has open and that has and needs no log.
     package static func mark(_ path: String, as kind: Kind) throws(FileError) {
         let file = try RecordFile(opening: path)
         let id = UInt32(truncatingIfNeeded: kind.applicationID)
@@ -33,12 +34,13 @@ package enum StoreFile {
         try file.synchronize()
     }
 
-    /// Refuses a file that is no store of this version or an earlier one.
+    /// Rejects a file that is not a store of this version or an earlier one.
     ///
-    /// Invariant: what is refused is not changed. SQLite writes to the head of any database that it opens with a store's
-    /// settings, and a backup with another head is not what its label names any more. So the head is read before.
+    /// Invariant: a rejected file is not changed. SQLite writes to the header of any database that it opens with a
+    /// store's settings, and a backup with a changed header no longer matches its label. So the header is read
+    /// first.
     ///
-    /// A file that is being made may have all of its head in its log yet: of that SQLite knows more (``Schema``).
+    /// While a file is being created, its header may still be in its log, which only SQLite can read (``Schema``).
     static func refuseOthers(_ path: String, creating: Bool) throws(StoreOpenError) {
         let head: [UInt8]
         do throws(FileError) {
@@ -59,7 +61,7 @@ package enum StoreFile {
         }
     }
 
-    /// The signed number of four bytes, as both pragmas have it.
+    /// The signed number in four bytes, as both pragmas report it.
     private static func number(at offset: Int, in head: [UInt8]) -> Int64 {
         Int64(Int32(bitPattern: head[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }))
     }

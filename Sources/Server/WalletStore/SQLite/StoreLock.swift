@@ -1,10 +1,9 @@
 internal import Synchronization
 internal import HostSystem
 
-/// The folder of a store, held by one process.
+/// The lock on a store's folder, held by one process.
 ///
-/// A class because the thread that serves the store lets go of it at a moment of its own, before anyone who waits for
-/// that opens the folder again.
+/// A class because the store's thread releases it at a time of its choice, before any waiter opens the folder again.
 final class StoreLock: Sendable {
     private let lock: Mutex<FileLock?>
 

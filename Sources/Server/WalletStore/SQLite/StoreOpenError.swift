@@ -1,23 +1,23 @@
 internal import GRDB
 internal import HostSystem
 
-/// Why a store was not opened; nothing in it was changed.
+/// The reason why a store was not opened; nothing in it was changed.
 ///
-/// Show the text and end.
+/// Show the text and exit.
 package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process serves this folder; nil where its id is not known. Stop that one first.
+    /// Another process serves this folder; nil if its id is unknown. Stop that process first.
     case inUse(pid: Int32?)
-    /// A newer version of the server wrote it; use that one.
+    /// A newer version of the server wrote the store; use that version.
     case newerVersion(found: Int, known: Int)
-    /// There is no store at this path; it is made by `init`.
+    /// No store exists at this path; `init` creates one.
     case missing(path: String)
     /// The file is not a store, or is damaged; restore a backup.
     case notAStore
-    /// The file is a backup: restore it, which counts what may have been guessed since.
+    /// The file is a backup: restore it, which charges for possible guesses since.
     case backup
-    /// The disk is full; make room.
+    /// The disk is full; free some space.
     case diskFull
-    /// The files cannot be used; the text says why.
+    /// The files cannot be used; the text gives the reason.
     case files(String)
 
     package var description: String {
@@ -25,11 +25,11 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .inUse(let pid?): return "the data folder is in use by process \(pid); stop it first"
         case .inUse(nil): return "the data folder is in use by another process; stop it first"
         case .newerVersion(let found, let known):
-            return "the store has version \(found), this server knows versions up to \(known)"
-        case .missing(let path): return "there is no store at \(path)"
+            return "the store has version \(found), but this server reads up to version \(known); use a newer server"
+        case .missing(let path): return "no store exists at \(path); create one with `remote-pin-server init`"
         case .notAStore: return "the file is not a wallet store, or it is damaged"
         case .backup:
-            return "the file is a backup, which is not served as it is; use `remote-pin-server restore`"
+            return "the file is a backup, which cannot be served directly; run `remote-pin-server restore`"
         case .diskFull: return "the disk is full"
         case .files(let reason): return reason
         }
@@ -37,7 +37,7 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension StoreOpenError {
-    /// What an error on the way to an open store means to the operator.
+    /// Translates an error that occurred while opening a store.
     init(_ error: any Error) {
         switch error {
         case let error as StoreOpenError: self = error

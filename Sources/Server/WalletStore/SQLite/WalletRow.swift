@@ -3,7 +3,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// One wallet as it is kept, but for what is attested of it.
+/// The stored row of a wallet, without its attested facts.
 struct WalletRow {
     let key: WalletKey
     var state: WalletState
@@ -11,19 +11,19 @@ struct WalletRow {
     var unlockShare: Sealed
     var identity: Sealed
     var presenceShare: Sealed
-    /// Empty where the wallet has none.
+    /// Empty if the wallet has none.
     var deletionCode: Sealed
-    /// Zeros where the wallet is linked to none.
+    /// Zeros if the wallet is not linked.
     var recoveryMAC: [UInt8]
     var hardwareKey: SHA256Digest
 
     static let recoveryMACByteCount = 32
-    /// The columns, in the order in which ``init(_:)`` reads them.
+    /// The columns in the order in which ``init(_:)`` reads them.
     static let columns = """
         key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
         """
 
-    /// Reads ``columns``.
+    /// Reads a row with ``columns``.
     init(_ row: borrowing PreparedRow) throws {
         (self.key, self.state) = try row.keyAndState()
         self.pinKeyID = try row.identifier(2)
@@ -36,7 +36,7 @@ struct WalletRow {
         guard self.recoveryMAC.count == Self.recoveryMACByteCount else { throw StoreError.corrupt }
     }
 
-    /// Ends the wallet for good: both shares and the deletion code are overwritten, byte for byte.
+    /// Ends the wallet permanently: overwrites both shares and the deletion code in full.
     mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.state.revocation = revocation
         self.state.revokedAt = now
@@ -47,7 +47,7 @@ struct WalletRow {
 }
 
 extension PreparedRow {
-    /// The wallet's place and state, which every look at a wallet reads first.
+    /// Reads the wallet's key and state, the first columns of every read.
     borrowing func keyAndState() throws -> (WalletKey, WalletState) {
         guard let key = self.number(0), let state = WalletState(decoding: try self.kept(1)) else {
             throw StoreError.corrupt
@@ -55,7 +55,7 @@ extension PreparedRow {
         return (WalletKey(number: key), state)
     }
 
-    /// The bytes of a column; what is of another type was not written by this code.
+    /// The bytes of a column; another type was not written by this code.
     borrowing func kept(_ column: Int32) throws -> [UInt8] {
         guard let bytes = self.bytes(column) else { throw StoreError.corrupt }
         return bytes
@@ -68,7 +68,7 @@ extension PreparedRow {
 }
 
 extension Row {
-    /// The bytes of a column; what is of another type was not written by this code.
+    /// The bytes of a column; another type was not written by this code.
     func bytes(_ index: Int) throws -> [UInt8] {
         guard let bytes = try self.bytesIfAny(index) else { throw StoreError.corrupt }
         return bytes
@@ -95,11 +95,11 @@ extension Row {
 }
 
 extension [UInt8] {
-    /// As an argument of a statement.
+    /// The value as an argument of a statement.
     var blob: DatabaseValue { Data(self).databaseValue }
 }
 
 extension FixedBytes {
-    /// As an argument of a statement.
+    /// The value as an argument of a statement.
     var blob: DatabaseValue { self.bytes.blob }
 }

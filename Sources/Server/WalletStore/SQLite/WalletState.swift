@@ -1,30 +1,31 @@
 import Vocabulary
 
-/// What changes in a wallet's row while its sealed values stay; always ``byteCount`` bytes.
+/// The part of a wallet's row that changes while its sealed values stay; always ``byteCount`` bytes.
 ///
-///     0       form, 1
+///     0       version of the form, 1
 ///     1       0 in use · 1 revoked by its user · 2 by an operator · 3 through its recovery code
-///     2       bit 0: may register anew · bit 1: a session was opened · bit 2: there is an assertion counter ·
+///     2       bit 0: may register again · bit 1: a session was opened · bit 2: an assertion counter exists ·
 ///             bit 3: linked to a recovery code
 ///     3       0
-///     4–11    when it was revoked, milliseconds since 1970
+///     4–11    time of the revocation, milliseconds since 1970
 ///     12–15   App Attest counter
-///     16–19   the epoch to which the wallet's counts were brought last, less one
-///     20–23   how often the row was written, modulo 2^32
+///     16–19   the epoch up to which the wallet's counts are charged, minus one
+///     20–23   number of writes of the row, modulo 2^32
 ///
-/// One width, so that no write ever moves a row: rows that move leave copies of sealed shares in pages, and a row that
+/// The width is fixed so that no write moves a row: rows that move leave copies of sealed shares in pages, and a
+/// row that grows with a verdict could hit a full disk when another does not.
 /// grows with a verdict could find a full disk where another does not.
 struct WalletState: Hashable {
     var revocation: Revocation?
-    /// Meaningful where revoked.
+    /// The time of the revocation; meaningful only if revoked.
     var revokedAt = Timestamp(milliseconds: 0)
     var sessionOpened = false
     var assertionCounter: UInt32?
     var isLinked = false
     /// The store's epoch when the wallet was registered or its attempts were last judged.
     ///
-    /// Where it is an earlier one than the store's, its counts are those of a backup, also where no row of attempts says
-    /// anything: what a restore costs has yet to be counted.
+    /// If it is earlier than the store's, the counts are those of a backup, even without a row of attempts: the
+    /// charges of restores are still to be applied.
     var epoch: UInt32 = 1
     var writes: UInt32 = 0
 
@@ -33,7 +34,7 @@ struct WalletState: Hashable {
 
     init() {}
 
-    /// Reads what ``encoded()`` wrote and nothing else.
+    /// Decodes only the output of ``encoded()``.
     init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]
@@ -77,7 +78,7 @@ struct WalletState: Hashable {
         case .user: return 1
         case .wallet: return 2
         case .recoveryCode: return 3
-        case .solution: preconditionFailure("the solution is revoked in one place, not in each wallet")
+        case .solution: preconditionFailure("a revocation of the solution is not stored in wallets")
         }
     }
 }

@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// What `DCAppAttestService.attestKey` returns.
+/// The result of `DCAppAttestService.attestKey`.
 package struct AppAttestObject: Hashable, Sendable {
     /// The format's name; only `apple-appattest` is known.
     package var format: String
-    /// The leaf and the authority that signed it; the root is not among them.
+    /// The leaf and the authority that signed it, without the root.
     package var certificates: [[UInt8]]
-    /// For Apple's fraud metric; takes no part in the verification.
+    /// The input of Apple's fraud metric; not part of the verification.
     package var receipt: [UInt8]?
     /// The encoding of an ``AuthenticatorData``, as signed.
     package var authenticatorData: [UInt8]
@@ -21,7 +21,7 @@ package struct AppAttestObject: Hashable, Sendable {
         self.authenticatorData = authenticatorData
     }
 
-    /// Reads exactly one object.
+    /// Decodes exactly one object.
     package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
         let item: CBOR
         do throws(CBORError) {
@@ -52,18 +52,18 @@ package struct AppAttestObject: Hashable, Sendable {
     }
 }
 
-/// Why bytes are no attestation or assertion; the caller refuses the evidence.
+/// The reason why bytes are not an attestation or assertion; the caller rejects the evidence.
 package enum AppAttestObjectError: Error, Hashable {
     case cbor(CBORError)
     /// A member is missing or of another type.
     case member(String)
     /// The format is not Apple's.
     case unknownFormat
-    /// Something in the list of certificates is no byte string.
+    /// An item in the list of certificates is not a byte string.
     case certificates
 }
 
-/// What `DCAppAttestService.generateAssertion` returns.
+/// The result of `DCAppAttestService.generateAssertion`.
 package struct AppAttestAssertion: Hashable, Sendable {
     /// ECDSA as DER over the nonce.
     package var signature: [UInt8]
@@ -75,7 +75,7 @@ package struct AppAttestAssertion: Hashable, Sendable {
         self.authenticatorData = authenticatorData
     }
 
-    /// Reads exactly one assertion.
+    /// Decodes exactly one assertion.
     package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
         let item: CBOR
         do throws(CBORError) {
@@ -96,18 +96,18 @@ package struct AppAttestAssertion: Hashable, Sendable {
         ]).encoded
     }
 
-    /// What the key signs: SHA-256 of authenticator data and client data hash, in this order.
+    /// The bytes that the key signs: SHA-256 of authenticator data and client data hash, in this order.
     package static func nonce(authenticatorData: [UInt8], clientDataHash: [UInt8]) -> SHA256Digest {
         sha256(authenticatorData + clientDataHash)
     }
 }
 
-/// Which of Apple's two services a key was attested by.
+/// Apple's service that attested a key.
 package enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
     case development
     case production
 
-    /// The aaguid that names it.
+    /// The aaguid that identifies it.
     package var aaguid: [UInt8] {
         switch self {
         case .development: Array("appattestdevelop".utf8)

@@ -1,15 +1,15 @@
-/// The receipt beside an App Attest attestation: for Apple's fraud metric, and of no part in the verification.
+/// The receipt in an App Attest attestation, an input of Apple's fraud metric and not part of the verification.
 ///
 /// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
 package struct AppAttestReceipt: Hashable, Sendable {
     /// The fields by number; the first of each counts.
     private let fields: [Int: [UInt8]]
-    /// What Apple signed: the content itself, also where signed attributes stand beside it.
+    /// The bytes that Apple signed: the content itself, even if signed attributes accompany it.
     package let content: [UInt8]
     package let signature: [UInt8]
-    /// The certificates in it, in their order.
+    /// The included certificates, in order.
     package let certificates: [Certificate]
-    /// Whether signed attributes are there; receipts of 2020 have them.
+    /// Indicates that signed attributes exist, as in receipts of 2020.
     package let hasSignedAttributes: Bool
 
     package init(decoding bytes: [UInt8]) throws(DERError) {
@@ -39,10 +39,10 @@ package struct AppAttestReceipt: Hashable, Sendable {
     package var clientDataHash: [UInt8]? { self.fields[4] }
     /// ATTEST or RECEIPT.
     package var type: String? { self.text(6) }
-    /// Only in some.
+    /// The environment; only in some receipts.
     package var environment: String? { self.text(7) }
     package var created: String? { self.text(12) }
-    /// How many keys the device attested lately; only in refreshed receipts.
+    /// The number of keys that the device attested recently; only in refreshed receipts.
     package var riskMetric: String? { self.text(17) }
     package var notBefore: String? { self.text(19) }
     package var expires: String? { self.text(21) }

@@ -1,15 +1,15 @@
-/// What Apple writes into an App Attest leaf besides the nonce: of interest to operators, not to trust.
+/// The facts in an App Attest leaf besides the nonce: informative for operators, not trusted.
 package struct AppleCertificateFacts: Hashable, Sendable {
-    /// The app id; nil where it is not stated.
+    /// The app id; nil if not stated.
     package let appID: String?
-    /// As in `26.1`; nil where it is not stated.
+    /// As in `26.1`; nil if not stated.
     package let osVersion: String?
-    /// As in `23B85`; nil where it is not stated.
+    /// As in `23B85`; nil if not stated.
     package let osBuild: String?
-    /// As in `iphoneos`; nil where it is not stated.
+    /// As in `iphoneos`; nil if not stated.
     package let platform: String?
 
-    /// Never fails: what cannot be read is not stated.
+    /// Never fails: unreadable facts count as not stated.
     package init(_ certificate: Certificate) {
         let application = Self.texts(certificate.values(of: .appAttestApplication).first)
         let system = Self.texts(certificate.values(of: .appAttestSystem).first)

@@ -1,21 +1,21 @@
 package import Vocabulary
 
-/// What an App Attest key signs besides the client's data (WebAuthn §6.1, as Apple fills it).
+/// The data that an App Attest key signs besides the client's data (WebAuthn §6.1, in Apple's use).
 package struct AuthenticatorData: Hashable, Sendable {
     /// SHA-256 of the app id, `TEAMID.bundle.id`.
     package var rpIDHash: SHA256Digest
-    /// The flags as they stand; Apple sets 0x40 in assertions too, where no credential follows.
+    /// The raw flags; Apple sets 0x40 in assertions too, where no credential follows.
     package var flags: UInt8
-    /// How often the key has signed; 0 in an attestation.
+    /// The number of signatures by the key; 0 in an attestation.
     package var counter: UInt32
     /// Only in attestations.
     package var credential: Credential?
-    /// The map at the end, which newer systems add.
+    /// The trailing map, which newer systems add.
     package var extensions: CBOR?
 
-    /// The key that an attestation vouches for.
+    /// The attested key.
     package struct Credential: Hashable, Sendable {
-        /// 16 bytes that name the environment.
+        /// 16 bytes that identify the environment.
         package var aaguid: [UInt8]
         /// The key's id: SHA-256 of its public key.
         package var id: [UInt8]
@@ -29,9 +29,9 @@ package struct AuthenticatorData: Hashable, Sendable {
         }
     }
 
-    /// The flag that says a credential follows.
+    /// The flag for a credential.
     package static let hasCredential: UInt8 = 0x40
-    /// The flag that says extensions follow; not all of Apple's systems set it.
+    /// The flag for extensions; not all of Apple's systems set it.
     package static let hasExtensions: UInt8 = 0x80
 
     package init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
@@ -42,9 +42,9 @@ package struct AuthenticatorData: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Reads an attestation's data (`withCredential`) or an assertion's.
+    /// Decodes an attestation's data (`withCredential`) or an assertion's.
     ///
-    /// Behind the fixed part, and the credential, stands nothing or exactly one CBOR map.
+    /// The fixed part and the credential are followed by nothing or by exactly one CBOR map.
     package init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
         var rest = bytes[...]
         guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
@@ -88,20 +88,20 @@ package struct AuthenticatorData: Hashable, Sendable {
     }
 }
 
-/// Why bytes are no authenticator data; the caller refuses the evidence.
+/// The reason why bytes are not authenticator data; the caller rejects the evidence.
 package enum AuthenticatorDataError: Error, Hashable {
-    /// They end before what must be there.
+    /// The data ends before a required part.
     case truncated
-    /// The flag says that no credential follows where one must.
+    /// The flags deny a required credential.
     case noCredential
     /// The credential's key is not a CBOR map.
     case credentialKey
-    /// Something other than one CBOR map stands at the end.
+    /// The data is followed by something other than one CBOR map.
     case trailingBytes
 }
 
 extension AuthenticatorData.Credential {
-    /// A P-256 key as COSE writes it: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
+    /// A P-256 key in COSE form: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
     package static func coseKey(_ key: P256PublicKey) -> CBOR {
         .map([
             CBOR.Entry(.integer(1), .integer(2)),
@@ -112,7 +112,7 @@ extension AuthenticatorData.Credential {
         ])
     }
 
-    /// The key, where it is a P-256 key in the form that ``coseKey(_:)`` writes.
+    /// The P-256 key, if it has the form that ``coseKey(_:)`` writes.
     package var publicKey: P256PublicKey? {
         guard self.key[.integer(1)] == .integer(2), self.key[.integer(3)] == .integer(-7),
             self.key[.integer(-1)] == .integer(1), let x = self.key[.integer(-2)]?.byteString,

@@ -1,7 +1,7 @@
-/// One CBOR item (RFC 8949), of the kinds that attestation uses.
+/// One CBOR item (RFC 8949) of the kinds that attestation uses.
 ///
-/// Tags, floating point and simple values other than the booleans and null do not occur in what Apple's devices send;
-/// the decoder refuses them, so that there is one way less to say the same thing twice.
+/// Apple's devices send no tags, floating-point values or simple values other than booleans and null. The decoder
+/// rejects them, so that a value has one encoding only.
 package indirect enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
     /// The number −1 − n for the n held here.
@@ -9,7 +9,7 @@ package indirect enum CBOR: Hashable, Sendable {
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// The pairs in the order of the encoding; no key stands twice.
+    /// The pairs in the order of the encoding, without duplicate keys.
     case map([Entry])
     case boolean(Bool)
     case null
@@ -30,10 +30,10 @@ package indirect enum CBOR: Hashable, Sendable {
         value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value))
     }
 
-    /// The value of a map's text key; nil where this is no map or has no such key.
+    /// The value of a map's text key; nil if this is not a map or lacks the key.
     package subscript(key: String) -> CBOR? { self[.text(key)] }
 
-    /// The value of a map's key; nil where this is no map or has no such key.
+    /// The value of a map's key; nil if this is not a map or lacks the key.
     package subscript(key: CBOR) -> CBOR? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key == key }?.value
@@ -45,28 +45,28 @@ package indirect enum CBOR: Hashable, Sendable {
         return bytes
     }
 
-    /// Whether this is a map.
+    /// Indicates that this is a map.
     package var isMap: Bool {
         guard case .map = self else { return false }
         return true
     }
 }
 
-/// Why bytes are not the one CBOR item that was expected; the caller refuses the evidence.
+/// The reason why bytes are not the expected CBOR item; the caller rejects the evidence.
 package enum CBORError: Error, Hashable {
-    /// An announced length reaches beyond the end.
+    /// A length exceeds the remaining bytes.
     case truncated
-    /// Something stands behind the item.
+    /// Bytes follow the item.
     case trailingBytes(Int)
     /// A length or number is not in its shortest form.
     case notMinimal
-    /// A length is left open (indefinite).
+    /// A length is indefinite.
     case indefiniteLength
-    /// A map has the same key twice.
+    /// A map has a duplicate key.
     case duplicateKey
-    /// Items lie in one another deeper than the decoder follows.
+    /// Items are nested too deeply.
     case tooDeep
-    /// There are more items than any attestation has.
+    /// There are more items than in any attestation.
     case tooManyItems
     /// A text is not UTF-8.
     case notUTF8

@@ -1,20 +1,20 @@
 extension CBOR {
-    /// How deep items may lie in one another; Apple's objects have three levels.
+    /// The deepest accepted nesting; Apple's objects have three levels.
     package static let maximumDepth = 8
-    /// How many items one decoding may produce; Apple's objects have some thirty.
+    /// The number of items that one decoding may produce; Apple's objects have some thirty.
     ///
-    /// It bounds the memory, whatever the bytes announce: nothing is reserved for an announced length, and no byte is
-    /// copied that is not there.
+    /// It bounds the memory: the decoder reserves nothing for an announced length and copies no byte that does not
+    /// exist.
     package static let maximumItems = 1024
 
-    /// Reads exactly one item, with nothing behind it.
+    /// Decodes exactly one item without trailing bytes.
     package init(decoding bytes: [UInt8]) throws(CBORError) {
         var decoder = CBORDecoder(bytes[...])
         self = try decoder.item(depth: 1)
         guard decoder.rest.isEmpty else { throw .trailingBytes(decoder.rest.count) }
     }
 
-    /// Reads one item from the front of `bytes` and leaves what stands behind it.
+    /// Decodes one item from the front of `bytes` and leaves the rest.
     package init(decodingPrefixOf bytes: inout ArraySlice<UInt8>) throws(CBORError) {
         var decoder = CBORDecoder(bytes)
         self = try decoder.item(depth: 1)
@@ -22,7 +22,7 @@ extension CBOR {
     }
 }
 
-/// Walks over an encoding, strictly: each value has exactly one accepted form.
+/// A strict decoder that accepts exactly one encoding of each value.
 private struct CBORDecoder {
     private(set) var rest: ArraySlice<UInt8>
     private var itemsLeft = CBOR.maximumItems
@@ -70,7 +70,7 @@ private struct CBORDecoder {
         return elements
     }
 
-    /// Equal keys have equal encodings, since every value has but one; so the encodings are compared.
+    /// Compares encodings to find duplicate keys, since equal keys have equal encodings.
     private mutating func entries(_ count: UInt64, depth: Int) throws(CBORError) -> [CBOR.Entry] {
         var entries: [CBOR.Entry] = []
         var keys: Set<ArraySlice<UInt8>> = []

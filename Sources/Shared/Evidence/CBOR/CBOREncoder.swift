@@ -1,5 +1,5 @@
 extension CBOR {
-    /// The shortest encoding, entries in the order they are held.
+    /// The shortest encoding, with entries in their present order.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)

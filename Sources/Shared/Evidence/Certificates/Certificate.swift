@@ -1,10 +1,10 @@
 package import Vocabulary
 
-/// An X.509 certificate as it stands, without an opinion on it.
+/// An X.509 certificate as encoded, without a trust decision.
 ///
-/// A reader of our own, because certificates of genuine phones carry what strict libraries refuse: NULL parameters
-/// of ECDSA, empty and odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. It decides
-/// nothing; what must hold is the verifier's to say.
+/// Certificates of genuine phones contain forms that strict libraries reject: NULL parameters of ECDSA, empty and
+/// odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. This parser reads them and
+/// decides nothing; the verifier does.
 package struct Certificate: Hashable, Sendable {
     /// The whole certificate.
     package let encoded: [UInt8]
@@ -13,9 +13,9 @@ package struct Certificate: Hashable, Sendable {
     /// The serial number in lower-case hexadecimal without leading zeros, as status lists name it.
     package let serialNumber: String
     package let signatureAlgorithm: OID
-    /// Whether anything, NULL too, stands behind the algorithm; RFC 5758 §3.2 forbids it for ECDSA, devices do it.
+    /// Indicates that anything, even NULL, follows the algorithm; RFC 5758 §3.2 forbids it for ECDSA, devices do it.
     package let hasSignatureParameters: Bool
-    /// Whether the signed part names the same algorithm as the signature.
+    /// Indicates that the signed part names the same algorithm as the signature.
     package let isAlgorithmConsistent: Bool
     /// The content of the signature's BIT STRING.
     package let signature: [UInt8]
@@ -24,10 +24,10 @@ package struct Certificate: Hashable, Sendable {
     package let notBefore: Timestamp
     package let notAfter: Timestamp
     package let publicKey: SubjectPublicKey
-    /// All extensions in their order; the same may stand twice.
+    /// All extensions in order, including duplicates.
     package let extensions: [CertificateExtension]
 
-    /// Reads exactly one certificate with nothing behind it.
+    /// Decodes exactly one certificate without trailing bytes.
     package init(decoding encoded: [UInt8]) throws(DERError) {
         var outer = DERMembers(try DERNode(parsing: encoded).sequence("Certificate"))
         let signedPart = try outer.next("tbsCertificate")
@@ -55,12 +55,12 @@ package struct Certificate: Hashable, Sendable {
         guard fields.isEmpty else { throw .expected("end of TBSCertificate") }
     }
 
-    /// The values of every extension with this identifier.
+    /// The values of all extensions with this identifier.
     package func values(of identifier: OID) -> [[UInt8]] {
         self.extensions.filter { $0.identifier == identifier }.map(\.value)
     }
 
-    /// Whether basicConstraints says that this certificate may sign others; many factory certificates do not.
+    /// Indicates that basicConstraints allows this certificate to sign others; many factory certificates lack it.
     package var isAuthority: Bool {
         guard let value = self.values(of: .basicConstraints).first,
             let first = try? DERNode(parsing: value).sequence().first

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a certificate is to say, before it is signed.
+/// The content of a certificate before it is signed.
 package struct CertificateTemplate: Sendable {
     /// The magnitude of the serial number, most significant byte first.
     package var serialNumber: [UInt8]
@@ -25,7 +25,7 @@ package struct CertificateTemplate: Sendable {
         self.extensions = extensions
     }
 
-    /// The certificate signed by its issuer's key with ECDSA and SHA-256.
+    /// Returns the certificate signed by its issuer's key with ECDSA and SHA-256.
     package func signed(by key: SigningKey, issuer: DistinguishedName) -> [UInt8] {
         let algorithm = DERWriter.sequence(DERWriter.objectIdentifier(.ecdsaWithSHA256))
         let signedPart = DERWriter.sequence(
@@ -52,7 +52,7 @@ package struct CertificateTemplate: Sendable {
 }
 
 extension CertificateExtension {
-    /// Says that the key may sign certificates.
+    /// Allows the key to sign certificates.
     package static let authority = CertificateExtension(
         .basicConstraints,
         isCritical: true,
@@ -66,12 +66,12 @@ extension CertificateExtension {
         value: DERWriter.bitString([0x06], unusedBits: 1)
     )
 
-    /// Names the certificate's own key, as strict verifiers of TLS demand of authorities (RFC 5280 §4.2.1.2).
+    /// Identifies the certificate's key, as strict TLS verifiers require of authorities (RFC 5280 §4.2.1.2).
     package static func subjectKey(_ key: P256PublicKey) -> CertificateExtension {
         CertificateExtension(.subjectKeyIdentifier, value: DERWriter.octetString(Self.identifier(of: key)))
     }
 
-    /// Names the issuer's key (RFC 5280 §4.2.1.1).
+    /// Identifies the issuer's key (RFC 5280 §4.2.1.1).
     package static func authorityKey(_ key: P256PublicKey) -> CertificateExtension {
         CertificateExtension(
             .authorityKeyIdentifier,
@@ -95,7 +95,7 @@ extension CertificateExtension {
         value: DERWriter.sequence(DERWriter.objectIdentifier("1.3.6.1.5.5.7.3.1"))
     )
 
-    /// The names a TLS server answers to: host names, and addresses as their 4 or 16 bytes.
+    /// The names of a TLS server: host names, and addresses as 4 or 16 bytes.
     package static func serverNames(hosts: [String], addresses: [[UInt8]]) -> CertificateExtension {
         let names =
             hosts.map { DERWriter.implicit(2, Array($0.utf8)) } + addresses.map { DERWriter.implicit(7, $0) }
@@ -115,7 +115,7 @@ extension CertificateExtension {
         )
     }
 
-    /// The nonce that an App Attest leaf certificate carries; nil where it has none or one of another form.
+    /// The nonce in an App Attest leaf certificate; nil if it has none or one of another form.
     package static func nonce(in certificate: Certificate) -> [UInt8]? {
         guard let value = certificate.values(of: .appAttestNonce).first,
             let member = try? DERNode(parsing: value).sequence().first, member.contextTag == 1

@@ -15,7 +15,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     package let encoded: [UInt8]
     package let attributes: [Attribute]
 
-    /// A name to be written, each attribute as UTF8String.
+    /// Creates a name for encoding, each attribute as UTF8String.
     package init(_ attributes: [Attribute]) {
         self.attributes = attributes
         self.encoded = DERWriter.sequence(
@@ -30,7 +30,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// A name of the usual attributes, those that are given.
+    /// Creates a name of the usual attributes that are given.
     package init(commonName: String, organization: String? = nil, title: String? = nil, serialNumber: String? = nil) {
         var attributes: [Attribute] = []
         if let serialNumber { attributes.append(Attribute(.nameSerialNumber, serialNumber)) }
@@ -56,10 +56,10 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     package var commonName: String? { self.first(.commonName) }
     package var organization: String? { self.first(.organization) }
-    /// The attribute serialNumber (X.520), which factory-provisioned chains carry below the root.
+    /// The attribute serialNumber (X.520), which factory-provisioned chains have below the root.
     package var serialNumber: String? { self.first(.nameSerialNumber) }
 
-    /// Whether both name the same, regardless of the string type, letter case and spaces (RFC 5280 §7.1).
+    /// Returns whether two names match, regardless of string type, letter case and spaces (RFC 5280 §7.1).
     package func matches(_ other: DistinguishedName) -> Bool {
         self.encoded == other.encoded || self.attributes.map(Self.folded) == other.attributes.map(Self.folded)
     }

@@ -1,11 +1,11 @@
 /// The text form of certificates (RFC 7468).
 package enum PEM {
-    /// Each certificate in its own block, in the order given.
+    /// Writes each certificate in a separate block, in order.
     package static func certificates(_ certificates: [[UInt8]]) -> String {
         certificates.map(Self.block).joined()
     }
 
-    /// The contents of every block "CERTIFICATE", in order; nil where a block is broken.
+    /// Returns the contents of all "CERTIFICATE" blocks, in order; nil if a block is malformed.
     package static func certificates(in text: String) -> [[UInt8]]? {
         var certificates: [[UInt8]] = []
         var body: [UInt8]?

@@ -3,22 +3,22 @@ package import Vocabulary
 
 /// A P-256 key of a test authority or a simulated device.
 ///
-/// These keys stand for hardware that this system does not have. They protect nothing outside a lab, so they may lie
-/// in files; a production server has no use for one.
+/// These keys replace hardware that a test system lacks. They protect nothing outside a lab, so they may be stored in
+/// files; a production server never uses one.
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
-    /// A new key.
+    /// Creates a random key.
     package init() {
         self.key = P256.Signing.PrivateKey()
     }
 
-    /// A key that was derived.
+    /// Wraps a derived key.
     package init(_ key: P256.Signing.PrivateKey) {
         self.key = key
     }
 
-    /// Reads a PEM file's text, SEC 1 or PKCS #8; nil for anything else.
+    /// Reads a key from PEM, SEC 1 or PKCS #8; returns nil for anything else.
     package init?(pem: String) {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { return nil }
         self.key = key
@@ -29,7 +29,7 @@ package struct SigningKey: Sendable {
 
     package var publicKey: P256PublicKey {
         guard let key = P256PublicKey(self.key.publicKey.x963Representation) else {
-            preconditionFailure("X9.63 is 65 bytes that begin with 0x04")
+            preconditionFailure("an X9.63 key has 65 bytes and begins with 0x04")
         }
         return key
     }

@@ -2,13 +2,13 @@ package import Vocabulary
 
 /// The public key of a certificate with its encoding.
 package struct SubjectPublicKey: Hashable, Sendable {
-    /// Which kind of key it is.
+    /// The algorithm and curve of a key.
     package enum Kind: Hashable, Sendable, CustomStringConvertible {
         case p256
         case p384
         case p521
         case rsa(bits: Int)
-        /// ML-DSA of the parameter set 44, 65 or 87.
+        /// ML-DSA with parameter set 44, 65 or 87.
         case mlDSA(Int)
         /// Any other algorithm or curve.
         case other(OID)
@@ -31,7 +31,7 @@ package struct SubjectPublicKey: Hashable, Sendable {
     /// The content of its BIT STRING: for elliptic curves the point.
     package let content: [UInt8]
 
-    /// Reads exactly one SubjectPublicKeyInfo.
+    /// Decodes exactly one SubjectPublicKeyInfo.
     package init(decoding encoded: [UInt8]) throws(DERError) {
         try self.init(try DERNode(parsing: encoded))
     }
@@ -60,7 +60,7 @@ package struct SubjectPublicKey: Hashable, Sendable {
         self.encoded = node.encoded
     }
 
-    /// The key as a point on P-256; nil for every other kind and for a compressed point.
+    /// The key as a point on P-256; nil for other kinds and for compressed points.
     package var p256: P256PublicKey? {
         guard self.kind == .p256 else { return nil }
         return P256PublicKey(self.content)

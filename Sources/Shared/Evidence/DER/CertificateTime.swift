@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// The dates of certificates: UTCTime and GeneralizedTime (RFC 5280 §4.1.2.5), read more leniently than that.
+/// The dates of certificates, UTCTime and GeneralizedTime, read more leniently than RFC 5280 §4.1.2.5.
 enum CertificateTime {
     /// Reads either form, with Z or an offset; fractions of a second are dropped.
     static func read(_ node: DERNode) throws(DERError) -> Timestamp {
@@ -25,7 +25,7 @@ enum CertificateTime {
         return Timestamp(milliseconds: seconds * 1000)
     }
 
-    /// UTCTime until 2049, GeneralizedTime from then on.
+    /// Writes UTCTime until 2049 and GeneralizedTime from then on.
     static func write(_ time: Timestamp) -> [UInt8] {
         let seconds = time.milliseconds.flooredQuotient(by: 1000)
         let date = Self.date(daysSince1970: Int(seconds.flooredQuotient(by: 86_400)))

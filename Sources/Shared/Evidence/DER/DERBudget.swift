@@ -1,12 +1,12 @@
-/// Bounds what parsing may cost before anything is parsed.
+/// A limit on the cost of parsing, checked before anything is parsed.
 ///
-/// swift-asn1 keeps some hundred bytes for each value, so 32 KiB of values of two bytes would make it hold more than
-/// 4 MiB. The headers are counted first, with nothing kept.
+/// swift-asn1 keeps some hundred bytes for each value, so 32 KiB of two-byte values would take more than 4 MiB.
+/// This counts the headers first and keeps nothing.
 enum DERBudget {
-    /// How many values one structure may have; real certificates have some hundred.
+    /// The number of values that one structure may have; real certificates have some hundred.
     static let maximumValues = 2048
 
-    /// Whether there are no more values than that; says nothing on whether they are well formed.
+    /// Returns whether the number of values is within the limit, whether or not they are well-formed.
     static func admits(_ bytes: [UInt8]) -> Bool {
         var position = 0
         var count = 0
@@ -26,7 +26,7 @@ enum DERBudget {
         return true
     }
 
-    /// The announced length, with `position` behind it; nil where the bytes end first, which the parser refuses.
+    /// Reads a length and moves `position` past it; returns nil if the bytes end first, which the parser rejects.
     private static func skipLength(_ bytes: [UInt8], _ position: inout Int) -> Int? {
         guard position < bytes.count else { return nil }
         let first = bytes[position]

@@ -14,7 +14,7 @@ extension DERNode {
         return try self.primitive(expectation)
     }
 
-    /// The bytes of an OCTET STRING that may be in pieces, as BER allows.
+    /// The bytes of an OCTET STRING, which may be in pieces in BER.
     func joinedOctets() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.octetString) else { throw .expected("OCTET STRING") }
         guard let pieces = try? self.children("OCTET STRING") else { return try self.primitive("OCTET STRING") }
@@ -23,7 +23,7 @@ extension DERNode {
         return bytes
     }
 
-    /// The bytes of an INTEGER as they stand: two's complement, at least one.
+    /// The raw bytes of an INTEGER: two's complement, at least one.
     func integerBytes() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.integer) else { throw .expected("INTEGER") }
         let bytes = try self.primitive("INTEGER")
@@ -41,7 +41,7 @@ extension DERNode {
         return try Self.number(try self.primitive("ENUMERATED"))
     }
 
-    /// Any octet but zero is true, as in BER: some devices write 0x01.
+    /// The value of a BOOLEAN; any nonzero octet is true, as in BER, because some devices write 0x01.
     func boolean() throws(DERError) -> Bool {
         guard self.isUniversal(DERTag.boolean) else { throw .expected("BOOLEAN") }
         let bytes = try self.primitive("BOOLEAN")
@@ -49,7 +49,7 @@ extension DERNode {
         return bytes[0] != 0
     }
 
-    /// Whether this BOOLEAN is in the form that DER demands: 0x00 or 0xFF.
+    /// Indicates that this BOOLEAN has a DER form, 0x00 or 0xFF.
     var isStrictBoolean: Bool {
         guard let octet = try? self.primitive("BOOLEAN").first else { return false }
         return octet == 0 || octet == 0xFF
@@ -81,7 +81,7 @@ extension DERNode {
     }
 }
 
-/// A list of values that is read from front to back.
+/// A list of values, read from front to back.
 struct DERMembers {
     private var rest: ArraySlice<DERNode>
 

@@ -1,29 +1,29 @@
 internal import SwiftASN1
 
-/// Why bytes are not the DER structure that was expected; the caller refuses the evidence.
+/// The reason why bytes are not the expected DER structure; the caller rejects the evidence.
 package enum DERError: Error, Hashable {
-    /// The bytes are no DER value, or something stands behind it.
+    /// The bytes are not a DER value, or have trailing bytes.
     case notDER
-    /// There are more values than any certificate has.
+    /// There are more values than in any certificate.
     case tooManyValues
-    /// A value of another type stands where this one was expected.
+    /// A value has another type than expected.
     case expected(String)
-    /// A structure ends before a member that it must have.
+    /// A structure lacks a required member.
     case missing(String)
-    /// A number has more bytes than any that is used here, or superfluous ones.
+    /// A number has too many or superfluous bytes.
     case number
     /// A date cannot be read.
     case time
 }
 
-/// One value in a parsed DER structure, seen through the few questions that certificates need.
+/// A value in a parsed DER structure, with the accessors that certificates need.
 ///
-/// It is deliberately lenient where real devices are odd (BOOLEAN true as 0x01, NULL parameters) and strict in what
-/// could hide something: every structure is read to its end.
+/// It is deliberately lenient about the deviations of real devices (BOOLEAN true as 0x01, NULL parameters) and
+/// strict about anything that could hide data: every structure is read to its end.
 struct DERNode {
     private let node: ASN1Node
 
-    /// Parses exactly one value with nothing behind it.
+    /// Parses exactly one value without trailing bytes.
     init(parsing bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
         do {
@@ -33,7 +33,7 @@ struct DERNode {
         }
     }
 
-    /// Parses exactly one value in BER, where lengths may be open.
+    /// Parses exactly one BER value, in which lengths may be indefinite.
     init(parsingBER bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
         do {
@@ -55,19 +55,19 @@ struct DERNode {
         self.node.identifier.tagClass == .contextSpecific ? self.node.identifier.tagNumber : nil
     }
 
-    /// The content of a value that is not made of other values.
+    /// The content of a primitive value.
     func primitive(_ expectation: String) throws(DERError) -> [UInt8] {
         guard case .primitive(let content) = self.node.content else { throw .expected(expectation) }
         return Array(content)
     }
 
-    /// The values that this one is made of.
+    /// The members of a constructed value.
     func children(_ expectation: String) throws(DERError) -> [DERNode] {
         guard case .constructed(let nodes) = self.node.content else { throw .expected(expectation) }
         return nodes.map { DERNode($0) }
     }
 
-    /// The one value under an explicit tag, with nothing beside it.
+    /// The only value under an explicit tag.
     func onlyChild(_ expectation: String) throws(DERError) -> DERNode {
         let children = try self.children(expectation)
         guard children.count == 1 else { throw .expected(expectation) }
@@ -79,7 +79,7 @@ struct DERNode {
     }
 }
 
-/// The universal tags that are read here (X.680 §8.4).
+/// The universal tags that are used here (X.680 §8.4).
 enum DERTag {
     static let boolean: UInt = 1
     static let integer: UInt = 2

@@ -1,4 +1,4 @@
-/// Writes DER values (X.690); each function returns tag, length and content.
+/// A writer of DER values (X.690); each function returns tag, length and content.
 enum DERWriter {
     static func value(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
         tag + Self.length(content.count) + content
@@ -8,7 +8,7 @@ enum DERWriter {
 
     static func sequence(of members: [[UInt8]]) -> [UInt8] { Self.value([0x30], members.flatMap { $0 }) }
 
-    /// Members in the order of their encodings, as DER demands.
+    /// A SET with its members in the order of their encodings, as DER requires.
     static func set(of members: [[UInt8]]) -> [UInt8] {
         Self.value([0x31], members.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 })
     }
@@ -38,7 +38,7 @@ enum DERWriter {
         return Self.value([0x02], first >= 0x80 ? [0] + digits : digits)
     }
 
-    /// A value under an explicit, or a constructed one under an implicit, context-specific tag.
+    /// A value under an explicit context-specific tag, or a constructed one under an implicit tag.
     static func tagged(_ tag: UInt, _ content: [UInt8]) -> [UInt8] {
         Self.value(Self.contextTag(tag, constructed: true), content)
     }

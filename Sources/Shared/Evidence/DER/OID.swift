@@ -7,7 +7,7 @@ package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
         self.description = text
     }
 
-    /// Reads the content octets (X.690 §8.19); nil where they end in the middle of a number or hold one over 63 bits.
+    /// Decodes the content octets (X.690 §8.19); returns nil if they end within a number or contain one over 63 bits.
     init?(content: [UInt8]) {
         guard let last = content.last, last & 0x80 == 0 else { return nil }
         var numbers: [UInt64] = []
@@ -48,7 +48,7 @@ package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
 extension OID {
     static let ecPublicKey: OID = "1.2.840.10045.2.1"
     static let rsaEncryption: OID = "1.2.840.113549.1.1.1"
-    /// The prefix of the arc under which NIST names ML-DSA's parameter sets, 17 to 19.
+    /// The prefix of the arc with ML-DSA's parameter sets, 17 to 19.
     static let nistSignatures = "2.16.840.1.101.3.4.3."
     static let p256: OID = "1.2.840.10045.3.1.7"
     static let ecdsaWithSHA256: OID = "1.2.840.10045.4.3.2"

@@ -14,7 +14,7 @@ extension Timestamp {
         return "\(year)-\(numbers[0])-\(numbers[1])T\(numbers[2]):\(numbers[3]):\(numbers[4])Z"
     }
 
-    /// Reads what ``iso8601`` writes, also with fractions of a second and with `+00:00` for `Z`.
+    /// Reads the form of ``iso8601``, also with fractions of a second and with `+00:00` for `Z`.
     package init?(iso8601 text: String) {
         let zone = text.hasSuffix("Z") ? 1 : text.hasSuffix("+00:00") ? 6 : 0
         guard zone > 0 else { return nil }

@@ -1,4 +1,4 @@
-/// The properties of a key, each under its tag, in the order of the encoding; no tag stands twice.
+/// The properties of a key by tag, in the order of the encoding, without duplicate tags.
 package struct AuthorizationList: Hashable, Sendable {
     /// One property.
     package struct Entry: Hashable, Sendable {
@@ -11,15 +11,15 @@ package struct AuthorizationList: Hashable, Sendable {
         }
     }
 
-    /// What a property holds.
+    /// The value of a property.
     package enum Value: Hashable, Sendable {
         case integer(Int128)
         /// A SET, in the order of the encoding.
         case integers([Int128])
-        /// A property that says something by being there.
+        /// A property whose presence is its value.
         case present
         case bytes([UInt8])
-        /// Text that a device states of itself; bytes, for it need not be UTF-8.
+        /// Text from the device, as bytes because it need not be UTF-8.
         case text([UInt8])
         case rootOfTrust(RootOfTrust)
         case application(ApplicationID)
@@ -33,7 +33,7 @@ package struct AuthorizationList: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// The value under `tag`; setting nil takes the entry away.
+    /// The value under `tag`; setting nil removes the entry.
     package subscript(tag: UInt) -> Value? {
         get { self.entries.first { $0.tag == tag }?.value }
         set {
@@ -52,19 +52,19 @@ package struct AuthorizationList: Hashable, Sendable {
         set { self[tag.rawValue] = newValue }
     }
 
-    /// The number under `tag`; nil where it is missing or no number.
+    /// The number under `tag`; nil if it is missing or not a number.
     package func integer(_ tag: AuthorizationTag) -> Int? {
         guard case .integer(let value) = self[tag] else { return nil }
         return Int(exactly: value)
     }
 
-    /// The numbers under `tag`; empty where they are missing.
+    /// The numbers under `tag`; empty if they are missing.
     package func integers(_ tag: AuthorizationTag) -> [Int] {
         guard case .integers(let values) = self[tag] else { return [] }
         return values.compactMap { Int(exactly: $0) }
     }
 
-    /// The text under `tag`; nil where it is missing.
+    /// The text under `tag`; nil if it is missing.
     package func text(_ tag: AuthorizationTag) -> String? {
         guard case .text(let bytes) = self[tag] else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -134,7 +134,7 @@ package enum AuthorizationTag: UInt, CaseIterable, Sendable {
 }
 
 extension AuthorizationTag {
-    /// What the value under a tag is made of.
+    /// The ASN.1 form of the value under a tag.
     enum Form {
         case integer
         case integers

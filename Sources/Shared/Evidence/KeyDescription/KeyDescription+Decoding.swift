@@ -1,8 +1,8 @@
 extension KeyDescription {
-    /// Reads exactly one description: eight members, no tag twice, nothing behind.
+    /// Decodes exactly one description: eight members, no duplicate tags, no trailing bytes.
     ///
-    /// As real devices do it, tags may be out of order, BOOLEAN true may be 0x01 and unknown tags may stand in a list.
-    /// A tag that stands twice is refused, for otherwise two readers could see two different devices.
+    /// As real devices do, tags may be out of order, BOOLEAN true may be 0x01 and a list may contain unknown tags. A
+    /// duplicate tag is rejected, because two parsers could otherwise see two different devices.
     package init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("KeyDescription"))
         self.attestationVersion = try members.next("attestationVersion").smallInteger()
@@ -69,7 +69,7 @@ extension RootOfTrust {
 }
 
 extension ApplicationID {
-    /// Reads the content of the OCTET STRING under the tag.
+    /// Decodes the content of the OCTET STRING under the tag.
     init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("AttestationApplicationId"))
         var packages: [Package] = []

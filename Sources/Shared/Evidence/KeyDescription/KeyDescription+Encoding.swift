@@ -1,5 +1,5 @@
 extension KeyDescription {
-    /// The content of the certificate's extension, properties in the order they are held.
+    /// The content of the certificate's extension, with properties in their present order.
     package var encoded: [UInt8] {
         DERWriter.sequence(
             DERWriter.integer(Int128(self.attestationVersion)),

@@ -1,4 +1,4 @@
-/// What an Android keystore says of a key that it made (the AOSP schema `KeyDescription`).
+/// An Android keystore's statement about a key that it created (the AOSP schema `KeyDescription`).
 package struct KeyDescription: Hashable, Sendable {
     /// Version of the schema, 1 to 500 so far.
     package var attestationVersion: Int
@@ -7,9 +7,9 @@ package struct KeyDescription: Hashable, Sendable {
     package var keyMintSecurityLevel: SecurityLevel
     package var challenge: [UInt8]
     package var uniqueID: [UInt8]
-    /// What the operating system vouches for: of worth only where the system was started verified.
+    /// Properties enforced by the operating system: of value only if the system was started verified.
     package var softwareEnforced: AuthorizationList
-    /// What the secure hardware vouches for.
+    /// Properties enforced by the secure hardware.
     package var hardwareEnforced: AuthorizationList
 
     package init(
@@ -29,18 +29,18 @@ package struct KeyDescription: Hashable, Sendable {
         self.hardwareEnforced = hardwareEnforced
     }
 
-    /// Which application the key belongs to; stated by the operating system, on some devices by the hardware.
+    /// The application that the key belongs to; stated by the operating system, on some devices by the hardware.
     package var application: ApplicationID? {
         self.softwareEnforced.application ?? self.hardwareEnforced.application
     }
 }
 
-/// Where a key lives, or who made the attestation.
+/// The location of a key, or the signer of the attestation.
 package enum SecurityLevel: Hashable, Sendable {
     case software
     case trustedEnvironment
     case strongBox
-    /// A level of a later schema; never taken for one of the above.
+    /// A level of a later schema; never equal to one of the above.
     case unknown(Int)
 
     /// The number in the schema.
@@ -63,14 +63,14 @@ package enum SecurityLevel: Hashable, Sendable {
     }
 }
 
-/// How the device was started and whether its bootloader is locked.
+/// The device's boot state and the lock state of its bootloader.
 package struct RootOfTrust: Hashable, Sendable {
     package var verifiedBootKey: [UInt8]
     package var isDeviceLocked: Bool
     package var verifiedBootState: VerifiedBootState
     /// Nil in the schemas before version 3.
     package var verifiedBootHash: [UInt8]?
-    /// Whether true was written as BER allows and DER does not, as some devices do.
+    /// Indicates that true was encoded as BER allows and DER does not, as some devices do.
     package internal(set) var hasLooseBoolean = false
 
     package init(
@@ -86,17 +86,17 @@ package struct RootOfTrust: Hashable, Sendable {
     }
 }
 
-/// Who vouches for the operating system that runs.
+/// The signer of the running operating system.
 package enum VerifiedBootState: Hashable, Sendable {
-    /// The device's maker.
+    /// The device's manufacturer.
     case verified
     /// A key that the user installed.
     case selfSigned
-    /// Nobody.
+    /// No signer.
     case unverified
-    /// Nobody: the check failed.
+    /// No signer: the check failed.
     case failed
-    /// A state of a later schema; never taken for one of the above.
+    /// A state of a later schema; never equal to one of the above.
     case unknown(Int)
 
     /// The number in the schema.

@@ -1,33 +1,28 @@
+internal import HistoryChecker
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
-internal import Synchronization
 internal import Transport
-internal import HistoryChecker
 internal import Vocabulary
 internal import Wire
 
-/// One burst: sessions are opened and every guess is signed first, then all leave at once.
+/// One burst: opens sessions and signs all guesses first, then sends them at once.
 struct Burst {
     let run: RunContext
     let plan: BurstPlan
-    let clock: RunClock
-    let wallet: JudgedWallet
+    let wallet: CheckedWallet
 
-    /// What a wallet is good for at this moment.
+    /// The wallet's readiness for a burst.
     enum Readiness {
-        /// Nothing is counted, and a session is open.
+        /// No wrong PIN is counted, and a session is open.
         case ready(FleetSession)
-        /// In a block.
         case blocked(Duration)
         case never
     }
 
-    private var now: Timestamp { self.clock.wall(at: self.clock.now) }
-
-    /// Opens a session and, where wrong PINs may be counted, enters the right one, so that a whole round is left.
+    /// Opens a session and checks the right PIN, so that a whole round of attempts is left.
     func prepare() async throws(FleetFailure) -> Readiness {
-        let session = try await self.open()
+        let session = try await self.run.openSession(of: self.wallet, 0)
         switch session.opening.pinState {
         case .blocked(let remaining):
             session.close()
@@ -37,223 +32,118 @@ struct Burst {
             return .never
         case .open: break
         }
-        let id = self.wallet.sends(self.message(isRight: true, of: session), at: self.now)
-        do throws(FleetFailure) {
-            let result = try await session.check(.right)
-            self.judge(result, id)
-            guard result.verdict == .valid else {
-                session.close()
-                return .never
-            }
-            return .ready(session)
-        } catch {
-            self.judge(error, id, of: session, isWrong: false)
-            // That is a violation by now; whether such a server counts is worth knowing all the more.
-            if case .falseShare = error { return .ready(session) }
+        let id = self.invoke(isRight: true, in: session)
+        let result = await session.result(of: session.prepareCheck(.right))
+        let outcome = self.run.check(
+            result,
+            of: self.wallet,
+            id,
+            isWrong: false,
+            in: session,
+            at: self.run.clock.now
+        )
+        switch result {
+        case .success where outcome == .valid: return .ready(session)
+        // Reported as a violation; such a server's counting is all the more interesting.
+        case .failure(.falseShare): return .ready(session)
+        // Reported as violations; another wallet may show more.
+        case .success, .failure(.strangePINKey), .failure(.unexpectedAnswer):
             session.close()
-            switch error {
-            // Noted as violations; another wallet may tell more.
-            case .strangePINKey, .unexpectedAnswer: return .never
-            case .connect, .call, .refused, .revoked, .falseShare, .fleet: throw error
-            }
-        }
-    }
-
-    /// A session of the wallet, judged from its opening on; an iOS proof that is refused is repeated once.
-    private func open() async throws(FleetFailure) -> FleetSession {
-        do throws(FleetFailure) {
-            return try await self.attempt()
-        } catch .refused(.authenticationFailed) where self.wallet.wallet.platform == .iOS {
-            return try await self.attempt()
-        }
-    }
-
-    private func attempt() async throws(FleetFailure) -> FleetSession {
-        let connection = try await self.run.target.connect(tls: self.run.tls(of: 0), timeout: self.plan.timeout)
-        let id = self.wallet.sends(.opening, at: self.now)
-        do throws(FleetFailure) {
-            let session = try await FleetSession.begin(
-                self.wallet.wallet,
-                of: self.run.fleet,
-                on: connection,
-                timeout: self.plan.timeout
-            )
-            let violation = self.wallet.opens(
-                session.opening.pinState,
-                generation: session.generation,
-                as: id,
-                attempts: self.run.policy.attemptsPerRound,
-                at: self.now
-            )
-            if let violation { self.run.violated(violation, self.wallet.wallet, at: self.clock.now) }
-            return session
-        } catch {
-            self.judge(error, id, of: nil, isWrong: false)
+            return .never
+        case .failure(let error):
+            session.close()
             throw error
         }
     }
 
-    /// Opens the other sessions; all or none.
-    private func openOthers(beside first: FleetSession) async throws(FleetFailure) -> [FleetSession] {
-        let count = self.plan.connections - 1
-        let results = await withTaskGroup(of: Result<FleetSession, FleetFailure>.self) { group in
-            var results: [Result<FleetSession, FleetFailure>] = []
-            var begun = 0
-            func add() {
-                guard begun < count else { return }
-                begun += 1
-                group.addTask { await Result { () async throws(FleetFailure) in try await self.open() } }
-            }
-            for _ in 0..<min(Self.lanes, count) { add() }
-            for await result in group {
-                results.append(result)
-                if case .success = result { add() }
-            }
-            return results
+    /// Opens the other sessions; closes all if one fails.
+    private func openOthers(with first: FleetSession) async throws(FleetFailure) -> [FleetSession] {
+        let (sessions, failure) = await concurrently(self.plan.connections - 1) { number throws(FleetFailure) in
+            try await self.run.openSession(of: self.wallet, number + 1)
         }
-        let sessions = results.compactMap { try? $0.get() }
-        for case .failure(let error) in results {
-            for session in sessions { session.close() }
-            throw error
-        }
-        return [first] + sessions
+        guard let failure else { return [first] + sessions }
+        for session in [first] + sessions { session.close() }
+        throw failure
     }
 
-    /// Sessions that are opened at a time.
-    private static let lanes = 32
-
-    /// Sends all guesses at once; the right one stands at a random place.
-    func send(from first: FleetSession, using generator: inout PlanGenerator) async throws(FleetFailure) -> BurstResult
-    {
-        let sessions: [FleetSession]
-        do throws(FleetFailure) {
-            sessions = try await self.openOthers(beside: first)
-        } catch {
-            first.close()
-            throw error
-        }
+    /// Sends all guesses at once, with the right one at a random place.
+    func send(
+        from first: FleetSession,
+        using generator: inout PlanGenerator
+    ) async throws(FleetFailure) -> BurstResult {
+        let sessions = try await self.openOthers(with: first)
         defer { for session in sessions { session.close() } }
         let flights = self.flights(over: sessions, using: &generator)
-        let (gate, tally) = (Gate(), BurstTally())
+        let (tally, clock) = (BurstTally(), self.run.clock)
+        let barrier = StartBarrier(count: flights.count) { tally.begin(at: clock.now) }
         await withTaskGroup(of: Void.self) { group in
             for flight in flights {
                 group.addTask(executorPreference: flight.session.connection.executor) {
-                    await gate.pass()
+                    await barrier.arrive()
                     await self.send(flight, tally)
                 }
             }
-            await gate.isReached(by: flights.count)
-            tally.begin(at: self.clock.now)
-            gate.open()
         }
         return tally.result
     }
 
-    /// What one connection carries.
+    /// The guesses of one connection.
     private struct Flight: Sendable {
         let session: FleetSession
         let guesses: [(prepared: FleetSession.Prepared, isRight: Bool, id: Int)]
     }
 
-    /// Signs everything; from here on the wallet's history knows that it may arrive.
+    /// Signs all guesses, then records them in the wallet's history: from here on they may arrive.
     private func flights(over sessions: [FleetSession], using generator: inout PlanGenerator) -> [Flight] {
         let right = Int.random(in: 0..<self.plan.size, using: &generator)
-        var prepared: [[(FleetSession.Prepared, Bool)]] = []
-        for (place, session) in sessions.enumerated() {
-            prepared.append(
-                stride(from: place, to: self.plan.size, by: sessions.count).map { guess in
-                    (session.prepareCheck(guess == right ? .right : .wrong(UInt32(guess))), guess == right)
-                }
-            )
+        let prepared = sessions.enumerated().map { place, session in
+            stride(from: place, to: self.plan.size, by: sessions.count).map { guess in
+                (session.prepareCheck(guess == right ? .right : .wrong(UInt32(guess))), guess == right)
+            }
         }
         return zip(sessions, prepared).map { session, guesses in
             Flight(
                 session: session,
-                guesses: guesses.map { prepared, isRight in
-                    (prepared, isRight, self.wallet.sends(self.message(isRight: isRight, of: session), at: self.now))
-                }
+                guesses: guesses.map { ($0, $1, self.invoke(isRight: $1, in: session)) }
             )
         }
     }
 
     private func send(_ flight: Flight, _ tally: BurstTally) async {
-        let began = self.clock.now
+        let began = self.run.clock.now
         tally.wrote(at: began)
+        let results: [Result<InstructResult, FleetFailure>]
         do throws(FleetFailure) {
-            let results: [Result<InstructResult, FleetFailure>]
-            if flight.guesses.count == 1 {
-                let prepared = flight.guesses[0].prepared
-                results = [
-                    await Result { () async throws(FleetFailure) in try await flight.session.send(prepared) }
-                ]
-            } else {
-                results = try await flight.session.sendTogether(flight.guesses.map(\.prepared))
-            }
-            for (guess, result) in zip(flight.guesses, results) {
-                self.take(result, of: guess.id, isRight: guess.isRight, in: flight.session, began, tally)
-            }
+            results =
+                flight.guesses.count == 1
+                ? [await flight.session.result(of: flight.guesses[0].prepared)]
+                : try await flight.session.sendTogether(flight.guesses.map(\.prepared))
         } catch {
-            for guess in flight.guesses {
-                self.take(.failure(error), of: guess.id, isRight: guess.isRight, in: flight.session, began, tally)
-            }
+            results = flight.guesses.map { _ in .failure(error) }
+        }
+        for (guess, result) in zip(flight.guesses, results) {
+            let ended = self.run.clock.now
+            let outcome = self.run.check(
+                result,
+                of: self.wallet,
+                guess.id,
+                isWrong: !guess.isRight,
+                in: flight.session,
+                at: ended
+            )
+            // A guess called valid was judged, even with a wrong share.
+            let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
+            tally.answered(isFalseShare ? .valid : outcome, isRight: guess.isRight, at: ended)
+            self.run.recorder.record(
+                Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began)
+            )
         }
     }
 
-    private func take(
-        _ result: Result<InstructResult, FleetFailure>,
-        of id: Int,
-        isRight: Bool,
-        in session: FleetSession,
-        _ began: Duration,
-        _ tally: BurstTally
-    ) {
-        let ended = self.clock.now
-        let outcome: Outcome
-        switch result {
-        case .success(let result):
-            self.judge(result, id)
-            outcome = result.outcome
-        case .failure(let error):
-            self.judge(error, id, of: session, isWrong: !isRight)
-            outcome = .failed(error.reason)
-        }
-        // Called valid, whatever share came with it: the guess was judged.
-        let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
-        tally.answered(isFalseShare ? .valid : outcome, isRight: isRight, at: ended)
-        self.run.recorder.record(
-            Sample(.check, outcome, latency: ended - tally.start, serviceTime: ended - began)
+    private func invoke(isRight: Bool, in session: FleetSession) -> Int {
+        self.wallet.invokes(
+            .check(isRight: isRight, generation: Int(session.generation)),
+            at: self.run.serverTime
         )
-    }
-
-    private func message(isRight: Bool, of session: FleetSession) -> Message {
-        .check(isRight: isRight, generation: Int(session.generation))
-    }
-
-    private func judge(_ result: InstructResult, _ id: Int) {
-        guard let verdict = result.verdict else { return }
-        let violation = self.wallet.answers(.verdict(verdict), to: id, at: self.now)
-        if let violation { self.run.violated(violation, self.wallet.wallet, at: self.clock.now) }
-    }
-
-    private func judge(_ failure: FleetFailure, _ id: Int, of session: FleetSession?, isWrong: Bool) {
-        self.run.judge(
-            failure,
-            of: self.wallet,
-            id,
-            isWrong: isWrong,
-            generation: session?.generation,
-            at: self.clock.now,
-            clock: self.clock
-        )
-    }
-}
-
-extension Result where Failure == FleetFailure {
-    fileprivate init(_ body: () async throws(FleetFailure) -> Success) async {
-        do throws(FleetFailure) {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
     }
 }

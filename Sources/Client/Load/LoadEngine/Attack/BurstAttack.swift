@@ -1,41 +1,40 @@
-package import LoadFleet
 internal import Lab
+package import LoadFleet
 internal import LoadPlan
 package import LoadReport
-internal import HistoryChecker
 internal import Vocabulary
 internal import Wire
 
-/// Guesses one wallet's PIN many times at once, one guess right, and again with the next wallet.
+/// Guesses one wallet's PIN many times at once, with one right guess, and repeats this with other wallets.
 ///
-/// What is measured is a promise: a burst of parallel guesses gets no more of them judged than guesses one after the
-/// other. Wallets that a burst has blocked come back when their block is over, which in a lab is at once: its clock is
-/// moved.
+/// It measures a promise: of a burst of parallel guesses, the server judges no more than of guesses in
+/// sequence. Wallets that a burst has blocked are used again after their block, which in a lab is at once:
+/// its clock is advanced.
 package struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet
     private let target: Target
     private let events: RunEvents
-    /// Attempts to reach a server that refuses for a passing reason.
-    var patience = 50
+    /// The number of retries against a server that refuses for a transient reason.
+    var maxRetries = 50
 
-    /// How far an attack is.
+    /// The progress of an attack.
     package struct Progress: Sendable {
         package let bursts: Int
         package let of: Int
         package let statistics: BurstStatistics
-        /// Since the beginning.
+        /// Time since the start.
         package let elapsed: Duration
-        /// All that was answered until now, and what went wrong.
+        /// The totals of all responses so far.
         package let totals: Totals
 
-        /// What the others will take, if they take as long as those until now.
+        /// The estimated time for the remaining bursts.
         package var left: Duration {
             self.bursts == 0 ? .zero : self.elapsed / self.bursts * (self.of - self.bursts)
         }
     }
 
-    /// - Parameter events: where it is told of what happens to it, and where it is ended.
+    /// - Parameter events: receives the attack's events, and ends it.
     package init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -43,178 +42,151 @@ package struct BurstAttack: Sendable {
         self.events = events
     }
 
-    /// Attacks to the end of the plan, or until it is ended earlier; what was measured until then is returned.
+    /// Attacks to the end of the plan, or until the attack is ended early; returns the measurements so far.
     ///
-    /// - Parameter hear: called about once a second.
-    package func run(hear: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
-        let loadPlan: LoadPlan
-        do throws(PlanProblem) {
-            loadPlan = try self.plan.loadPlan()
-            try Reach.prepare(for: loadPlan)
-        } catch {
-            throw .plan(PlanError([error]))
-        }
-        let terms = try await Preparation.terms(of: self.fleet, at: self.target, loadPlan)
-        try self.check(terms)
-        let context = try RunContext(loadPlan, self.fleet, at: self.target, terms: terms, events: self.events)
+    /// - Parameter onProgress: called about once a second.
+    package func run(onProgress: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
+        do { return try await self.measure(onProgress) } catch { throw RunError(error, at: self.target) }
+    }
+
+    private func measure(_ onProgress: @escaping @Sendable (Progress) -> Void) async throws -> MeasuredRun {
+        let loadPlan = try self.plan.loadPlan()
+        try ConnectionLimits.prepare(for: loadPlan)
+        var run = try await RunContext(loadPlan, self.fleet, at: self.target, events: self.events)
+        try self.check(run.terms)
         var generator = PlanGenerator(seed: self.plan.seed)
-        var wallets = AttackedWallets(count: self.fleet.count, using: &generator)
-        var statistics = BurstStatistics(size: self.plan.size, attempts: terms.policy.attemptsPerRound)
-        let clock = RunClock(wall: self.target.clock.now())
-        self.events.begin(clock)
-        var log = IntervalKeeper(recorder: context.recorder, connections: self.plan.connections)
+        var queue = AttackQueue(count: self.fleet.count, using: &generator)
+        var statistics = BurstStatistics(size: self.plan.size, attempts: run.policy.attemptsPerRound)
+        run.clock = RunClock(wall: self.target.clock.now())
+        let start = run.clock.wall(at: .zero)
+        self.events.begin(run.clock)
+        var log = IntervalCollector(recorder: run.recorder, connections: self.plan.connections)
         for number in 0..<self.plan.repetitions where self.events.endReason == nil {
-            let result: BurstResult?
-            do throws(RunError) {
-                result = try await self.burst(context, &wallets, &generator, clock)
+            do {
+                guard let result = try await self.burst(&run, &queue, &generator) else { break }
+                statistics.add(result)
             } catch {
-                _ = log.take(at: clock.now, isLast: true)
-                // What was measured until then is told, and what was found above all.
+                log.take(at: run.clock.now, isLast: true)
+                // Reports the measurements so far, above all the violations.
+                let error = RunError(error, at: self.target)
                 guard statistics.hasBursts || log.totals.violations.count > 0, error.isOfServer else { throw error }
-                self.events.note("the attack could not go on: \(error)")
+                self.events.note("the attack ended early: \(error)")
                 self.events.end(.lost)
                 break
             }
-            guard let result else { break }
-            statistics.add(result)
-            guard log.take(at: clock.now, isLast: number == self.plan.repetitions - 1) else { continue }
-            hear(
+            guard log.take(at: run.clock.now, isLast: number == self.plan.repetitions - 1) else { continue }
+            onProgress(
                 Progress(
                     bursts: number + 1,
                     of: self.plan.repetitions,
                     statistics: statistics,
-                    elapsed: clock.now,
+                    elapsed: run.clock.now,
                     totals: log.totals
                 )
             )
         }
-        _ = log.take(at: clock.now, isLast: true)
-        return try self.finish(context, statistics, wallets, log.intervals, clock)
-    }
-
-    private func check(_ terms: ServerTerms) throws(RunError) {
-        let most = terms.limits.maxInFlight
-        guard self.plan.mostOnOneConnection > most else { return }
-        throw .plan(
-            PlanError([
-                PlanProblem(
-                    place: "--attack",
-                    "the server takes \(most) calls at a time on one connection, and this would be "
-                        + "\(self.plan.mostOnOneConnection); use more connections"
-                )
-            ])
+        log.take(at: run.clock.now, isLast: true)
+        run.clock = run.clock.synchronized(with: self.target.clock.now())
+        try run.finish()
+        if queue.advanced > .zero {
+            self.events.note("the lab's clock was moved on by \(queue.advanced), past the blocks")
+        }
+        if statistics.hasBursts { self.noteBlocks(under: run.policy) }
+        self.events.add(statistics.section(self.plan))
+        return self.events.measured(
+            log.intervals,
+            from: start,
+            end: statistics.hasBursts ? .completed : .lost
         )
     }
 
-    /// One burst against the next wallet that can be attacked; nil where there is none any more.
+    private func check(_ terms: ServerTerms) throws(PlanProblem) {
+        let (wanted, most) = (self.plan.mostOnOneConnection, terms.limits.maxInFlight)
+        guard wanted > most else { return }
+        throw PlanProblem(
+            place: "--attack",
+            "\(wanted) calls at a time on one connection exceed the server's limit of \(most); use more connections"
+        )
+    }
+
+    /// Sends one burst for the next wallet that can be attacked; returns nil if none is left.
     private func burst(
-        _ context: RunContext,
-        _ wallets: inout AttackedWallets,
-        _ generator: inout PlanGenerator,
-        _ time: RunClock
-    ) async throws(RunError) -> BurstResult? {
+        _ run: inout RunContext,
+        _ queue: inout AttackQueue,
+        _ generator: inout PlanGenerator
+    ) async throws -> BurstResult? {
         var failures = 0
-        while self.events.endReason == nil, let index = try await self.next(&wallets) {
+        while self.events.endReason == nil, let index = try await self.next(&queue) {
             do throws(FleetFailure) {
-                // A lab's clock may have been moved since the last.
-                let clock = RunClock(startingAt: time.start, wall: self.target.clock.now() + (.zero - time.now))
-                let wallet = try context.openForAttack(index)
-                defer { context.closeAfterAttack(wallet, at: clock.wall(at: clock.now)) }
-                let burst = Burst(run: context, plan: self.plan, clock: clock, wallet: wallet)
+                // The lab's clock may have been advanced since the last burst.
+                run.clock = run.clock.synchronized(with: self.target.clock.now())
+                let wallet = try run.histories.open(index)
+                let context = run
+                defer {
+                    do throws(FleetFailure) {
+                        try context.histories.close(wallet, at: context.serverTime)
+                    } catch {
+                        _ = context.outcome(of: error)
+                    }
+                }
+                let burst = Burst(run: run, plan: self.plan, wallet: wallet)
                 switch try await burst.prepare() {
                 case .never: continue
                 case .blocked(let remaining):
-                    wallets.isBlocked(index, until: clock.wall(at: clock.now) + remaining)
+                    queue.append(index, blockedUntil: run.serverTime + remaining)
                     continue
                 case .ready(let session):
                     let result = try await burst.send(from: session, using: &generator)
-                    wallets.attacked(index)
+                    queue.append(index)
                     return result
                 }
             } catch {
                 guard self.events.endReason == nil else { return nil }
-                switch error {
-                case .revoked:
-                    self.events.note("wallets that are revoked were left out")
+                if case .revoked = error {
+                    self.events.note("revoked wallets were left out")
                     continue
-                case .fleet(let error): throw .fleet(error)
-                case .connect, .call, .refused, .falseShare, .strangePINKey, .unexpectedAnswer: break
                 }
                 failures += 1
-                guard error.isTransient, failures <= self.patience else {
-                    throw .server(error, address: self.target.address)
-                }
-                wallets.isFree(index)
-                await time.sleep(until: time.now + .milliseconds(200))
+                guard error.isTransient, failures <= self.maxRetries else { throw error }
+                queue.append(index)
+                await run.clock.sleep(until: run.clock.now + .milliseconds(200))
             }
         }
         return nil
     }
 
-    /// The next wallet; where all are blocked, a lab's clock is moved past the blocks.
-    private func next(_ wallets: inout AttackedWallets) async throws(RunError) -> Int? {
-        if let index = wallets.take() { return index }
-        guard let end = wallets.lastEnd else {
-            self.events.note("no wallet is left that can be attacked: all are blocked for good, or revoked")
+    /// The next wallet; if all are blocked, advances a lab's clock past the blocks.
+    private func next(_ queue: inout AttackQueue) async throws -> Int? {
+        if let index = queue.take() { return index }
+        guard let end = queue.lastEnd else {
+            self.events.note("no wallet is left to attack: all are blocked permanently or revoked")
             return nil
         }
         guard let lab = self.target.lab else {
-            self.events.note("all wallets are in a block; with more wallets there are more bursts")
+            self.events.note("all wallets are in a block; a fleet with more wallets allows more bursts")
             return nil
         }
         let duration = end - self.target.clock.now() + .seconds(1)
         if duration > .zero { try await LabTime.advance(lab, by: duration, at: self.target) }
-        wallets.release(after: max(.zero, duration))
-        return wallets.take()
+        queue.release(after: max(.zero, duration))
+        return queue.take()
     }
 
-    private func finish(
-        _ context: RunContext,
-        _ statistics: BurstStatistics,
-        _ wallets: AttackedWallets,
-        _ intervals: [Interval],
-        _ clock: RunClock
-    ) throws(RunError) -> MeasuredRun {
-        do throws(FleetError) {
-            let now = self.target.clock.now()
-            let forgotten = try context.ledger.closeAll(at: now)
-            if forgotten > 0 {
-                self.events.note("\(forgotten) times more was on its way for one wallet than the judge could follow")
-            }
-            try self.fleet.flush()
-        } catch {
-            throw .fleet(error)
-        }
-        if let failure = self.events.failure { throw failure }
-        if wallets.advanced > .zero {
-            self.events.note("the lab's clock was moved on by \(wallets.advanced), past the blocks")
-        }
-        if statistics.hasBursts { self.noteBlocks(under: context.policy) }
-        self.events.add(statistics.section(self.plan))
-        let told = self.events.told
-        return MeasuredRun(
-            start: clock.wall(at: .zero),
-            intervals: intervals,
-            end: self.events.endReason ?? (statistics.hasBursts ? .completed : .lost),
-            markers: told.markers,
-            sections: told.sections,
-            notes: told.notes
-        )
-    }
-
-    /// The next run on these wallets would be told `blocked` and could not know why.
+    /// Notes blocks that the next run with these wallets would meet.
     private func noteBlocks(under policy: AttemptPolicy) {
         guard self.plan.size > policy.attemptsPerRound, let block = policy.blocks.first, block > .zero else { return }
         let seconds = (block.milliseconds + 1999) / 1000
-        let wayOut =
-            self.target.lab.map { "give `remote-pin-server admin clock advance \(seconds)s --lab \($0.path)`" }
+        let remedy =
+            self.target.lab.map { "run `remote-pin-server admin clock advance \(seconds)s --lab \($0.path)`" }
             ?? "wait for \(seconds) seconds"
-        self.events.note("wallets attacked last are in a block: \(wayOut) before the next run, or take another file")
+        self.events.note(
+            "the wallets attacked last are in a block: \(remedy) before the next run, or use another fleet"
+        )
     }
 }
 
 extension RunError {
-    /// Whether it is the server that cannot be worked with any more, and nothing of this machine's.
+    /// True if the cause is the server and not this machine.
     fileprivate var isOfServer: Bool {
         switch self {
         case .server, .target: true

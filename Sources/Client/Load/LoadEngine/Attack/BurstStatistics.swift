@@ -1,25 +1,25 @@
 internal import Foundation
 internal import LoadReport
 
-/// What bursts say of a server: how often the right guess got in, and how often it may.
+/// Statistics of bursts: how often the right guess was accepted, and how often the policy allows it.
 package struct BurstStatistics: Hashable, Sendable {
     package let size: Int
-    /// Guesses that one round allows.
+    /// Attempts per round.
     package let attempts: Int
-    /// Bursts whose right guess was answered.
+    /// Bursts with a response to the right guess.
     package private(set) var bursts = 0
-    /// Those in which it got in.
+    /// Bursts in which the right guess was accepted.
     package private(set) var timesIn = 0
-    /// Bursts in which an answer was missing, whichever.
+    /// Bursts with any missing response.
     package private(set) var incomplete = 0
-    /// Bursts in which that of the right guess was: they say nothing of the share.
+    /// Bursts without a response to the right guess, which do not count for the share.
     package private(set) var unknown = 0
-    /// Judged guesses of each burst; of an incomplete one at least so many.
+    /// Judged guesses of each burst; a lower bound for an incomplete one.
     private var judged: [Int] = []
     private var spreads: [Duration] = []
     private var together: [Double] = []
 
-    /// Fewer than one in a thousand honest servers let the right guess in so often.
+    /// The significance level: the false accusation rate for a correct server.
     package static let suspicion = 0.001
 
     package init(size: Int, attempts: Int) {
@@ -27,20 +27,21 @@ package struct BurstStatistics: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// Whether there was any burst, whatever is known of it.
+    /// True if any burst was sent, with or without responses.
     package var hasBursts: Bool { self.bursts + self.unknown > 0 }
 
-    /// The share of bursts in which an atomic limit lets a right guess in that stands at a random place.
+    /// The share of bursts in which an atomic limit accepts a right guess at a random place.
     ///
-    /// Before it only wrong ones are counted, so it is judged exactly where it is among the first of the round.
+    /// Only wrong guesses precede it, so it is judged exactly if it is among the first guesses of the round.
     package var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
 
     package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
 
-    /// Guesses judged in one burst at most: all but one before the right one, itself, and a round after it.
+    /// The largest number of judged guesses in a burst: all but one before the right one, itself, and a round
+    /// after it.
     package var mostAllowed: Int { min(self.size, 2 * self.attempts) }
 
-    /// Wilson's interval, 95 %.
+    /// The Wilson score interval, 95 %.
     package var interval: ClosedRange<Double> {
         guard self.bursts > 0 else { return 0...1 }
         let (count, z) = (Double(self.bursts), 1.959_964)
@@ -51,7 +52,7 @@ package struct BurstStatistics: Hashable, Sendable {
         return max(0, middle - half)...min(1, middle + half)
     }
 
-    /// How probable so many or more are where no more is let in than the bound.
+    /// The probability of this many or more accepted guesses if the true share is the bound.
     package var probability: Double {
         guard self.timesIn > 0, self.bound < 1 else { return 1 }
         let (count, bound) = (self.bursts, self.bound)
@@ -63,29 +64,29 @@ package struct BurstStatistics: Hashable, Sendable {
         return min(1, sum)
     }
 
-    /// Whether the server lets in more than the policy allows.
+    /// True if the server accepts more than the policy allows.
     package var isExcessive: Bool {
         self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
     }
 
-    /// What bursts have shown.
+    /// The conclusion from an attack.
     package enum Finding: Hashable, Sendable {
-        /// There was none.
+        /// No burst was sent.
         case none
-        /// The server lets in more than the policy allows.
+        /// The server accepts more than the policy allows.
         case excessive
-        /// Nobody knows whether a right guess got in. Such an attack has shown nothing, least of all that the server
+        /// No response to a right guess arrived: the attack shows nothing, in particular not that the server
         /// withstood it.
         case unanswered
-        /// A burst is no more than a round: no server can let in too many of it.
+        /// A burst is not larger than a round, so no server can accept too much of it.
         case noLimit
-        /// A server that lets in far too many could have been so lucky.
+        /// A server that accepts far too much could have had this result by chance.
         case tooFew
-        /// A server that lets in far too many would have been found out.
+        /// A server that accepts far too much would have been detected.
         case withinBound
     }
 
-    /// What these have.
+    /// The conclusion from these bursts.
     package var finding: Finding {
         if self.isExcessive { return .excessive }
         if self.bursts == 0 { return self.unknown > 0 ? .unanswered : .none }
@@ -93,10 +94,11 @@ package struct BurstStatistics: Hashable, Sendable {
         return self.interval.upperBound > self.farTooMany ? .tooFew : .withinBound
     }
 
-    /// A share that bursts must rule out before they speak for a server: twice what the policy allows, or half of what it
-    /// forbids where that is less.
+    /// The share that bursts must rule out before they speak for a server: twice the bound, or the bound plus half
+    /// of the rest if that is less.
     ///
-    /// It cannot be the bound itself: there an honest server's share is, and half of all intervals reach above it.
+    /// The bound itself cannot be ruled out: a correct server's share is the bound, and half of all intervals
+    /// exceed it.
     package var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
 
     mutating func add(_ result: BurstResult) {
@@ -123,34 +125,35 @@ package struct BurstStatistics: Hashable, Sendable {
 }
 
 extension BurstStatistics {
-    /// The table of a report.
+    /// The report's table.
     func section(_ plan: BurstPlan) -> ReportSection {
         let mean = self.judged.isEmpty ? 0 : Double(self.judged.reduce(0, +)) / Double(self.judged.count)
-        var rows = [
-            ["guesses at once", "\(self.size) over \(plan.connections) connections"],
-            ["bursts", "\(self.bursts + self.unknown)\(self.losses)"],
-            ["the right guess got in", "\(self.timesIn) times, \(Self.percent(self.share))"],
-            [
-                "95 % interval",
-                "\(Self.percent(self.interval.lowerBound)) to \(Self.percent(self.interval.upperBound))",
-            ],
-            ["the policy allows", "\(self.attempts) of \(self.size), \(Self.percent(self.bound))"],
-            ["probability of so many if it allows no more", Self.plain(self.probability)],
-            [
-                "guesses judged in a burst",
-                "\(self.judged.min() ?? 0) to \(self.judged.max() ?? 0), on average \(Self.plain(mean)); at most "
-                    + "\(self.mostAllowed) are allowed, with the right one among them",
-            ],
+        var rows: [(name: String, value: ReportSection.Value)] = [
+            ("guesses per burst", .count(self.size)),
+            ("connections", .count(plan.connections)),
+            ("bursts", .count(self.bursts + self.unknown)),
+            ("bursts with a lost answer", .count(self.incomplete)),
+            ("bursts without the right guess's answer", .count(self.unknown)),
+            ("right guess accepted", .count(self.timesIn)),
+            ("share accepted", .share(self.share)),
+            ("95% interval, lower end", .share(self.interval.lowerBound)),
+            ("95% interval, upper end", .share(self.interval.upperBound)),
+            ("share allowed by the policy", .share(self.bound)),
+            ("p-value under the policy", .number(self.probability)),
+            ("fewest guesses judged per burst", .count(self.judged.min() ?? 0)),
+            ("mean of guesses judged per burst", .number(mean)),
+            ("most guesses judged per burst", .count(self.judged.max() ?? 0)),
+            ("most guesses allowed per burst", .count(self.mostAllowed)),
         ]
         if let spread = Self.median(self.spreads), let together = Self.median(self.together) {
-            rows.append(["from the first write to the last, median", "\(spread.microseconds) µs"])
-            rows.append(["connections that wrote before the first answer, median", Self.percent(together)])
+            rows.append(("median time from first to last write", .micros(Int64(spread / .microseconds(1)))))
+            rows.append(("median share written before the first answer", .share(together)))
         }
         return ReportSection(
             title: "Bursts of guesses",
             summary: self.sentence,
-            columns: ["what", "measured"],
-            rows: rows,
+            columns: ["quantity", "value"],
+            rows: rows.map { [.text($0.name), $0.value] },
             verdict: self.verdict
         )
     }
@@ -163,28 +166,22 @@ extension BurstStatistics {
         }
     }
 
-    /// The verdict in a sentence.
+    /// The conclusion as a sentence.
     package var sentence: String {
         let measured =
-            "the right guess got in \(self.timesIn) times in \(self.bursts) bursts (\(Self.percent(self.share)))"
+            "the right guess was accepted in \(self.timesIn) of \(self.bursts) bursts (\(Self.percent(self.share)))"
         let allowed = "the policy allows \(Self.percent(self.bound))"
         switch self.finding {
         case .excessive: return "MORE THAN ALLOWED: \(measured); \(allowed)"
-        case .none, .unanswered: return "NOTHING SHOWN: the right guess was never answered"
+        case .none, .unanswered: return "NO RESULT: no response to the right guess arrived"
         case .noLimit:
-            return "NOTHING TO TELL: a round allows all \(self.size) guesses of a burst; send more than "
+            return "NO LIMIT TESTED: a round allows all \(self.size) guesses of a burst; send more than "
                 + "\(self.attempts) at once"
         case .tooFew:
-            return "TOO FEW TO TELL: \(measured), so that it may be \(Self.percent(self.interval.upperBound)); "
+            return "TOO FEW BURSTS: \(measured), so the true share may be \(Self.percent(self.interval.upperBound)); "
                 + "\(allowed); repeat it more often"
         case .withinBound: return "no more than allowed: \(measured); \(allowed)"
         }
-    }
-
-    /// What was lost, where anything was.
-    private var losses: String {
-        guard self.incomplete > 0 else { return "" }
-        return ", \(self.incomplete) with lost answers, \(self.unknown) of them without that of the right guess"
     }
 
     private static func median<Value: Comparable>(_ values: [Value]) -> Value? {
@@ -197,8 +194,4 @@ extension BurstStatistics {
         let places = number >= 0.1 || number == 0 ? 1 : 6
         return String(format: "%.\(places)f", number)
     }
-}
-
-extension Duration {
-    fileprivate var microseconds: Int { Int(self / .microseconds(1)) }
 }

@@ -1,25 +1,25 @@
 internal import LoadReport
 internal import Synchronization
 
-/// What became of one burst.
+/// The result of one burst.
 struct BurstResult: Sendable {
-    /// Whether the right guess was called valid.
+    /// True if the right guess was called valid.
     var isRightIn = false
-    /// Guesses that were judged, the right one included; at least so many where answers are missing.
+    /// Judged guesses, including the right one; a lower bound if responses are missing.
     var judged = 0
     /// Guesses without a verdict.
     var failed = 0
-    /// Whether the right guess is among them: nobody knows whether it got in.
+    /// True if the right guess has no verdict, so that its acceptance is unknown.
     var isRightUnknown = false
-    /// Between the first connection's write and the last one's.
+    /// The time between the first connection's write and the last one's.
     var spread = Duration.zero
-    /// Connections that had written before the first answer came.
+    /// Connections that wrote before the first response arrived.
     var wroteBeforeAnswer = 0
     /// Connections that wrote.
     var wrote = 0
 }
 
-/// Counts one burst while its answers come.
+/// Counts the responses of one burst.
 final class BurstTally: Sendable {
     private struct State {
         var result = BurstResult()
@@ -30,7 +30,7 @@ final class BurstTally: Sendable {
 
     private let state = Mutex(State())
 
-    /// When the gate was opened.
+    /// The time of the release.
     var start: Duration { self.state.withLock(\.start) }
     var result: BurstResult { self.state.withLock(\.result) }
 

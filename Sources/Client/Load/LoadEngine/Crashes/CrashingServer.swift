@@ -4,58 +4,58 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// A lab's server that a run starts itself, kills again and again at once, and starts anew while the load goes on.
+/// A lab's server that a run starts, kills repeatedly and restarts while the load continues.
 ///
-/// It is killed wherever it is: in a commit, before a reply, with guesses on their way. What wallets' histories allow
-/// afterwards decides whether a crash gave guesses away or took a right PIN's.
+/// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets'
+/// histories then decide if a crash gave guesses away or lost a right PIN's verdict.
 package final class CrashingServer: Sendable {
-    /// Why there is no server to kill; the person does what the sentence says.
+    /// A reason why no server can be started; each description names the remedy.
     package enum Problem: Error, Sendable, CustomStringConvertible {
-        /// No program stands beside this one.
+        /// The server's program is not next to this one.
         case noProgram
-        /// Somebody else's process serves the lab.
+        /// Another process serves the lab.
         case alreadyServed(pid: Int32)
         case notReady(ServerProgram.NotReady)
         case lab(LabError)
 
         package var description: String {
             switch self {
-            case .noProgram: "there is no \(ServerProgram.name) beside this program; name it with --server-program"
+            case .noProgram: "\(ServerProgram.name) is not next to this program; name it with --server-program"
             case .alreadyServed(let pid):
-                "the lab is being served by process \(pid); stop it first, because the run starts and kills the server itself"
+                "the lab is being served by process \(pid); stop it first, because the run must start the server itself"
             case .notReady(let error): error.description
             case .lab(let error): error.description
             }
         }
     }
 
-    /// One end of the server and its return.
+    /// One kill of the server and its restart.
     struct Crash: Sendable {
-        /// Since the run's start.
+        /// Time since the run's start.
         let at: Duration
-        /// Whether a wrong PIN's verdict had just arrived.
+        /// True if a verdict on a wrong PIN had just arrived.
         let isAtVerdict: Bool
-        /// From the signal until the process was gone.
+        /// Time from the signal until the process had ended.
         let dying: Duration
-        /// From its start until it took connections.
+        /// Time from the restart until the server accepted connections.
         let starting: Duration
     }
 
-    /// A crash that no return followed.
-    enum LastCrash: Sendable {
+    /// A kill without a successful restart.
+    enum UnfinishedCrash: Sendable {
         /// The server did not come back.
         case notBack
-        /// The run was ended while it was coming back.
+        /// The run was ended during the restart.
         case cutOff
     }
 
     private struct State {
         var program: ServerProgram
         var crashes: [Crash] = []
-        var last: LastCrash?
+        var last: UnfinishedCrash?
     }
 
-    /// How long a start, and each return after a crash, may take.
+    /// The limit for the first start, and the default for each restart.
     package static let patience: Duration = .seconds(30)
 
     private let lab: LabFolder
@@ -70,11 +70,11 @@ package final class CrashingServer: Sendable {
         self.state = Mutex(State(program: program))
     }
 
-    /// Serves a lab that nobody serves.
+    /// Starts the server of a lab that no process serves.
     ///
     /// - Parameters:
-    ///   - program: the server's; the one beside this program where it is nil.
-    ///   - patience: how long each return after a crash may take.
+    ///   - program: the server's program; nil for the one next to this program.
+    ///   - patience: the limit for each restart after a kill.
     package static func start(
         _ lab: LabFolder,
         program: String? = nil,
@@ -102,9 +102,9 @@ package final class CrashingServer: Sendable {
 
     package var processID: Int32 { self.state.withLock(\.program).processID }
 
-    /// Kills it each time so much of the run has passed, until the task is cancelled; a companion of a run.
+    /// Kills the server at each multiple of the interval until the task is cancelled; a companion of a run.
     ///
-    /// Every other time not before a wrong PIN's verdict arrives, and the moment it does.
+    /// Every second kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
     package func crash(every interval: Duration, telling events: RunEvents) async {
         var (next, number) = (interval, 0)
         while !Task.isCancelled, let now = events.now {
@@ -114,38 +114,38 @@ package final class CrashingServer: Sendable {
                 return
             }
             next += interval
-            // A server that takes longer to come back than the interval gets a whole one.
+            // A server that takes longer to restart than the interval then runs for a whole interval.
             if let now = events.now, next < now { next = now + interval }
         }
     }
 
-    /// How long a verdict is waited for.
-    private static let ambushTime: Duration = .milliseconds(500)
+    /// The limit for the wait for a verdict.
+    private static let verdictTimeout: Duration = .milliseconds(500)
 
-    /// Kills the program with the next wrong PIN's verdict; false where none came in time.
-    private func lieInWait(for program: ServerProgram, telling events: RunEvents) async -> Bool {
+    /// Kills the program at the next verdict on a wrong PIN; returns false if none arrived in time.
+    private func killAtVerdict(_ program: ServerProgram, telling events: RunEvents) async -> Bool {
         let (verdicts, verdict) = AsyncStream<Bool>.makeStream()
-        events.ambush.set {
+        events.verdictTrigger.arm {
             program.send(SIGKILL)
             verdict.yield(true)
         }
         let timer = Task {
-            try? await Task.sleep(for: Self.ambushTime)
+            try? await Task.sleep(for: Self.verdictTimeout)
             verdict.yield(false)
         }
         defer { timer.cancel() }
         for await hasCome in verdicts {
-            events.ambush.lift()
+            events.verdictTrigger.disarm()
             return hasCome
         }
         return false
     }
 
-    /// False where it did not come back.
+    /// Returns false if the server did not come back.
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
-        let isAtVerdict = atVerdict ? await self.lieInWait(for: program, telling: events) : false
-        // The end of the plan does not cut it off: a server that hangs then hangs nonetheless. Who ends the run earlier does.
+        let isAtVerdict = atVerdict ? await self.killAtVerdict(program, telling: events) : false
+        // The end of the plan does not cancel the restart, so that a hanging server is noticed; an early end does.
         let crash = Task { await self.crash(program, isAtVerdict: isAtVerdict, telling: events) }
         let ending = Task {
             await events.ends()
@@ -155,14 +155,14 @@ package final class CrashingServer: Sendable {
         return await crash.value
     }
 
-    /// Kills the program and starts another, until the task is cancelled; false where that does not come back.
+    /// Kills the program and restarts it, until the task is cancelled; returns false if it did not come back.
     private func crash(_ program: ServerProgram, isAtVerdict: Bool, telling events: RunEvents) async -> Bool {
         let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
         let isGone = await program.kill(within: self.patience)
         let died = ContinuousClock.now
         guard isGone else {
             let sentence =
-                "the server was killed and something of it lives on: a script that starts it has to `exec` it"
+                "the server was killed and a child process of it is still running: a start script has to `exec` it"
             return self.isLost(sentence, telling: events)
         }
         events.serverEnded()
@@ -186,7 +186,7 @@ package final class CrashingServer: Sendable {
         }
     }
 
-    /// The run ends without the server, unless it is being ended anyway.
+    /// Ends the run, because the server is gone, unless the run is being ended anyway.
     private func isLost(_ sentence: String, telling events: RunEvents) -> Bool {
         guard !Task.isCancelled else {
             self.state.withLock { $0.last = .cutOff }
@@ -198,10 +198,10 @@ package final class CrashingServer: Sendable {
         return false
     }
 
-    /// Ends it in an orderly way, or at once where it does not end.
+    /// Terminates the server; kills it if it does not end in time.
     package func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
-    /// What a report says of the crashes.
+    /// The report's table of crashes.
     package var section: ReportSection {
         let (crashes, last) = self.state.withLock { ($0.crashes, $0.last) }
         let times = crashes.map(\.starting).sorted()
@@ -221,8 +221,9 @@ package final class CrashingServer: Sendable {
             columns: ["crash", "at", "killed", "gone after", "ready after"],
             rows: crashes.enumerated().map { number, crash in
                 [
-                    "\(number + 1)", Self.seconds(crash.at), crash.isAtVerdict ? "at a verdict" : "by the clock",
-                    Self.text(crash.dying), Self.text(crash.starting),
+                    .count(number + 1), .micros(Int64(crash.at / .microseconds(1))),
+                    .text(crash.isAtVerdict ? "at a verdict" : "by the clock"),
+                    .micros(Int64(crash.dying / .microseconds(1))), .micros(Int64(crash.starting / .microseconds(1))),
                 ]
             },
             verdict: last == .notBack ? .failed : .neutral
@@ -230,8 +231,4 @@ package final class CrashingServer: Sendable {
     }
 
     private static func text(_ duration: Duration) -> String { "\(duration.milliseconds) ms" }
-
-    private static func seconds(_ duration: Duration) -> String {
-        "\(duration.components.seconds).\(duration.milliseconds % 1000 / 100) s"
-    }
 }

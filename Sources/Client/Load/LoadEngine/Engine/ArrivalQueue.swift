@@ -1,15 +1,16 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// What is due in an open loop, in order: connections take from it as they become free.
+/// The arrivals of an open loop in order; connections take from it as they become free.
 ///
-/// Nothing but the schedule makes a check due. One that finds no free connection waits here, and its latency counts
-/// from when it was due. Beyond the most that may be in flight, waiting ones included, it is not sent at all and counted.
+/// Only the schedule makes a check due. A check that finds no free connection waits here, and its latency
+/// counts from the time at which it was due. A check beyond the limit of checks in flight, including waiting
+/// ones, is not sent and counted.
 final class ArrivalQueue: Sendable {
-    /// Due at a moment that may still come.
-    struct Turn: Hashable, Sendable {
+    /// A check that a connection took from the queue; its time may still lie ahead.
+    struct Arrival: Hashable, Sendable {
         let due: Duration
-        /// Whether it was let in already; else ``ArrivalQueue/admit(_:)`` decides at its time.
+        /// True if it was admitted already; otherwise ``ArrivalQueue/admit(_:)`` decides at its time.
         let isAdmitted: Bool
     }
 
@@ -17,10 +18,10 @@ final class ArrivalQueue: Sendable {
         var arrivals: Arrivals
         var next: Duration?
         var waiting: [Duration] = []
-        /// Of `waiting`, how many were taken.
+        /// The number of elements of `waiting` that were taken.
         var head = 0
         var inFlight = 0
-        /// Turns that were taken and whose time has yet to come.
+        /// Arrivals taken before their time.
         var ahead = 0
         var unsent = 0
 
@@ -37,24 +38,24 @@ final class ArrivalQueue: Sendable {
         self.state = Mutex(State(arrivals: arrivals, next: next))
     }
 
-    /// The next turn for a free connection; nil when the schedule has no more.
-    func take(at now: Duration) -> Turn? {
+    /// The next arrival for a free connection; nil at the end of the schedule.
+    func take(at now: Duration) -> Arrival? {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
             if state.waitingCount > 0 {
                 state.inFlight += 1
-                return Turn(due: state.popWaiting(), isAdmitted: true)
+                return Arrival(due: state.popWaiting(), isAdmitted: true)
             }
             guard let due = state.next else { return nil }
             state.next = state.arrivals.next()
             state.ahead += 1
-            return Turn(due: due, isAdmitted: false)
+            return Arrival(due: due, isAdmitted: false)
         }
     }
 
-    /// At its time: whether the turn is sent; counted as unsent otherwise.
-    func admit(_ turn: Turn) -> Bool {
-        turn.isAdmitted
+    /// Decides at its time if an arrival is sent; counts it as unsent otherwise.
+    func admit(_ arrival: Arrival) -> Bool {
+        arrival.isAdmitted
             || self.state.withLock { state in
                 state.ahead -= 1
                 guard state.inFlight + state.waitingCount < self.maxInFlight else {
@@ -66,20 +67,20 @@ final class ArrivalQueue: Sendable {
             }
     }
 
-    /// The run is over before the turn was sent: one that was due is unsent.
-    func giveBack(_ turn: Turn, at now: Duration) {
+    /// Returns an arrival that was not sent before the run's end; counts it as unsent if it was due.
+    func release(_ arrival: Arrival, at now: Duration) {
         self.state.withLock { state in
-            if turn.isAdmitted { state.inFlight -= 1 } else { state.ahead -= 1 }
-            if turn.due <= now { state.unsent += 1 }
+            if arrival.isAdmitted { state.inFlight -= 1 } else { state.ahead -= 1 }
+            if arrival.due <= now { state.unsent += 1 }
         }
     }
 
-    /// One that was admitted has its answer, or will have none.
+    /// Records that an admitted arrival has its response, or will have none.
     func finish() {
         self.state.withLock { $0.inFlight -= 1 }
     }
 
-    /// Lets in what is due by now, and counts what there is no room for; returns how many were unsent since the last call.
+    /// Admits the arrivals due by now; returns the number of unsent ones since the last call.
     func advance(to now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -88,7 +89,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Takes out what is due by now and still waits when the run is over; it is unsent.
+    /// Removes the arrivals that are due and still waiting at the run's end; returns the number of unsent ones.
     func abandon(at now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -101,12 +102,12 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Due and not sent yet.
+    /// Checks due and not sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
 
-    /// Whether nothing is due by now that has no answer yet, nor does a connection wait for the time of its turn.
+    /// Returns true if every check due by now has its response, and no connection waits for an arrival's time.
     ///
-    /// What has become due and nobody has looked for yet is not forgotten.
+    /// Includes checks that became due since the last call.
     func isIdle(at now: Duration) -> Bool {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -114,7 +115,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Due and not answered yet.
+    /// Checks due and not answered yet.
     var inFlight: Int { self.state.withLock { $0.inFlight + $0.waitingCount } }
 }
 
@@ -129,7 +130,7 @@ extension ArrivalQueue.State {
     mutating func popWaiting() -> Duration {
         defer {
             self.head += 1
-            // Now and then, so that what was taken does not stay for ever and taking stays cheap.
+            // Only now and then, so that removing taken elements stays cheap.
             if self.head >= 4096, self.head * 2 >= self.waiting.count {
                 self.waiting.removeFirst(self.head)
                 self.head = 0

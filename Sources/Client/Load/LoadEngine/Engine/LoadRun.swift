@@ -4,16 +4,16 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// One run: what was planned, done to a server with a fleet's wallets.
+/// A run of a plan against a server with a fleet's wallets.
 package struct LoadRun: Sendable {
-    /// What a run watches beside its load.
+    /// Settings of a run in addition to its plan.
     package struct Options: Sendable {
         package var thresholds: [Threshold] = []
-        /// Ends the run when a threshold cannot hold any more, or has not for some seconds.
+        /// Ends the run when a threshold can no longer hold, or has not held for several seconds.
         package var abortsOnFail = false
-        /// The server's process on this machine; nil where it is not known.
+        /// The server's process on this machine; nil if unknown.
         package var serverPID: Int32?
-        /// What happens beside the load, from its start to its end: each is cancelled then.
+        /// Tasks that run in parallel with the load; each is cancelled at its end.
         package var companions: [@Sendable (RunEvents) async -> Void] = []
 
         package init() {}
@@ -25,7 +25,7 @@ package struct LoadRun: Sendable {
     let options: Options
     let events: RunEvents
 
-    /// - Parameter events: where the run is told of what happens to it, and where it is ended.
+    /// - Parameter events: receives the run's events, and ends it.
     package init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -34,44 +34,60 @@ package struct LoadRun: Sendable {
         self.events = events
     }
 
-    /// Runs to the end of the plan, or until it is ended earlier; what was measured until then is returned.
+    /// Runs the plan to its end, or until the run is ended early; returns the measurements so far.
     ///
-    /// - Parameter hear: called about once a second, and while sessions are opened.
-    package func run(hear: @escaping @Sendable (RunProgress) -> Void) async throws(RunError) -> MeasuredRun {
+    /// - Parameter onProgress: called about once a second, and for each session opened before the start.
+    package func run(
+        onProgress: @escaping @Sendable (LoadProgress) -> Void
+    ) async throws(RunError) -> MeasuredRun {
+        do { return try await self.measure(onProgress) } catch { throw RunError(error, at: self.target) }
+    }
+
+    private func measure(_ onProgress: @escaping @Sendable (LoadProgress) -> Void) async throws -> MeasuredRun {
         try self.check()
-        let terms = try await Preparation.terms(of: self.fleet, at: self.target, self.plan)
-        let context = try RunContext(self.plan, self.fleet, at: self.target, terms: terms, events: self.events)
-        let preparation = Preparation(run: context, clock: RunClock(wall: self.target.clock.now()))
-        let wanted = self.plan.connectionUse.contains(.warm) ? context.usersWanted(at: .zero) : 0
+        var run = try await RunContext(self.plan, self.fleet, at: self.target, events: self.events)
+        let setup = RunSetup(run: run)
+        let wanted = self.plan.connectionUse.contains(.warm) ? run.usersWanted(at: .zero) : 0
         let all = wanted + self.plan.idleConnections
-        let opened = try await preparation.open(wanted, first: 0) { hear(.opening($0, of: all)) }
+        let opened = try await setup.open(wanted, first: 0) { onProgress(.opening($0, of: all)) }
         let idle: [OpenedSession]
-        do throws(RunError) {
-            idle = try await preparation.open(self.plan.idleConnections, first: wanted) {
-                hear(.opening(wanted + $0, of: all))
+        do {
+            idle = try await setup.open(self.plan.idleConnections, first: wanted) {
+                onProgress(.opening(wanted + $0, of: all))
             }
         } catch {
-            for session in opened { try? session.close(in: context, clock: preparation.clock) }
+            for session in opened { try? session.close(in: run) }
             throw error
         }
-        let clock = preparation.clock.restarted()
-        self.events.begin(clock)
+        run.clock = run.clock.restarted()
+        self.events.begin(run.clock)
         if let pid = self.options.serverPID { self.events.serverStarted(pid: pid) }
-        let monitor = Monitor(context, clock: clock, options: self.options, idle: idle, hear: hear)
-        let intervals = await self.drive(context, clock, opened, monitor)
-        return try self.finish(context, clock, idle, intervals)
+        let monitor = Monitor(run, options: self.options, idle: idle, onProgress: onProgress)
+        let intervals = await self.drive(run, opened, monitor)
+        for session in idle { try? session.close(in: run) }
+        try run.finish()
+        run.noteUses()
+        let isLost = !self.events.isServerStateKnown && intervals.endUnanswered(for: Self.silence)
+        if isLost, self.events.endReason == nil {
+            self.events.note("the server stopped responding some time before the plan's end")
+        }
+        return self.events.measured(
+            intervals,
+            from: run.clock.wall(at: .zero),
+            end: isLost ? .lost : .completed
+        )
     }
 
-    private func check() throws(RunError) {
+    private func check() throws {
         var problems = self.plan.problems
         if !self.plan.pick.sharesWallets, self.fleet.count < self.plan.peakConnections {
-            problems.append(Preparation.tooFewWallets(self.fleet.count))
+            problems.append(RunSetup.tooFewWallets(self.fleet.count))
         }
-        guard problems.isEmpty else { throw .plan(PlanError(problems)) }
-        do throws(PlanProblem) { try Reach.prepare(for: self.plan) } catch { throw .plan(PlanError([error])) }
+        guard problems.isEmpty else { throw PlanError(problems) }
+        try ConnectionLimits.prepare(for: self.plan)
     }
 
-    /// Without an answer for so long at the plan's end the server is lost.
+    /// The time without a response at the plan's end after which the server counts as lost.
     private static let silence: Duration = .seconds(2)
 
     private enum Part {
@@ -80,16 +96,11 @@ package struct LoadRun: Sendable {
         case companion
     }
 
-    /// The load, its monitor and its companions, until the load has ended.
-    private func drive(
-        _ context: RunContext,
-        _ clock: RunClock,
-        _ opened: [OpenedSession],
-        _ monitor: Monitor
-    ) async -> [Interval] {
+    /// Runs the load, its monitor and its companions until the load has ended.
+    private func drive(_ run: RunContext, _ opened: [OpenedSession], _ monitor: Monitor) async -> [Interval] {
         await withTaskGroup(of: Part.self) { group in
             group.addTask {
-                await Users(context, clock: clock).run(starting: opened)
+                await UserScheduler(run).run(starting: opened)
                 return .users
             }
             group.addTask { .monitor(await monitor.run()) }
@@ -110,77 +121,38 @@ package struct LoadRun: Sendable {
             return intervals
         }
     }
-
-    private func finish(
-        _ context: RunContext,
-        _ clock: RunClock,
-        _ idle: [OpenedSession],
-        _ intervals: [Interval]
-    ) throws(RunError) -> MeasuredRun {
-        for session in idle { try? session.close(in: context, clock: clock) }
-        do throws(FleetError) {
-            let forgotten = try context.ledger.closeAll(at: clock.wall(at: clock.now))
-            if forgotten > 0 {
-                self.events.note("\(forgotten) times more was on its way for one wallet than the judge could follow")
-            }
-            try self.fleet.flush()
-        } catch {
-            throw .fleet(error)
-        }
-        if let failure = self.events.failure { throw failure }
-        context.noteUses()
-        // Whoever ends the server's process, or has opened a session since, knows better.
-        let isLost = !self.events.isAttended && intervals.endUnanswered(for: Self.silence)
-        if isLost, self.events.endReason == nil {
-            self.events.note(
-                "the server did not answer any more: nothing was answered from some time before the plan's end on"
-            )
-        }
-        let told = self.events.told
-        return MeasuredRun(
-            start: clock.wall(at: .zero),
-            intervals: intervals,
-            end: self.events.endReason ?? (isLost ? .lost : .completed),
-            markers: told.markers,
-            sections: told.sections,
-            notes: told.notes
-        )
-    }
 }
 
 extension RunContext {
-    /// How many users the plan wants at a time.
-    func usersWanted(at time: Duration) -> Int {
-        guard !self.plan.isOpen else { return self.plan.openConnections }
-        return Int(self.schedule.level(at: time).rounded())
-    }
-
-    /// What a reader of the figures must know of how they came about.
-    func noteUses() {
-        let spared = self.gauges.spared.load(ordering: .relaxed)
-        if spared > 0 {
+    /// Notes the circumstances that a reader of the figures must know.
+    fileprivate func noteUses() {
+        let replaced = self.gauges.replaced.load(ordering: .relaxed)
+        if replaced > 0 {
             self.events.note(
-                "\(spared) wrong PINs gave way to right ones, so that no wallet had more than \(self.wrongLimit) in a row"
+                "\(replaced) wrong PINs were replaced by right ones, so that no wallet had more than "
+                    + "\(self.wrongLimit) in a row"
             )
         }
         let repeated = self.gauges.repeated.load(ordering: .relaxed)
         if repeated > 0 {
-            self.events.note("\(repeated) checks that had no answer were sent again under their ids, to be judged once")
+            self.events.note(
+                "\(repeated) checks without a response were sent again with their attempt ids, to be judged once"
+            )
         }
-        let limited = self.gauges.limited.load(ordering: .relaxed)
-        if limited > 0 {
+        let rateLimited = self.gauges.rateLimited.load(ordering: .relaxed)
+        if rateLimited > 0 {
             self.events.note(
                 """
-                \(limited) calls were rate-limited: the server allows each address so many a second \
-                (limits.frames-per-source); 0 there, as a new lab has it, lets one machine send all it can
+                \(rateLimited) calls were rate-limited: the server limits the calls per second of each address \
+                (limits.frames-per-source); 0, the setting of a new lab, removes the limit
                 """
             )
         }
         if self.plan.connectionUse.only == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
             self.events.note(
                 """
-                each connection kept its wallet: \(self.desk.usedCount) of \(self.fleet.count) were used \
-                (--checks-per-wallet N moves on to others)
+                each connection kept its wallet: \(self.pool.usedCount) of \(self.fleet.count) were used \
+                (--checks-per-wallet N uses others too)
                 """
             )
         }
@@ -191,9 +163,10 @@ extension RunContext {
 }
 
 extension [Interval] {
-    /// Whether nothing was answered for at least so long up to the plan's end, nor after it, though something was tried.
+    /// Returns true if no response arrived for at least this long before the plan's end, nor after it,
+    /// although calls were made.
     ///
-    /// A refusal is an answer here.
+    /// A refusal is a response.
     func endUnanswered(for time: Duration) -> Bool {
         let silent = self.reversed().prefix { interval in
             !interval.operations.values.contains { $0.outcomes.contains { $0.value > 0 && $0.key.isOfServer } }
@@ -204,7 +177,7 @@ extension [Interval] {
 }
 
 extension Outcome {
-    /// Whether the server said something.
+    /// True if the outcome is a response of the server.
     fileprivate var isOfServer: Bool {
         guard case .failed(let reason) = self else { return true }
         return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")

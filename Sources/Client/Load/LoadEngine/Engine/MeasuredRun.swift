@@ -1,9 +1,9 @@
 package import LoadReport
 package import Vocabulary
 
-/// What a run found, before it becomes a ``RunResult``.
+/// The measurements of a run, before they become a ``RunResult``.
 package struct MeasuredRun: Sendable {
-    /// By the server's clock.
+    /// The start according to the server's clock.
     package let start: Timestamp
     package let intervals: [Interval]
     package let end: RunEnd
@@ -12,24 +12,24 @@ package struct MeasuredRun: Sendable {
     package let notes: [String]
 }
 
-/// How far a run is.
-package enum RunProgress: Sendable {
-    /// So many sessions are open before the clock starts.
+/// The progress of a run.
+package enum LoadProgress: Sendable {
+    /// The number of sessions open before the clock starts.
     case opening(Int, of: Int)
-    case running(RunMoment)
+    case running(RunSnapshot)
 }
 
-/// The last interval of a run and where it stands.
-package struct RunMoment: Sendable {
+/// The last interval of a run, and its totals so far.
+package struct RunSnapshot: Sendable {
     package let interval: Interval
     /// Without the warm-up.
     package let totals: Totals
-    /// Of warm-up and stages.
+    /// The length of warm-up and stages.
     package let duration: Duration
-    /// Wanted now: connections, or checks per second.
+    /// The current target of the schedule: connections, or checks per second.
     package let load: Double
-    /// Due and not sent yet, in an open loop.
+    /// Checks due and not sent yet, in an open loop.
     package let waiting: Int
-    /// Thresholds that do not hold so far.
+    /// The thresholds that do not hold so far.
     package let failing: [String]
 }

@@ -2,50 +2,46 @@ internal import LoadFleet
 internal import LoadPlan
 internal import Synchronization
 internal import Transport
-internal import HistoryChecker
-internal import Vocabulary
 internal import Wire
 
-/// A wallet's session in a run: open, judged from its first answer on.
+/// An open session of a wallet that was taken from the pool, checked from its first response on.
 struct OpenedSession: Sendable {
     let session: FleetSession
-    let wallet: JudgedWallet
-    /// Before the server ends the session for its age.
+    let wallet: CheckedWallet
+    /// A moment before the server ends the session because of its age.
     let expires: ContinuousClock.Instant
 
-    /// Chooses a wallet that nobody uses, connects, and opens a session for it.
+    /// Takes a wallet from the pool, connects, and opens a session; returns nil if all wallets are in use.
     ///
-    /// The wallet is free again where that fails; nil where all are in use.
-    /// - Parameter wanted: chosen where nobody uses it.
+    /// The wallet returns to the pool on failure.
+    /// - Parameter wanted: the wallet to take if it is free.
     static func open(
         _ number: Int,
         wallet wanted: Int? = nil,
         resuming: Bool = false,
         in run: RunContext,
-        clock: RunClock,
         using generator: inout PlanGenerator
     ) async throws(FleetFailure) -> OpenedSession? {
-        guard let index = run.desk.take(wanted, using: &generator) else { return nil }
-        return try await self.open(taken: index, number, resuming: resuming, in: run, clock: clock)
+        guard let index = run.pool.take(wanted, using: &generator) else { return nil }
+        return try await self.open(taken: index, number, resuming: resuming, in: run)
     }
 
-    /// The same for a wallet that was taken from the desk.
+    /// Opens a session for a wallet that is taken already.
     static func open(
         taken index: Int,
         _ number: Int,
         resuming: Bool = false,
-        in run: RunContext,
-        clock: RunClock
+        in run: RunContext
     ) async throws(FleetFailure) -> OpenedSession {
-        let wallet: JudgedWallet
-        do throws(FleetError) {
-            wallet = try run.ledger.open(index)
+        let wallet: CheckedWallet
+        do throws(FleetFailure) {
+            wallet = try run.histories.open(index)
         } catch {
-            run.desk.giveBack(index)
-            throw .fleet(error)
+            run.pool.release(index)
+            throw error
         }
         do throws(FleetFailure) {
-            let session = try await self.session(of: wallet, number, resuming: resuming, in: run, clock: clock)
+            let session = try await run.openSession(of: wallet, number, resuming: resuming)
             run.gauges.connections.add(1, ordering: .relaxed)
             return OpenedSession(
                 session: session,
@@ -53,82 +49,22 @@ struct OpenedSession: Sendable {
                 expires: .now + session.terms.limits.sessionLifetime * 0.9
             )
         } catch {
-            guard error.isTheWalletsOwn, !run.sharesWallets else {
-                try self.giveBack(wallet, in: run, clock: clock)
-                throw error
-            }
-            // Not given back: nobody draws it again.
-            run.passesOver(wallet.wallet, for: error)
-            do throws(FleetError) { try run.ledger.close(wallet, at: clock.wall(at: clock.now)) } catch {
-                throw .fleet(error)
+            try run.histories.close(wallet, at: run.serverTime)
+            if error.concernsOnlyThisWallet, !run.sharesWallets {
+                // Not returned to the pool, so that it is not drawn again.
+                run.excludes(wallet.wallet, for: error)
+            } else {
+                run.pool.release(index)
             }
             throw error
         }
     }
 
-    /// An iOS proof that is refused is repeated once on a new connection, as the protocol has wallets do.
-    private static func session(
-        of wallet: JudgedWallet,
-        _ number: Int,
-        resuming: Bool,
-        in run: RunContext,
-        clock: RunClock
-    ) async throws(FleetFailure) -> FleetSession {
-        do throws(FleetFailure) {
-            return try await self.attempt(wallet, number, resuming: resuming, in: run, clock: clock)
-        } catch .refused(.authenticationFailed) where wallet.wallet.platform == .iOS {
-            return try await self.attempt(wallet, number, resuming: resuming, in: run, clock: clock)
-        }
-    }
-
-    private static func attempt(
-        _ wallet: JudgedWallet,
-        _ number: Int,
-        resuming: Bool,
-        in run: RunContext,
-        clock: RunClock
-    ) async throws(FleetFailure) -> FleetSession {
-        let connection = try await run.target.connect(
-            tls: run.tls(of: number, resuming: resuming),
-            timeout: run.plan.timeout,
-            from: run.source(of: number)
-        )
-        let id = wallet.sends(.opening, at: clock.wall(at: clock.now))
-        do throws(FleetFailure) {
-            let session = try await FleetSession.begin(
-                wallet.wallet,
-                of: run.fleet,
-                on: connection,
-                timeout: run.plan.timeout
-            )
-            let violation = wallet.opens(
-                session.opening.pinState,
-                generation: session.generation,
-                as: id,
-                attempts: run.policy.attemptsPerRound,
-                at: clock.wall(at: clock.now)
-            )
-            if let violation { run.violated(violation, wallet.wallet, at: clock.now) }
-            return session
-        } catch {
-            run.judge(error, of: wallet, id, isWrong: false, generation: nil, at: clock.now, clock: clock)
-            throw error
-        }
-    }
-
-    /// Ends the session; the wallet may be used by another.
-    func close(in run: RunContext, clock: RunClock) throws(FleetFailure) {
+    /// Closes the session and returns the wallet to the pool.
+    func close(in run: RunContext) throws(FleetFailure) {
         self.session.close()
         run.gauges.connections.subtract(1, ordering: .relaxed)
-        try Self.giveBack(self.wallet, in: run, clock: clock)
-    }
-
-    private static func giveBack(_ wallet: JudgedWallet, in run: RunContext, clock: RunClock) throws(FleetFailure) {
-        do throws(FleetError) {
-            try run.ledger.close(wallet, at: clock.wall(at: clock.now))
-        } catch {
-            throw .fleet(error)
-        }
-        run.desk.giveBack(wallet.wallet.index)
+        try run.histories.close(self.wallet, at: run.serverTime)
+        run.pool.release(self.wallet.wallet.index)
     }
 }

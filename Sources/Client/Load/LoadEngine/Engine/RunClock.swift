@@ -1,9 +1,9 @@
 internal import Vocabulary
 
-/// The time since a run began, and what the server's clock shows at the same moment.
+/// The time since a run's start, and the server's clock at the same moment.
 struct RunClock: Sendable {
     let start: ContinuousClock.Instant
-    /// The server's clock at the start; the same as this machine's unless a lab's is ahead.
+    /// The server's clock at the start; equal to this machine's unless a lab's clock is ahead.
     private let wall: Timestamp
 
     init(startingAt start: ContinuousClock.Instant = .now, wall: Timestamp) {
@@ -11,21 +11,26 @@ struct RunClock: Sendable {
         self.wall = wall
     }
 
-    /// Since the start.
+    /// Time since the start.
     var now: Duration { ContinuousClock.now - self.start }
 
     /// The server's clock at a moment of the run.
     func wall(at time: Duration) -> Timestamp { self.wall + time }
 
-    /// The same clock, with now as the start.
+    /// The same clock, started now.
     func restarted() -> RunClock {
         let now = ContinuousClock.now
         return RunClock(startingAt: now, wall: self.wall + (now - self.start))
     }
 
-    /// Returns at that time, or at once when the task is cancelled.
+    /// The same start, with the server's clock as it is now.
+    func synchronized(with serverTime: Timestamp) -> RunClock {
+        RunClock(startingAt: self.start, wall: serverTime + (.zero - self.now))
+    }
+
+    /// Returns at that time, or at once if the task is cancelled.
     func sleep(until time: Duration) async {
-        // What a cancelled sleep throws says nothing that its caller does not know.
+        // The caller checks for cancellation.
         try? await Task.sleep(until: self.start + time, tolerance: .zero, clock: .continuous)
     }
 }

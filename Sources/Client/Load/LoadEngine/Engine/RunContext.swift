@@ -1,95 +1,125 @@
-internal import Wire
+internal import HistoryChecker
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
 internal import Transport
-internal import HistoryChecker
 internal import Vocabulary
+internal import Wire
 
-/// What all users of a run share.
-final class RunContext: Sendable {
+/// The state that all users of a run share, and the clock of its current phase.
+struct RunContext: Sendable {
     let plan: LoadPlan
     let schedule: Schedule
     let fleet: Fleet
     let target: Target
-    let desk: WalletDesk
-    let ledger: WalletLedger
-    let recorder: Recorder
+    let terms: ServerTerms
+    let pool: WalletPool
+    let histories: WalletHistoryCache
+    let recorder = Recorder()
     let gauges = RunGauges()
     let events: RunEvents
-    let policy: AttemptPolicy
-    /// Wrong PINs in a row for one wallet.
+    /// The limit of consecutive wrong PINs for a wallet.
     let wrongLimit: Int
     /// Only in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
+    var clock: RunClock
     private let lanes: [Lane]
     private let contexts: [TLSClientContext]
     private let resumingContexts: [TLSClientContext]
     private let sources: [String]
 
-    /// Contexts and lanes, so that event loops seldom meet at one of them.
+    /// The number of TLS contexts and lanes, so that event loops rarely contend for one of them.
     private static let shardCount = 8
 
-    init(
-        _ plan: LoadPlan,
-        _ fleet: Fleet,
-        at target: Target,
-        terms: ServerTerms,
-        events: RunEvents
-    ) throws(RunError) {
+    /// Asks the server for its terms.
+    init(_ plan: LoadPlan, _ fleet: Fleet, at target: Target, events: RunEvents) async throws {
         self.plan = plan
         self.schedule = plan.schedule
         self.fleet = fleet
         self.target = target
         self.events = events
-        self.policy = terms.policy
+        let terms = try await Self.terms(of: fleet, at: target, timeout: plan.timeout)
+        self.terms = terms
         self.wrongLimit =
             plan.maxWrongPerWallet ?? (plan.pick.sharesWallets ? .max : terms.policy.attemptsPerRound - 1)
-        do throws(PlanProblem) {
-            self.desk = try WalletDesk(plan.pick, among: fleet.count)
-        } catch {
-            throw .plan(PlanError([error]))
-        }
-        self.ledger = WalletLedger(fleet, OracleRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60)))
-        let recorder = Recorder()
-        self.recorder = recorder
+        self.pool = try WalletPool(plan.pick, among: fleet.count)
+        self.histories = WalletHistoryCache(
+            fleet,
+            CheckerRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60))
+        )
+        let recorder = self.recorder
         self.lanes = (0..<Self.shardCount).map { _ in recorder.makeLane() }
         self.queue =
             plan.isOpen
             ? ArrivalQueue(
-                Arrivals(plan.arrivals, self.schedule, seed: plan.seed),
+                Arrivals(plan.arrivals, plan.schedule, seed: plan.seed),
                 maxInFlight: plan.maxInFlight
             ) : nil
-        self.sources = Reach.sourceAddresses(for: plan.peakConnections, host: target.host)
-        do throws(Target.Problem) {
-            self.contexts = try Self.contexts(for: target, resuming: false)
-            let resumes = plan.connectionUse.contains(.resumed)
-            self.resumingContexts = resumes ? try Self.contexts(for: target, resuming: true) : []
-            self.registrar = plan.mix.contains(.register) ? try Registrar(for: fleet, at: target) : nil
-        } catch {
-            throw .target(error)
-        }
+        self.sources = ConnectionLimits.sourceAddresses(for: plan.peakConnections, host: target.host)
+        self.contexts = try (0..<Self.shardCount).map { _ in try target.tls(resuming: false) }
+        let resumes = plan.connectionUse.contains(.resumed)
+        self.resumingContexts = try (0..<(resumes ? Self.shardCount : 0)).map { _ in try target.tls(resuming: true) }
+        self.registrar = plan.mix.contains(.register) ? try Registrar(for: fleet, at: target) : nil
+        self.clock = RunClock(wall: target.clock.now())
     }
 
-    private static func contexts(for target: Target, resuming: Bool) throws(Target.Problem) -> [TLSClientContext] {
-        var contexts: [TLSClientContext] = []
-        for _ in 0..<Self.shardCount { contexts.append(try target.tls(resuming: resuming)) }
-        return contexts
+    /// Gets the server's terms with one of the first wallets, which also shows that it is the wallets' server.
+    private static func terms(of fleet: Fleet, at target: Target, timeout: Duration) async throws -> ServerTerms {
+        var failure = FleetFailure.unexpectedAnswer
+        // Some of the first wallets may have been revoked.
+        for index in 0..<min(8, fleet.count) {
+            do {
+                let session = try await FleetSession.open(
+                    try fleet[index],
+                    of: fleet,
+                    at: target,
+                    tls: try target.tls(resuming: false),
+                    timeout: timeout
+                )
+                session.close()
+                return session.terms
+            } catch FleetFailure.revoked(let revocation) {
+                failure = .revoked(revocation)
+            }
+        }
+        throw failure
     }
+
+    var policy: AttemptPolicy { self.terms.policy }
+
+    /// The server's clock now.
+    var serverTime: Timestamp { self.clock.wall(at: self.clock.now) }
 
     func lane(of number: Int) -> Lane { self.lanes[number % Self.shardCount] }
 
-    /// - Parameter resuming: keeps tickets and uses them; only where the plan has such connections.
-    func tls(of number: Int, resuming: Bool = false) -> TLSClientContext {
-        (resuming ? self.resumingContexts : self.contexts)[number % Self.shardCount]
+    /// Connects for a user.
+    ///
+    /// - Parameter resuming: keeps tickets and uses them; only if the plan has such connections.
+    func connect(_ number: Int, resuming: Bool = false) async throws(FleetFailure) -> ClientConnection {
+        try await self.target.connect(
+            tls: (resuming ? self.resumingContexts : self.contexts)[number % Self.shardCount],
+            timeout: self.plan.timeout,
+            from: self.sources.isEmpty ? nil : self.sources[number % self.sources.count]
+        )
     }
 
-    /// The address that connections of this user come from; nil for the system's choice.
-    func source(of number: Int) -> String? {
-        self.sources.isEmpty ? nil : self.sources[number % self.sources.count]
-    }
-
-    /// Whether a wallet may be used by several at once.
+    /// True if several users may use a wallet at once.
     var sharesWallets: Bool { self.plan.pick.sharesWallets }
+
+    /// The number of users that the plan wants at a time.
+    func usersWanted(at time: Duration) -> Int {
+        guard !self.plan.isOpen else { return self.plan.openConnections }
+        return Int(self.schedule.level(at: time).rounded())
+    }
+
+    /// Saves all histories for the next run, after all connections have closed; throws the run's failure, if any.
+    func finish() throws {
+        let overflows = try self.histories.saveAll(at: self.serverTime)
+        if overflows > 0 {
+            self.events.note("\(overflows) times a wallet had too many requests in flight to check all verdicts")
+        }
+        try self.fleet.flush()
+        if let failure = self.events.failure { throw failure }
+    }
 }

@@ -1,17 +1,17 @@
 package import LoadFleet
 package import LoadPlan
 
-/// Why a run did not come about, or could not go on.
+/// A reason why a run did not start or could not continue.
 package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Mend what was asked for.
+    /// Correct the plan.
     case plan(PlanError)
-    /// The server does not answer as it must for anything to be measured: see to it first.
+    /// The server does not respond in a way that allows a measurement: repair it first.
     case server(FleetFailure, address: String)
-    /// The wallets' file cannot be used any more.
+    /// The wallets' file cannot be used any longer.
     case fleet(FleetError)
-    /// Name the target otherwise.
+    /// Name the target in another way.
     case target(Target.Problem)
-    /// A person ended it before anything was measured.
+    /// A user ended the run before anything was measured.
     case interrupted
 
     package var description: String {
@@ -21,6 +21,20 @@ package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
         case .fleet(let error): error.description
         case .target(let problem): problem.description
         case .interrupted: "interrupted before anything was measured"
+        }
+    }
+
+    /// Translates any error of a run against a target.
+    init(_ error: any Error, at target: Target) {
+        switch error {
+        case let error as RunError: self = error
+        case let error as PlanError: self = .plan(error)
+        case let error as PlanProblem: self = .plan(PlanError([error]))
+        case let error as FleetError: self = .fleet(error)
+        case FleetFailure.fleet(let error): self = .fleet(error)
+        case let error as FleetFailure: self = .server(error, address: target.address)
+        case let error as Target.Problem: self = .target(error)
+        default: self = .server(.unexpectedAnswer, address: target.address)
         }
     }
 }

@@ -1,11 +1,13 @@
+internal import HistoryChecker
 package import LoadReport
 internal import Synchronization
-internal import HistoryChecker
 internal import Vocabulary
 
-/// What happens to a run from outside of its load: what is told to it while it goes on, and what ends it.
+/// The events of a run that do not come from its load: markers and notes for the report, and the reasons to
+/// end early.
 ///
-/// A companion of the run, such as one that kills the server, tells it here; a person's Ctrl-C comes here as well.
+/// Companions of the run, such as one that kills the server, report their events here; so does the handler of
+/// Ctrl-C.
 package final class RunEvents: Sendable {
     private struct State {
         var clock: RunClock?
@@ -14,101 +16,80 @@ package final class RunEvents: Sendable {
         var notes: [String] = []
         var serverPID: Int32?
         var serverDeath: Duration?
-        /// Whether somebody ends the server's process and starts it again, or it was there after the plan's end.
-        var isAttended = false
+        var isServerStateKnown = false
         var mayHaveCrashed = false
         var end: RunEnd?
         var failure: RunError?
-        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastWaiter = 0
     }
 
     private let state = Mutex(State())
-    /// Waits for the next wrong PIN's verdict.
-    let ambush = Ambush()
+    /// Fires at the next verdict on a wrong PIN.
+    let verdictTrigger = VerdictTrigger()
 
     package init() {}
 
-    // MARK: What is told
+    // MARK: Reported events
 
-    /// Since the run's start; nil before it.
+    /// The time since the run's start; nil before it.
     package var now: Duration? { self.state.withLock { $0.clock?.now } }
 
-    /// A line in the plots at this moment.
+    /// Adds a vertical line to the plots at this moment.
     package func mark(_ text: String) {
         self.state.withLock { state in
             if let now = state.clock?.now { state.markers.append(Marker(at: now, text)) }
         }
     }
 
-    /// A table of its own in the report.
+    /// Adds a table to the report.
     package func add(_ section: ReportSection) { self.state.withLock { $0.sections.append(section) } }
 
-    /// A sentence that a reader must know; told once.
+    /// Adds a sentence to the report, once.
     package func note(_ text: String) {
         self.state.withLock { state in
             if !state.notes.contains(text) { state.notes.append(text) }
         }
     }
 
-    /// The server's process has ended: what it had not judged until now it never will.
+    /// Reports that the server's process has ended: it will not judge any operation that it had not judged by now.
     package func serverEnded() {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now
             state.serverPID = nil
-            state.isAttended = true
+            state.isServerStateKnown = true
             state.mayHaveCrashed = true
         }
     }
 
-    /// There is a new process of the server, to be watched from now on.
+    /// Reports a new process of the server, to be monitored from now on.
     package func serverStarted(pid: Int32) {
         self.state.withLock { $0.serverPID = pid }
     }
 
-    /// The server opened a session after the plan's end.
-    func serverIsThere() { self.state.withLock { $0.isAttended = true } }
+    /// Reports that the server opened a session after the plan's end.
+    func serverResponded() { self.state.withLock { $0.isServerStateKnown = true } }
 
-    /// A connection was lost in the midst of a call, which a crash of the server does.
+    /// Reports that a connection was lost during a call, as in a crash of the server.
     func connectionWasLost() { self.state.withLock { $0.mayHaveCrashed = true } }
 
-    // MARK: What ends it
+    // MARK: The end
 
-    /// A person ends the run; it reports what was measured until then.
+    /// Ends the run for the user; it reports the measurements so far.
     package func interrupt() { self.end(.interrupted) }
 
     func end(_ end: RunEnd, failure: RunError? = nil) {
-        let waiting = self.state.withLock { state in
-            if state.end == nil { state.end = end }
-            if state.failure == nil { state.failure = failure }
-            defer { state.waiting = [:] }
-            return state.waiting
+        self.state.withLock { state in
+            state.end = state.end ?? end
+            state.failure = state.failure ?? failure
         }
-        for waiter in waiting.values { waiter.resume() }
     }
 
-    /// Why it is to end early; nil while it is not.
+    /// The reason to end early, if any.
     var endReason: RunEnd? { self.state.withLock { $0.end } }
     var failure: RunError? { self.state.withLock { $0.failure } }
 
     /// Returns when the run is to end early, or when the task is cancelled.
     func ends() async {
-        let number = self.state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = self.state.withLock { state in
-                    guard state.end == nil, !Task.isCancelled else { return true }
-                    state.waiting[number] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            self.state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
-        }
+        while self.endReason == nil, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
     }
 
     // MARK: The engine's side
@@ -117,13 +98,14 @@ package final class RunEvents: Sendable {
 
     var serverPID: Int32? { self.state.withLock { $0.serverPID } }
 
-    /// Whether it is known without the load's answers whether the server is there.
-    var isAttended: Bool { self.state.withLock { $0.isAttended } }
+    /// True if a companion manages the server's process, or if the server responded after the plan's end, so that
+    /// missing responses do not mean that the server is gone.
+    var isServerStateKnown: Bool { self.state.withLock { $0.isServerStateKnown } }
 
-    /// Whether the server may have lost what was not durable.
+    /// True if the server may have lost data that was not durable.
     var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }
 
-    /// When the server's process ended, once for each end.
+    /// Returns the time at which the server's process ended, once for each end.
     func takeServerDeath() -> Duration? {
         self.state.withLock { state in
             defer { state.serverDeath = nil }
@@ -131,7 +113,17 @@ package final class RunEvents: Sendable {
         }
     }
 
-    var told: (markers: [Marker], sections: [ReportSection], notes: [String]) {
-        self.state.withLock { ($0.markers, $0.sections, $0.notes) }
+    /// The result of a run with these intervals.
+    func measured(_ intervals: [Interval], from start: Timestamp, end: RunEnd) -> MeasuredRun {
+        self.state.withLock { state in
+            MeasuredRun(
+                start: start,
+                intervals: intervals,
+                end: state.end ?? end,
+                markers: state.markers,
+                sections: state.sections,
+                notes: state.notes
+            )
+        }
     }
 }

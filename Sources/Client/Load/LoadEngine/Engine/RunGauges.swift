@@ -1,30 +1,30 @@
 internal import Synchronization
 
-/// What is true of a run at this moment, kept by its users without a lock.
+/// Live counts of a run, updated by its users without a lock.
 final class RunGauges: Sendable {
-    /// Open connections, idle ones included.
+    /// Open connections, including idle ones.
     let connections = Atomic(0)
-    /// Sent and not answered yet.
+    /// Calls sent and not answered yet.
     let inFlight = Atomic(0)
-    /// How many users the plan wants now; those with a number from this on end.
+    /// The number of users that the plan wants now; users with this number or a higher one end.
     let wanted = Atomic(0)
-    /// Wrong PINs that gave way to right ones, so that no wallet is blocked.
-    let spared = Atomic(0)
-    /// Connections that were recognized by a ticket.
+    /// Wrong PINs replaced by right ones, so that no wallet is blocked.
+    let replaced = Atomic(0)
+    /// Connections resumed with a ticket.
     let resumed = Atomic(0)
-    /// Calls that the server put off, because their source had more than its share.
-    let limited = Atomic(0)
-    /// Checks that were sent again because they had no answer.
+    /// Calls that the server rejected by a rate limit.
+    let rateLimited = Atomic(0)
+    /// Checks repeated because no response arrived.
     let repeated = Atomic(0)
-    /// Wallets that the server does not serve any more.
-    let passedOver = Atomic(0)
+    /// Wallets that the server no longer serves.
+    let excluded = Atomic(0)
     private let stopping = Atomic(false)
 
-    /// Nothing new is begun any more.
+    /// True if no new operation may begin.
     var isStopping: Bool { self.stopping.load(ordering: .relaxed) }
 
     func stop() { self.stopping.store(true, ordering: .relaxed) }
 
-    /// Whether the user of this number goes on.
+    /// Returns true if the user with this number continues.
     func wants(_ number: Int) -> Bool { !self.isStopping && number < self.wanted.load(ordering: .relaxed) }
 }

@@ -6,7 +6,7 @@ internal import Transport
 internal import Vocabulary
 
 extension VirtualUser {
-    /// Opens a session for a wallet that nobody uses, once there is one; what goes wrong is recorded as this action's end.
+    /// Opens a session for a free wallet, waiting for one if necessary; records a failure as the action's outcome.
     func open(_ action: Action, due: Duration?, began: Duration) async {
         do throws(FleetFailure) {
             while true {
@@ -15,13 +15,12 @@ extension VirtualUser {
                     wallet: self.lost?.wallet.wallet.index,
                     resuming: self.use == .resumed,
                     in: self.run,
-                    clock: self.clock,
                     using: &self.generator
                 )
                 if self.opened != nil { break }
-                self.run.events.note("more connections than wallets that are free: some had to wait for one")
+                self.run.events.note("more connections than free wallets: some connections had to wait for a wallet")
                 await self.recover()
-                // What was due and could not be sent is not forgotten.
+                // A check that was due and could not be sent is counted.
                 guard !self.run.gauges.isStopping else {
                     if due != nil { self.run.recorder.recordUnsent(1) }
                     return
@@ -32,7 +31,14 @@ extension VirtualUser {
         } catch {
             if !error.isTransient { self.lost = nil }
             let operation: Operation = action == .changePIN ? .changePIN : .unlock
-            self.record(operation, self.outcome(of: error), of: action, due: due, from: began, to: self.clock.now)
+            self.record(
+                operation,
+                self.run.outcome(of: error),
+                of: action,
+                due: due,
+                from: began,
+                to: self.clock.now
+            )
             await self.recover()
         }
     }
@@ -40,11 +46,7 @@ extension VirtualUser {
     func leave() {
         guard let opened = self.opened else { return }
         self.opened = nil
-        do throws(FleetFailure) {
-            try opened.close(in: self.run, clock: self.clock)
-        } catch {
-            _ = self.outcome(of: error)
-        }
+        do throws(FleetFailure) { try opened.close(in: self.run) } catch { _ = self.run.outcome(of: error) }
     }
 
     func register(due: Duration?) async {
@@ -55,20 +57,16 @@ extension VirtualUser {
             try await self.registerNew(by: registrar)
             outcome = .registered
         } catch {
-            outcome = self.outcome(of: error)
+            outcome = self.run.outcome(of: error)
         }
         self.record(.register, outcome, of: .register, due: due, from: began, to: self.clock.now)
         if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
     }
 
-    /// A wallet of which nothing is kept: it is the server's work that counts.
+    /// Registers a wallet and drops it: only the server's work counts.
     private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
         let timeout = self.run.plan.timeout
-        let connection = try await self.run.target.connect(
-            tls: self.run.tls(of: self.number),
-            timeout: timeout,
-            from: self.run.source(of: self.number)
-        )
+        let connection = try await self.run.connect(self.number)
         defer { connection.close() }
         try await Registrar.greet(connection, timeout: timeout)
         let platform: Platform = self.generator.next(below: 10) < 3 ? .iOS : .android

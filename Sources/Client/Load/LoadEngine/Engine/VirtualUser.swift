@@ -1,40 +1,40 @@
+internal import HistoryChecker
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
 internal import Secrets
 internal import Synchronization
 internal import Transport
-internal import HistoryChecker
 internal import Vocabulary
 internal import Wire
 
-/// One connection's worth of load: does one thing after the other until the plan wants it no more.
+/// The load of one connection: performs one operation after the other until the plan no longer wants it.
 ///
-/// While a session is open it runs on the connection's own event loop, so that a check costs no change of thread: the
-/// tool shares the machine with the server.
+/// While a session is open, the user runs on the connection's own event loop, so that a check costs no thread
+/// switch: the tool shares the machine with the server.
 final class VirtualUser {
     let number: Int
     let run: RunContext
-    let clock: RunClock
     let lane: Lane
     var generator: PlanGenerator
     var opened: OpenedSession?
-    /// What the next check is made on, as the plan drew it.
+    /// The kind of connection for the next check, as drawn by the plan.
     var use = ConnectionUse.warm
     var checksDone = 0
-    /// What attempt ids are drawn from, another in each run.
+    /// The source of attempt ids, different in each run.
     ///
-    /// Not the plan's: a server takes an id that it has seen for a repetition and does not count it again (docs/protocol.md), in
-    /// the next run of the same seed as well.
+    /// Not the plan's generator: a server treats a known id as a repetition and does not count it again
+    /// (docs/protocol.md), in the next run with the same seed too.
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
-    /// What a lost connection was about: the next session is the same wallet's, for what a crash had the server forget is seen
-    /// there.
+    /// The last connection, if it was lost: the next session is the same wallet's, because it shows if a
+    /// crash made the server forget counted attempts.
     var lost: Lost?
+    var backoff = Backoff()
 
     struct Lost {
-        let wallet: JudgedWallet
-        /// What had no answer, to be sent again as phones do: the server judges it once, whether it had before or not (G4).
+        let wallet: CheckedWallet
+        /// The attempt without a response, to be sent again as phones do: the server judges it once in all (G4).
         let attempt: Attempt?
     }
 
@@ -44,27 +44,27 @@ final class VirtualUser {
         let attemptID: AttemptID
         let variant: UInt32
         let generation: UInt32
-        /// Its number in the wallet's history, and that of the last time that it was sent.
+        /// The ids of its first and last operation in the wallet's history.
         var id = 0
         var lastID = 0
     }
-    var backoff = Backoff()
 
     /// - Parameters:
-    ///   - life: How many had this number before; each draws its own choices.
-    ///   - opened: a session that was made ready before the start.
-    init(_ number: Int, life: Int, in run: RunContext, clock: RunClock, opened: OpenedSession?) {
+    ///   - life: the number of earlier users with this number; each draws its own choices.
+    ///   - opened: a session opened before the start.
+    init(_ number: Int, life: Int, in run: RunContext, opened: OpenedSession?) {
         self.number = number
         self.run = run
-        self.clock = clock
         self.lane = run.lane(of: number)
         self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
-        // A session that was made ready is used.
+        // A session opened before the start is used.
         if opened == nil { self.use = run.plan.connectionUse.draw(using: &self.generator) }
     }
 
-    /// Works until the plan, the schedule or the run has no more for it.
+    var clock: RunClock { self.run.clock }
+
+    /// Works until the plan, the schedule or the run has no more operations for this user.
     func work() async {
         while self.run.gauges.wants(self.number) {
             let isDone: Bool
@@ -80,19 +80,19 @@ final class VirtualUser {
         self.leave()
     }
 
-    /// Does one thing after the other while the session stays the same; true when there is nothing more to do.
+    /// Performs operations while the session stays the same; returns true if no operation is left.
     private func serve(on connection: ClientConnection?) async -> Bool {
         repeat {
             guard self.run.gauges.wants(self.number) else { return true }
             if let queue = self.run.queue {
-                guard let turn = queue.take(at: self.clock.now) else { return true }
-                await self.wait(until: turn.due, on: connection)
+                guard let arrival = queue.take(at: self.clock.now) else { return true }
+                await self.wait(until: arrival.due, on: connection)
                 guard !self.run.gauges.isStopping else {
-                    queue.giveBack(turn, at: self.clock.now)
+                    queue.release(arrival, at: self.clock.now)
                     return true
                 }
-                guard queue.admit(turn) else { continue }
-                await self.operate(due: turn.due)
+                guard queue.admit(arrival) else { continue }
+                await self.operate(due: arrival.due)
                 queue.finish()
             } else {
                 let think = self.run.plan.think.draw(using: &self.generator)
@@ -104,7 +104,7 @@ final class VirtualUser {
         return false
     }
 
-    /// On a timer of the connection's own event loop where there is one: no other thread wakes for it.
+    /// Waits on a timer of the connection's event loop if there is one, so that no other thread wakes up.
     private func wait(until time: Duration, on connection: ClientConnection?) async {
         while !self.run.gauges.isStopping {
             let now = self.clock.now
@@ -114,10 +114,10 @@ final class VirtualUser {
         }
     }
 
-    /// After which a user that waits looks whether the run goes on.
+    /// The interval at which a waiting user checks if the run continues.
     private static let longestPause: Duration = .milliseconds(250)
 
-    // MARK: One thing
+    // MARK: One operation
 
     private func operate(due: Duration?) async {
         var action = self.run.plan.mix.draw(using: &self.generator)
@@ -133,42 +133,50 @@ final class VirtualUser {
             self.run.gauges.repeated.add(1, ordering: .relaxed)
         } else if action == .wrong, !opened.wallet.allowsWrong(atMost: self.run.wrongLimit) {
             action = .right
-            self.run.gauges.spared.add(1, ordering: .relaxed)
+            self.run.gauges.replaced.add(1, ordering: .relaxed)
         }
-        let operation: Operation = action == .changePIN ? .changePIN : isNew ? .unlock : .check
         var attempt = again ?? self.nextAttempt(action, opened.session)
-        let (prepared, message) = self.prepare(attempt, opened.session)
-        let id = opened.wallet.sends(message, repeating: again?.id, at: self.clock.wall(at: self.clock.now))
+        let (prepared, operation) = self.prepare(attempt, opened.session)
+        let id = opened.wallet.invokes(operation, repeating: again?.id, at: self.run.serverTime)
         if again == nil { attempt.id = id }
         attempt.lastID = id
-        // The judge's own time is not the server's.
+        // Excludes the time that the checker takes.
         let sent = self.clock.now
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
-        let result: Result<InstructResult, FleetFailure>
-        do throws(FleetFailure) {
-            result = .success(try await opened.session.send(prepared))
-        } catch {
-            result = .failure(error)
-        }
+        let result = await opened.session.result(of: prepared)
         let ended = self.clock.now
         self.run.gauges.inFlight.subtract(1, ordering: .relaxed)
-        let start = isNew ? began : sent
-        let outcome = self.judge(result, action, opened, id, at: ended)
-        self.record(operation, outcome, of: action, due: due, from: start, to: ended)
-        await self.goOn(after: outcome, of: attempt)
+        let outcome = self.run.check(
+            result,
+            of: opened.wallet,
+            id,
+            isWrong: action == .wrong,
+            in: opened.session,
+            at: ended
+        )
+        self.record(
+            action == .changePIN ? .changePIN : isNew ? .unlock : .check,
+            outcome,
+            of: action,
+            due: due,
+            from: isNew ? began : sent,
+            to: ended
+        )
+        await self.proceed(after: outcome, of: attempt)
     }
 
-    /// What the wallet's last connection was lost with, where its PIN is the same one still and none was entered since: a server
-    /// knows the last attempt alone.
+    /// The attempt that was lost with the wallet's last connection, if the PIN is still the same and no other
+    /// was entered since: a server remembers only the last attempt.
     private func takeLost(for opened: OpenedSession) -> Attempt? {
         defer { self.lost = nil }
         guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
-            attempt.generation == opened.session.generation, opened.wallet.isLastEntry(attempt.lastID)
+            attempt.generation == opened.session.generation, opened.wallet.isLastPIN(attempt.lastID)
         else { return nil }
         return attempt
     }
 
-    /// Counts and times one operation, unless it began in the warm-up and ended after it: that is in no figure.
+    /// Records one operation, unless it began in the warm-up and ended after it; such an operation is in no
+    /// figure.
     func record(
         _ operation: Operation,
         _ outcome: Outcome,
@@ -191,7 +199,7 @@ final class VirtualUser {
     }
 
     private func nextAttempt(_ action: Action, _ session: FleetSession) -> Attempt {
-        // In turn: a server that has decoded the last one's key decodes the next one's.
+        // Alternates, because a server may cache the decoded key of the last attempt.
         if action == .wrong { self.wrongVariant = (self.wrongVariant + 1) % 3 }
         return Attempt(
             action: action,
@@ -201,7 +209,10 @@ final class VirtualUser {
         )
     }
 
-    private func prepare(_ attempt: Attempt, _ session: FleetSession) -> (FleetSession.Prepared, Message) {
+    private func prepare(
+        _ attempt: Attempt,
+        _ session: FleetSession
+    ) -> (FleetSession.Prepared, WalletOperation) {
         let generation = Int(session.generation)
         switch attempt.action {
         case .wrong:
@@ -222,65 +233,24 @@ final class VirtualUser {
         }
     }
 
-    /// Holds the answer against what is possible.
-    private func judge(
-        _ result: Result<InstructResult, FleetFailure>,
-        _ action: Action,
-        _ opened: OpenedSession,
-        _ id: Int,
-        at ended: Duration
-    ) -> Outcome {
-        switch result {
-        case .success(let answer):
-            guard let verdict = answer.verdict else {
-                self.run.violated(.answerToAnotherQuestion, opened.wallet.wallet, at: ended)
-                opened.wallet.loses(id, isWrong: action == .wrong, at: self.clock.wall(at: ended))
-                return answer.outcome
-            }
-            if case .wrong = verdict { self.run.events.ambush.spring() }
-            let violation = opened.wallet.answers(.verdict(verdict), to: id, at: self.clock.wall(at: ended))
-            if let violation { self.run.violated(violation, opened.wallet.wallet, at: ended) }
-            return answer.outcome
-        case .failure(let failure):
-            self.run.judge(
-                failure,
-                of: opened.wallet,
-                id,
-                isWrong: action == .wrong,
-                generation: opened.session.generation,
-                at: ended,
-                clock: self.clock
-            )
-            return self.outcome(of: failure)
-        }
-    }
-
-    func outcome(of failure: FleetFailure) -> Outcome {
-        if case .fleet(let error) = failure { self.run.events.end(.aborted, failure: .fleet(error)) }
-        if failure == .call(.closed) { self.run.events.connectionWasLost() }
-        if case .refused(.rateLimited) = failure { self.run.gauges.limited.add(1, ordering: .relaxed) }
-        // Nothing else takes an answer away.
-        return failure == .call(.cancelled) ? .interrupted : .failed(failure.reason)
-    }
-
-    /// Whether the answer is the one for which this was sent.
+    /// Returns true if the outcome is the one that the action is meant to have.
     private func isExpected(_ outcome: Outcome, of action: Action) -> Bool {
         switch action {
         case .right: outcome == .valid
         case .changePIN: outcome == .changed
         case .register: outcome == .registered
-        // Whoever attacks a single wallet expects its blocks.
+        // An attack on a single wallet expects its blocks.
         case .wrong:
             outcome == .wrong || (self.run.sharesWallets && (outcome == .blocked || outcome == .blockedPermanently))
         }
     }
 
-    /// Stays with the session, moves on, or waits after a failure.
-    private func goOn(after outcome: Outcome, of attempt: Attempt) async {
+    /// Keeps the session, closes it, or backs off after a failure.
+    private func proceed(after outcome: Outcome, of attempt: Attempt) async {
         guard !outcome.isFailure else {
             let isCheck = attempt.action == .right || attempt.action == .wrong
-            // Where others use the wallet as well, its server remembers their attempts by now.
             let isUnanswered = outcome == .timeout || outcome == .failed(FleetFailure.call(.closed).reason)
+            // If other users share the wallet, its server remembers their attempts by now.
             let mayRepeat = isCheck && isUnanswered && !self.run.sharesWallets
             self.lost = self.opened.map { Lost(wallet: $0.wallet, attempt: mayRepeat ? attempt : nil) }
             self.leave()
@@ -295,7 +265,7 @@ final class VirtualUser {
     }
 
     func recover() async {
-        let pause = self.backoff.grow(using: &self.generator)
+        let pause = self.backoff.nextPause(using: &self.generator)
         await self.wait(until: self.clock.now + pause, on: nil)
     }
 }

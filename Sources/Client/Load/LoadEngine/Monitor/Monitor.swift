@@ -5,32 +5,31 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// Takes a run's measurements out once a second, with what the processes used, and holds them against the thresholds.
+/// Collects a run's measurements once a second, with the processes' use of CPU, and checks them against the
+/// thresholds.
 final class Monitor: Sendable {
     private let run: RunContext
-    private let clock: RunClock
     private let options: LoadRun.Options
     private let idle: [OpenedSession]
-    private let hear: @Sendable (RunProgress) -> Void
-    private let yardstick = Yardstick()
+    private let onProgress: @Sendable (LoadProgress) -> Void
+    private let verificationCost = VerificationCostSampler()
 
-    /// For so many intervals a rate or a percentile may miss its threshold before the run is ended for it.
-    private static let patience = 5
-    /// How long after the plan's end answers still count into its last interval.
+    /// The number of consecutive intervals in which a rate or percentile misses its threshold before the run is
+    /// aborted.
+    private static let maxMissed = 5
+    /// The time after the plan's end in which responses still count for its last interval.
     private static let lateness: Duration = .milliseconds(250)
 
     init(
         _ run: RunContext,
-        clock: RunClock,
         options: LoadRun.Options,
         idle: [OpenedSession],
-        hear: @escaping @Sendable (RunProgress) -> Void
+        onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) {
         self.run = run
-        self.clock = clock
         self.options = options
         self.idle = idle
-        self.hear = hear
+        self.onProgress = onProgress
     }
 
     private struct State {
@@ -41,26 +40,26 @@ final class Monitor: Sendable {
         var tool = ProcessMeter(pid: nil)
         var toolCPU: Duration?
         var missed: [String: Int] = [:]
-        /// As it was at the last look before the plan's end, when connections begin to close.
+        /// The last values before the plan's end, when connections begin to close.
         var use = (connections: 0, inFlight: 0)
-        /// Whether the run was already being ended when the present interval began.
+        /// True if the run was already ending when the current interval began.
         var isOver = false
     }
 
-    /// Returns all intervals once the task is cancelled, which the end of the load does.
+    /// Returns all intervals once the task is cancelled, at the end of the load.
     func run() async -> [Interval] {
         var state = State()
         state.toolCPU = state.tool.read()?.cpu
         self.follow(&state)
-        self.yardstick?.start()
-        defer { self.yardstick?.stop() }
+        self.verificationCost?.start()
+        defer { self.verificationCost?.stop() }
         while !Task.isCancelled {
             let end = self.boundary(after: state.start)
             await self.wait(until: end, &state)
             if Task.isCancelled { break }
-            self.take(until: min(end, max(self.clock.now, state.start)), &state)
+            self.take(until: min(end, max(self.run.clock.now, state.start)), &state)
         }
-        let now = self.clock.now
+        let now = self.run.clock.now
         let end = self.run.schedule.duration
         let isLate = now > end + Self.lateness || state.start >= end
         let last = isLate ? now : min(now, end)
@@ -68,7 +67,7 @@ final class Monitor: Sendable {
         return state.intervals
     }
 
-    /// The seconds of the run, counted from the end of the warm-up, and its own end.
+    /// The next second of the run, counted from the end of the warm-up, or the run's end.
     private func boundary(after time: Duration) -> Duration {
         let (warmup, end) = (self.run.schedule.warmup, self.run.schedule.duration)
         if time < warmup { return min(warmup, .seconds(time.components.seconds + 1)) }
@@ -76,42 +75,44 @@ final class Monitor: Sendable {
         return time < end ? min(next, end) : next
     }
 
-    /// When an interval that ends at this time is taken out.
+    /// The time at which an interval with this end is taken.
     ///
-    /// What is answered at the very end belongs to the plan's last interval; of a backlog that is still to be sent that is
-    /// not true, which would take out more than a second's worth.
+    /// Responses that arrive right after the end belong to the plan's last interval. With a backlog of unsent
+    /// checks this does not apply, because they would add more than a second's worth.
     private func wake(for time: Duration) -> Duration {
         let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
     }
 
-    /// Waits, and meanwhile lets arrivals in at their time even when no connection asks for one.
+    /// Waits, and meanwhile admits due arrivals even if no connection asks for one.
     private func wait(until time: Duration, _ state: inout State) async {
         let end = self.run.schedule.duration
-        while !Task.isCancelled, self.clock.now < self.wake(for: time) {
-            // What a run that is ended early still waits for is an interval of its own.
-            if self.run.gauges.isStopping, !state.isOver, self.clock.now < end { break }
+        while !Task.isCancelled, self.run.clock.now < self.wake(for: time) {
+            // The wait for responses after an early end is a separate interval.
+            if self.run.gauges.isStopping, !state.isOver, self.run.clock.now < end { break }
             if let queue = self.run.queue {
-                let unsent = queue.advance(to: self.clock.now)
+                let unsent = queue.advance(to: self.run.clock.now)
                 if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
             }
             self.look(&state)
-            await self.clock.sleep(until: min(self.wake(for: time), self.clock.now + .milliseconds(50)))
+            await self.run.clock.sleep(until: min(self.wake(for: time), self.run.clock.now + .milliseconds(50)))
         }
-        if let death = self.run.events.takeServerDeath() { self.run.ledger.serverEnded(by: self.clock.wall(at: death)) }
+        if let death = self.run.events.takeServerDeath() {
+            self.run.histories.serverEnded(by: self.run.clock.wall(at: death))
+        }
     }
 
-    /// Notes what is open and on its way, as long as the plan goes on or something is still waited for.
+    /// Records open connections and calls in flight, until the plan's end or the last response.
     private func look(_ state: inout State) {
         let inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
-        guard inFlight > 0 || self.clock.now < self.run.schedule.duration else { return }
+        guard inFlight > 0 || self.run.clock.now < self.run.schedule.duration else { return }
         state.use = (self.run.gauges.connections.load(ordering: .relaxed), inFlight)
     }
 
     private func take(until end: Duration, _ state: inout State) {
         let start = state.start
         if let queue = self.run.queue {
-            let now = self.clock.now
+            let now = self.run.clock.now
             let unsent = self.run.gauges.isStopping ? queue.abandon(at: now) : queue.advance(to: now)
             if unsent > 0 { self.run.recorder.recordUnsent(unsent) }
         }
@@ -128,9 +129,9 @@ final class Monitor: Sendable {
         state.intervals.append(interval)
         state.totals.add(interval)
         let failing = self.judge(&state)
-        self.hear(
+        self.onProgress(
             .running(
-                RunMoment(
+                RunSnapshot(
                     interval: interval,
                     totals: state.totals,
                     duration: self.run.schedule.duration,
@@ -153,12 +154,12 @@ final class Monitor: Sendable {
         let known = state.server?.pid
         self.follow(&state)
         if var server = state.server, let reading = server.meter.read() {
-            // Of an interval in which the process is another one it is not known: what the last one used is gone.
+            // Unknown for an interval with two processes: the use of the ended one is lost.
             if server.pid == known { gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1) }
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu
             state.server = server
-            gauges.verificationMicroseconds = self.yardstick?.take()
+            gauges.verificationMicroseconds = self.verificationCost?.take()
         }
         if let reading = state.tool.read() {
             gauges.toolCPUSeconds = state.toolCPU.map { (reading.cpu - $0) / .seconds(1) }
@@ -167,7 +168,7 @@ final class Monitor: Sendable {
         return gauges
     }
 
-    /// Watches the server's process that there is now.
+    /// Switches to the server's current process.
     private func follow(_ state: inout State) {
         let pid = self.run.events.serverPID
         guard pid != state.server?.pid else { return }
@@ -177,7 +178,7 @@ final class Monitor: Sendable {
         if let reading = meter.read() { state.server = (pid, meter, reading.cpu) }
     }
 
-    /// The thresholds that do not hold so far; ends the run where it is to end at the first.
+    /// The thresholds that do not hold so far; aborts the run if the options say so.
     private func judge(_ state: inout State) -> [String] {
         var failing: [String] = []
         for threshold in self.options.thresholds {
@@ -187,7 +188,8 @@ final class Monitor: Sendable {
             }
             failing.append(threshold.text)
             state.missed[threshold.text, default: 0] += 1
-            let isOver = threshold.isLost(by: state.totals) || state.missed[threshold.text, default: 0] >= Self.patience
+            let isOver =
+                threshold.isLost(by: state.totals) || state.missed[threshold.text, default: 0] >= Self.maxMissed
             if self.options.abortsOnFail, isOver { self.run.events.end(.aborted) }
         }
         return failing

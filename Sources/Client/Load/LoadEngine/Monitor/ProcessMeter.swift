@@ -1,16 +1,15 @@
 internal import HostSystem
 
-/// CPU time and memory of a process, this one or another, from proc(5).
+/// Reads CPU time and memory of this or another process from proc(5).
 ///
-/// CPU time is summed over threads, to the nanosecond; that of a thread which has ended since is kept as it was last
-/// seen.
+/// The CPU time is the sum over all threads, in nanoseconds; a thread that has ended keeps its last known value.
 package struct ProcessMeter: Sendable {
-    /// What a process has used so far.
+    /// The use of resources so far.
     package struct Reading: Hashable, Sendable {
         /// User and system time of all threads.
         package var cpu: Duration
         package var residentBytes: Int
-        /// The most that was resident at any time.
+        /// The peak of resident memory.
         package var peakResidentBytes: Int
     }
 
@@ -22,13 +21,13 @@ package struct ProcessMeter: Sendable {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }
 
-    /// What it has used so far; nil once it has ended.
+    /// Reads the use so far; returns nil once the process has ended.
     package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
             let status = Self.text("\(self.folder)/status")
         else { return nil }
         for task in tasks {
-            // A thread may end between the two looks.
+            // A thread may end between the two reads.
             guard let text = Self.text("\(self.folder)/task/\(task)/schedstat"),
                 let nanoseconds = text.split(separator: " ").first.flatMap({ Int64($0) })
             else { continue }
@@ -41,7 +40,7 @@ package struct ProcessMeter: Sendable {
         )
     }
 
-    /// A line of `/proc/PID/status`, as `VmRSS:    1234 kB`.
+    /// Parses a line of `/proc/PID/status`, as in `VmRSS:    1234 kB`.
     static func bytes(_ name: String, in status: String) -> Int {
         for line in status.split(separator: "\n") where line.hasPrefix("\(name):") {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })

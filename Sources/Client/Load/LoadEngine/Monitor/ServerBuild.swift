@@ -1,15 +1,16 @@
 internal import Foundation
 
-/// What a server's program says of itself.
+/// The version of a running server's program.
 package enum ServerBuild {
-    /// The first line of its `--version`; nil where the process is no server of this project, or another user's.
+    /// The first line of its `--version`; nil if the process is not this project's server or belongs to
+    /// another user.
     package static func of(pid: Int32) -> String? {
         let link = "/proc/\(pid)/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
             path.split(separator: "/").last?.hasPrefix("remote-pin-server") == true
         else { return nil }
         let process = Process()
-        // Through the link, which leads to the running program even when its file was replaced since.
+        // The link leads to the running program even if its file was replaced since.
         process.executableURL = URL(fileURLWithPath: link)
         process.arguments = ["--version"]
         process.standardInput = FileHandle.nullDevice

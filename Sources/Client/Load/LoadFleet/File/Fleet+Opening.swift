@@ -3,10 +3,10 @@ internal import Secrets
 package import Vocabulary
 
 extension Fleet {
-    /// Makes a file for so many wallets, none of them registered yet, and opens it.
+    /// Creates a file for this many wallets, none of them registered yet, and opens it.
     ///
-    /// Its room on the disk is set aside at once. Only its owner can read it: who has it has the keys.
-    /// - Parameter fingerprint: of the server that they will be registered with (``Target/fingerprint``).
+    /// Allocates the disk space at once. Only the owner can read the file, because it holds the keys.
+    /// - Parameter fingerprint: that of the server that the wallets will be registered with (``Target/fingerprint``).
     package static func create(
         at path: String,
         wallets: Int,
@@ -29,15 +29,15 @@ extension Fleet {
         return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
     }
 
-    /// Opens the wallets of an earlier provisioning, for a server.
+    /// Opens the wallets of an earlier registration, for a server.
     package static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
         let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
         guard fleet.count > 0 else { throw .empty(path: path) }
         return fleet
     }
 
-    /// Opens a file in order to register what is missing in it: one that was cut is made whole, one that is smaller than
-    /// `wallets` grows.
+    /// Opens a file to register its missing wallets; restores the size of a truncated file, and enlarges one for
+    /// fewer than `wallets`.
     package static func resume(
         _ path: String,
         wallets: Int,
@@ -73,7 +73,7 @@ extension Fleet {
             throw .cut(path: path, whole: whole, expected: header.count)
         }
         header.count = max(header.count, wallets)
-        // A process that ended without a word: the machine may have ended with it, and the last counters be lost.
+        // The last process did not close the file: the machine may have crashed too and lost the last counters.
         let mayBeBehind = header.isInUse
         if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
@@ -90,7 +90,7 @@ extension Fleet {
         do throws(FileError) { return try body() } catch { throw .file(error) }
     }
 
-    /// The newer of the two copies that are whole.
+    /// The newer of the two copies, if at least one is intact.
     private static func header(of file: RecordFile, _ path: String) throws(FleetError) -> FleetHeader {
         var found: FleetHeader?
         var defects: [FleetHeader.Defect] = []
@@ -110,7 +110,7 @@ extension Fleet {
 }
 
 extension FleetHeader {
-    /// Writes the next copy in the place of the older one, and returns once it is on the disk.
+    /// Writes the next copy over the older one, and returns once it is durable.
     mutating func writeNext(to file: RecordFile) throws(FileError) {
         self.sequence += 1
         let places = Self.places

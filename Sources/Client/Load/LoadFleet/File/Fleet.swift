@@ -1,41 +1,44 @@
+package import HistoryChecker
 internal import HostSystem
 internal import Secrets
 internal import Synchronization
 package import Vocabulary
 
-/// The file of a fleet's wallets, open and locked against any other process.
+/// The file of a fleet's wallets, open and locked against other processes.
 ///
-/// A record holds what the server chose and what changes (``FleetRecord``), 64 bytes; the rest comes from the seed in the
-/// header. So 10,000,000 wallets are 640,008,192 bytes, on the disk and in the system's file cache, and next to nothing
-/// in this process.
+/// A record holds the server's choices and the changing values (``FleetRecord``), 64 bytes; the rest is derived
+/// from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the system's file cache,
+/// and almost no memory in this process.
 ///
-/// Invariants, each kept also where the process is killed at any instruction:
-/// - A wallet is in the file only when the server has it: a slot is written after the answer to Register.
-/// - An App Attest counter is never used twice: it is written before the proof exists. Where the whole machine ends, the
-///   last writes may be gone; then all counters go on from a base beyond whatever was used (``FleetHeader/counterBase``).
-/// - What was half written is recognized: each record has a checksum, the header has two copies.
+/// Invariants, kept even if the process is killed at any instruction:
+/// - The file contains a wallet only if the server has it: a slot is written after the response to Register.
+/// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may
+///   lose
+///   the last writes; all counters then continue from a base beyond any used value (``FleetHeader/counterBase``).
+/// - A partial write is detected: each record has a checksum, and the header has two copies.
 package final class Fleet: Sendable {
     package let path: String
-    /// How many wallets there are room for.
+    /// The number of wallets that the file has room for.
     package let slotCount: Int
-    /// How many wallets were registered when the file was opened; they have the indices below.
+    /// The number of wallets registered when the file was opened, which have the indices below it.
     package let count: Int
-    /// Slots whose record was torn when the file was opened; they count as free.
+    /// The number of slots whose record was torn when the file was opened; they count as free.
     package let tornCount: Int
-    /// Whether the process that had the file last ended without ``close()``: its last writes may be gone with the machine.
+    /// True if the last process with this file ended without ``close()``, so that a crash may have lost its last
+    /// writes.
     ///
-    /// Counters and PINs are found again; a history may then be behind what the server knows.
+    /// Counters and PINs are recovered; a history may then be older than the server's state.
     package let mayBeBehind: Bool
-    /// What tells the server apart that they are registered with.
+    /// The fingerprint of the server that the wallets are registered with.
     package let fingerprint: SHA256Digest
 
     let keys: FleetKeys
-    /// Proofs of one iOS wallet, by its slot, each answered before the next is made.
+    /// Serializes the proofs of each iOS wallet, by slot: the next one is made after the response to the last.
     ///
-    /// App Attest counters must arrive in their order: of two on their way at once, over two connections, the later may
-    /// arrive first, and the server refuses the other.
-    let proofs = Turns<Int>()
-    /// Slots without a wallet below the last one with one, in order; a provisioning that was cut short leaves some.
+    /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later
+    /// one may arrive first, and the server then rejects the other.
+    let proofs = KeyedAsyncLock<Int>()
+    /// Free slots below the last registered one, ascending; an interrupted registration leaves some.
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
@@ -48,7 +51,7 @@ package final class Fleet: Sendable {
         var lock: FileLock?
     }
 
-    /// How many wallets a file may hold.
+    /// The allowed numbers of wallets in a file.
     package static let allowedCounts = 1...100_000_000
 
     init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {
@@ -71,7 +74,7 @@ package final class Fleet: Sendable {
 
     // MARK: - Wallets
 
-    /// The wallet of an index below ``count``.
+    /// The wallet at an index below ``count``.
     package subscript(index: Int) -> FleetWallet {
         get throws(FleetError) {
             precondition((0..<self.count).contains(index), "there are \(self.count) wallets")
@@ -80,17 +83,17 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// What an earlier run kept of a wallet's past; nil where it kept nothing.
-    package func history(of index: Int) throws(FleetError) -> WalletHistoryBytes? {
+    /// The history that an earlier run saved for a wallet; `fresh` if none did.
+    package func history(of index: Int) throws(FleetError) -> HistorySummary {
         try self.record(in: self.slot(of: index)).history
     }
 
-    /// Keeps a wallet's past for the next run; nil for none.
-    package func record(_ history: WalletHistoryBytes?, of index: Int) throws(FleetError) {
+    /// Saves a wallet's history for the next run.
+    package func record(_ history: HistorySummary, of index: Int) throws(FleetError) {
         try self.change(self.slot(of: index)) { $0.history = history }
     }
 
-    /// Where the wallet of an index stands: as many slots further on as there are gaps before it.
+    /// The slot of the wallet at an index: the index plus the number of gaps before it.
     func slot(of index: Int) -> Int {
         var (low, high) = (0, self.gaps.count)
         while low < high {
@@ -100,7 +103,7 @@ package final class Fleet: Sendable {
         return index + low
     }
 
-    /// The PIN that counts from now on; never an earlier one again.
+    /// Records the generation of the current PIN; never returns to an earlier one.
     func keep(generation: UInt32, of wallet: FleetWallet) throws(FleetFailure) {
         do throws(FleetError) {
             try self.change(wallet.slot) { $0.generation = max($0.generation, generation) }
@@ -109,7 +112,7 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// The counter for one proof of an iOS wallet; it is in the file when this returns, and never given again.
+    /// Returns the counter for one proof of an iOS wallet; it is in the file by then and is never returned again.
     func takeCounter(of wallet: FleetWallet) throws(FleetFailure) -> UInt32 {
         do throws(FleetError) {
             let path = self.path
@@ -126,7 +129,7 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// Before as many proofs as the base grows by could be lost with the machine, all of them reach the disk.
+    /// Flushes all counters before more of them are unwritten than the base grows by after a crash.
     private func countProof() throws(FleetError) {
         let isDue = self.state.withLock { state in
             state.proofsSinceFlush += 1
@@ -136,7 +139,7 @@ package final class Fleet: Sendable {
     }
 
     static let mostUnwrittenProofs = 1 << 19
-    /// How much the base of counters grows where the end of the last process was not written.
+    /// The growth of the counter base if the last process did not close the file.
     static let counterLeap: UInt64 = 1 << 20
 
     // MARK: - Records
@@ -148,11 +151,11 @@ package final class Fleet: Sendable {
     }
 
     func record(in slot: Int) throws(FleetError) -> FleetRecord {
-        // Under the lock: what is read while it is written may be half of each.
+        // Under the lock: a concurrent write could leave half of each record in the bytes read.
         try self.state.withLock { (_) throws(FleetError) in try self.read(slot) }
     }
 
-    /// Reads, changes and writes one record, alone.
+    /// Reads, changes and writes one record under the lock.
     @discardableResult
     private func change<Result>(
         _ slot: Int,
@@ -190,20 +193,21 @@ package final class Fleet: Sendable {
 
     static func offset(of slot: Int) -> Int { FleetHeader.end + slot * FleetRecord.byteCount }
 
-    // MARK: - The end
+    // MARK: - Closing
 
-    /// Returns once everything written so far is on the disk.
+    /// Returns once everything written so far is durable.
     package func flush() throws(FleetError) {
         self.state.withLock { $0.proofsSinceFlush = 0 }
         do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
     }
 
-    /// Writes that all has reached the disk, and lets others have the file; nothing may be asked of it afterwards.
+    /// Marks the file as closed once everything is durable, and releases its lock; the fleet must not be used
+    /// afterwards.
     package func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
             guard let lock = state.lock else { return }
             state.lock = nil
-            // Others wait until the end is written.
+            // Released only after the mark is written.
             defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
             do throws(FileError) {

@@ -1,26 +1,26 @@
 package import HostSystem
 
-/// Why a fleet's file cannot be used; each sentence names the way out.
+/// A reason why a fleet's file cannot be used; each description names the remedy.
 package enum FleetError: Error, Hashable, CustomStringConvertible {
-    /// The file cannot be made, read or written.
+    /// The file cannot be created, read or written.
     case file(FileError)
-    /// Another process works with it: wait for it or end it.
+    /// Another process uses it: wait for that process or end it.
     case inUse(path: String, pid: Int32?)
-    /// Another kind of file: name another.
+    /// The file is of another kind: name another file.
     case foreign(path: String)
-    /// A file of another version of this program: register the wallets anew.
+    /// Another version of this program wrote the file: register new wallets.
     case version(path: String, found: UInt32)
-    /// Both copies of the header are damaged, and with them the seed: register the wallets anew.
+    /// Both copies of the header are damaged, and with them the seed: register new wallets.
     case damaged(path: String)
-    /// The file ends before its last record: `provision` registers the missing ones anew.
+    /// The file ends before its last record: `provision` registers the missing wallets again.
     case cut(path: String, whole: Int, expected: Int)
-    /// A record changed under this process, or its disk is failing: register the wallets anew.
+    /// A record changed under this process, or the disk is failing: register the wallet again.
     case recordDamaged(path: String, number: Int)
-    /// The wallets belong to a server that another authority vouches for: name the right one of the two.
+    /// The wallets belong to a server with another certificate authority: name the matching server or file.
     case otherServer(path: String)
-    /// No wallet in it is registered: `provision` goes on.
+    /// The file contains no registered wallet: `provision` continues.
     case empty(path: String)
-    /// An App Attest counter has come to its end, after four thousand million proofs: register the wallets anew.
+    /// An App Attest counter has reached its maximum, 2³² − 1 proofs: register new wallets.
     case countersSpent(path: String)
 
     package var description: String {
@@ -29,25 +29,26 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
         case .inUse(let path, let pid):
             let who = pid.map { "process \($0)" } ?? "another process"
             return
-                "\(path): \(who) works with these wallets; a counter used by two would be refused. Wait for it or end it."
-        case .foreign(let path): return "\(path): not a file of wallets. Name the one that `pin-load provision` wrote."
+                "\(path): \(who) works with these wallets; the server would reject a counter used by two processes. "
+                + "Wait for it or end it."
+        case .foreign(let path): return "\(path): not a file of wallets. Name one that `pin-load provision` wrote."
         case .version(let path, let found):
-            return "\(path): written by another version of pin-load (format \(found), this one reads "
-                + "\(FleetHeader.version)). Register anew: `pin-load provision`, with another --out."
+            return "\(path): written by another version of pin-load (format \(found), this version reads "
+                + "\(FleetHeader.version)). Register new wallets: `pin-load provision` with another --out."
         case .damaged(let path):
             return "\(path): both copies of its header are damaged, and the keys are lost with them. "
-                + "Register anew: `pin-load provision`, with another --out."
+                + "Register new wallets: `pin-load provision` with another --out."
         case .cut(let path, let whole, let expected):
-            return "\(path): cut off after \(whole) of \(expected) wallets. "
-                + "`pin-load provision --wallets \(expected) --out \(path)` registers the others anew."
+            return "\(path): truncated after \(whole) of \(expected) wallets. "
+                + "`pin-load provision --wallets \(expected) --out \(path)` registers the others again."
         case .recordDamaged(let path, let number):
-            return "\(path): the record of wallet \(number) is damaged. `pin-load provision` registers it anew."
+            return "\(path): record \(number) is damaged. `pin-load provision` registers its wallet again."
         case .otherServer(let path):
-            return "\(path): these wallets are registered with another server (its certificate authority is another). "
+            return "\(path): these wallets are registered with another server (it has another certificate authority). "
                 + "Name that server, or register wallets with this one."
-        case .empty(let path): return "\(path): holds no wallet yet. `pin-load provision` goes on where it was left."
+        case .empty(let path): return "\(path): contains no wallets. `pin-load provision` continues the registration."
         case .countersSpent(let path):
-            return "\(path): an App Attest counter has come to its end. Register anew, with another --out."
+            return "\(path): an App Attest counter has reached its maximum. Register new wallets with another --out."
         }
     }
 }

@@ -1,38 +1,38 @@
 internal import Secrets
 internal import Vocabulary
 
-/// What a fleet's file begins with: which file it is, and the seed that all keys come from.
+/// The header of a fleet's file: its identification, and the seed of all keys.
 ///
 ///     offset   0  magic "PINFLEET"          8
 ///              8  version                    4
 ///             12  length of a record         4
 ///             16  records                    8
-///             24  sequence                   8   the newer of the two copies counts
+///             24  sequence                   8   the higher one of the two copies is current
 ///             32  counter base               8
-///             40  1 while a process has it   1   then 7 zeros
+///             40  1 while a process uses it  1   then 7 zeros
 ///             48  seed                      32
 ///             80  SHA-256 of the authority  32   of the server that the wallets are registered with
 ///            112  zeros                     12
 ///            124  CRC-32 of the above        4
 ///
-/// Numbers are little-endian. It stands twice, in blocks of their own, which are written in turn: whatever tears one of
-/// them leaves the other, and with it the seed.
+/// Numbers are little-endian. The two copies are in separate blocks and are written alternately: a torn write
+/// leaves the other copy intact, and with it the seed.
 struct FleetHeader: Hashable {
     var count: Int
     var sequence: UInt64 = 0
-    /// Added to the counter of every record; grows when a process ended without saying that all was written.
+    /// Added to the counter of every record; grows if a process did not close the file.
     var counterBase: UInt64 = 0
     var isInUse = false
-    /// Of test wallets in a lab; the file that holds it is readable by its owner alone.
+    /// The seed of test wallets in a lab; only the file's owner can read it.
     var seed: [UInt8]
     var authority: SHA256Digest
 
     static let magic = Array("PINFLEET".utf8)
     static let version: UInt32 = 1
     static let byteCount = 128
-    /// Where the two copies stand.
+    /// The offsets of the two copies.
     static let places = [0, 4096]
-    /// Where the records begin.
+    /// The offset of the first record.
     static let end = 8192
 
     var encoded: [UInt8] {
@@ -42,14 +42,14 @@ struct FleetHeader: Hashable {
         bytes += self.counterBase.littleEndianBytes
         bytes += [self.isInUse ? 1 : 0] + Array(repeating: 0, count: 7)
         bytes += self.seed + self.authority.bytes + Array(repeating: 0, count: 12)
-        return bytes + Checksum.of(bytes).littleEndianBytes
+        return bytes + CRC32.of(bytes).littleEndianBytes
     }
 
-    /// What is wrong with a copy.
+    /// A defect of one copy.
     enum Defect: Error, Hashable {
-        /// The magic is another file's.
+        /// The magic is that of another kind of file.
         case foreign
-        /// The version, or the length of a record, is not this program's.
+        /// The version or the record length is not this program's.
         case version(UInt32)
         /// The checksum is wrong.
         case torn
@@ -61,11 +61,11 @@ struct FleetHeader: Hashable {
         self.authority = authority
     }
 
-    /// Reads one copy.
+    /// Decodes one copy.
     init(decoding bytes: [UInt8]) throws(Defect) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Self.magic) else { throw .foreign }
         let body = bytes[..<(Self.byteCount - 4)]
-        guard Checksum.of(body) == UInt32(littleEndian: bytes, at: Self.byteCount - 4) else { throw .torn }
+        guard CRC32.of(body) == UInt32(littleEndian: bytes, at: Self.byteCount - 4) else { throw .torn }
         let version = UInt32(littleEndian: bytes, at: 8)
         guard version == Self.version, UInt32(littleEndian: bytes, at: 12) == FleetRecord.byteCount else {
             throw .version(version)
@@ -83,12 +83,12 @@ struct FleetHeader: Hashable {
 }
 
 extension FixedWidthInteger {
-    /// The bytes, the least significant first.
+    /// The bytes, least significant first.
     var littleEndianBytes: [UInt8] {
         (0..<(Self.bitWidth / 8)).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
     }
 
-    /// - Precondition: the bytes are there.
+    /// - Precondition: The array contains the bytes.
     init(littleEndian bytes: [UInt8], at offset: Int) {
         self = (0..<(Self.bitWidth / 8)).reduce(0) { value, index in
             value | Self(truncatingIfNeeded: bytes[offset + index]) << Self(index * 8)

@@ -1,20 +1,20 @@
 internal import HostSystem
 
-/// What a look at all records of a file finds.
+/// The result of scanning all records of a file.
 struct FleetScan: Equatable {
     var registered = 0
     var torn = 0
-    /// Slots without a wallet below the last one with one.
+    /// Free slots below the last registered one.
     var gaps: [Int] = []
-    /// The slot after the last one with a wallet.
+    /// The slot after the last registered one.
     var end = 0
 
-    /// Bytes read at once; whole records.
+    /// Bytes per read; a whole number of records.
     private static let chunk = FleetRecord.byteCount << 14
 
     init() {}
 
-    /// Looks at the first `count` records; those that the file is too short for are free.
+    /// Scans the first `count` records; those beyond the file's end are free.
     init(_ file: RecordFile, count: Int) throws(FileError) {
         var slot = 0
         while slot < count {
@@ -35,7 +35,7 @@ struct FleetScan: Equatable {
         switch kind {
         case .registered:
             self.registered += 1
-            // What lay free since the last wallet lies between two.
+            // The free slots since the last wallet are a gap.
             self.gaps += self.end..<slot
             self.end = slot + 1
         case .torn: self.torn += 1

@@ -2,27 +2,27 @@ internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
-/// A slot that waits for its wallet.
-struct PendingWallet: Sendable {
+/// A free slot whose wallet is being registered.
+struct PendingRegistration: Sendable {
     let slot: Int
     let platform: Platform
-    /// What the server gave for it, until it is used or refused.
+    /// The server's enrollment, until it is used or rejected.
     var enrollment: Enrollment?
-    /// How often a registration was sent that got no answer.
+    /// The number of registrations sent without a response.
     var attempt: UInt32 = 0
 }
 
-/// The slots without a wallet, each given to one lane at a time.
+/// The free slots, each handed to one lane at a time.
 final class EnrollmentQueue: Sendable {
     private struct State {
-        /// Of the gaps, those that were given out.
+        /// The number of gaps that were handed out.
         var gap = 0
-        /// The next slot behind all gaps.
+        /// The next slot after all gaps.
         var tail: Int
-        /// How many more may be begun.
+        /// The number of registrations that may still begin.
         var left: Int
-        /// What lanes could not finish; goes first, since an enrollment that is under way ends with its time.
-        var returned: [PendingWallet] = []
+        /// Unfinished registrations; handed out first, because their enrollments expire.
+        var returned: [PendingRegistration] = []
         var isClosed = false
     }
 
@@ -31,7 +31,7 @@ final class EnrollmentQueue: Sendable {
     private let share: PlatformShare
     private let state: Mutex<State>
 
-    /// - Parameter goal: how many wallets the file is to hold then.
+    /// - Parameter goal: the number of wallets that the file shall hold.
     init(_ fleet: Fleet, goal: Int, share: PlatformShare) {
         self.gaps = fleet.gaps
         self.end = fleet.slotCount
@@ -39,8 +39,8 @@ final class EnrollmentQueue: Sendable {
         self.state = Mutex(State(tail: fleet.count + fleet.gaps.count, left: goal - fleet.count))
     }
 
-    /// The next one; nil where there is none, or no more are to be begun.
-    func take() -> PendingWallet? {
+    /// The next registration; nil if none is left or the queue is closed.
+    func take() -> PendingRegistration? {
         self.state.withLock { state in
             guard !state.isClosed else { return nil }
             if let returned = state.returned.popLast() { return returned }
@@ -55,17 +55,17 @@ final class EnrollmentQueue: Sendable {
                 state.tail += 1
             }
             state.left -= 1
-            return PendingWallet(slot: slot, platform: self.share.platform(of: slot))
+            return PendingRegistration(slot: slot, platform: self.share.platform(of: slot))
         }
     }
 
-    /// Takes back what could not be finished.
-    func giveBack(_ wallet: PendingWallet?) {
+    /// Returns an unfinished registration to the queue.
+    func putBack(_ wallet: PendingRegistration?) {
         guard let wallet else { return }
         self.state.withLock { $0.returned.append(wallet) }
     }
 
-    /// Gives out no more.
+    /// Hands out no more registrations.
     func close() { self.state.withLock { $0.isClosed = true } }
 
     var isClosed: Bool { self.state.withLock(\.isClosed) }

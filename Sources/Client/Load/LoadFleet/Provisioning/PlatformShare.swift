@@ -1,14 +1,14 @@
 internal import Vocabulary
 
-/// How many of a fleet's wallets are on iOS, in thousandths, evenly spread.
+/// The share of a fleet's wallets on iOS, in thousandths, evenly distributed.
 package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
     /// `0...1000`.
     package let thousandthsOfIOS: Int
 
-    /// Three in ten.
+    /// 30 %.
     package static let standard = PlatformShare(unchecked: 300)
 
-    /// Reads `30%`, `12.5%` or `0%`; nil for anything else.
+    /// Parses `30%`, `12.5%` or `0%`; nil for any other text.
     package init?(_ text: String) {
         guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
             return nil
@@ -22,7 +22,7 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
         self.thousandthsOfIOS = thousandths
     }
 
-    /// The platform of a slot: always the same, and right for any stretch of slots.
+    /// The platform of a slot: constant, and with the right share in every range of slots.
     func platform(of slot: Int) -> Platform {
         (slot + 1) * self.thousandthsOfIOS / 1000 > slot * self.thousandthsOfIOS / 1000 ? .iOS : .android
     }

@@ -1,19 +1,19 @@
 internal import Vocabulary
 
-/// How far a provisioning is.
+/// The progress of a registration of wallets.
 package struct ProvisioningProgress: Hashable, Sendable {
-    /// Wallets that the file is to hold.
+    /// The number of wallets that the file shall hold.
     package var total: Int
-    /// Of these, those that it held at the beginning.
+    /// The number of wallets that it held at the start.
     package var before: Int
-    /// Registered since, by platform.
+    /// Wallets registered since then, by platform.
     package var android = 0
     package var iOS = 0
-    /// Registrations that were sent again because no answer came.
+    /// Registrations repeated because no response arrived.
     package var repeated = 0
-    /// What keeps it from going on at this moment; nil while wallets are registered.
+    /// The current obstacle; nil while wallets are being registered.
     package var trouble: FleetFailure?
-    /// Since the beginning.
+    /// Time since the start.
     package var elapsed: Duration = .zero
 
     package init(total: Int, before: Int) {
@@ -21,9 +21,9 @@ package struct ProvisioningProgress: Hashable, Sendable {
         self.before = before
     }
 
-    /// Registered in this run.
+    /// Wallets registered by this call.
     package var registered: Int { self.android + self.iOS }
-    /// In the file.
+    /// Wallets in the file.
     package var held: Int { self.before + self.registered }
     package var left: Int { max(0, self.total - self.held) }
 
@@ -36,29 +36,29 @@ package struct ProvisioningProgress: Hashable, Sendable {
     }
 }
 
-/// The rate of the last seconds, and the time that the rest will take at it.
+/// The rate over a sliding window, and an estimate of the remaining time.
 package struct RateMeter: Sendable {
     private var samples: [(at: Duration, count: Int)] = []
     private let window: Duration
 
-    /// - Parameter window: what counts as the last seconds.
+    /// - Parameter window: the length of the sliding window.
     package init(window: Duration = .seconds(10)) {
         self.window = window
     }
 
-    /// Notes a count that grows.
+    /// Records the current value of an increasing count.
     package mutating func note(_ count: Int, at time: Duration) {
         self.samples.append((time, count))
         while self.samples.count > 2, time - self.samples[0].at > self.window { self.samples.removeFirst() }
     }
 
-    /// For each second; 0 where nothing is known yet.
+    /// The rate per second; 0 while unknown.
     package var perSecond: Double {
         guard let first = self.samples.first, let last = self.samples.last, last.at > first.at else { return 0 }
         return Double(last.count - first.count) / ((last.at - first.at) / .seconds(1))
     }
 
-    /// How long so many more take; nil where nothing moves.
+    /// The estimated time for this many more; nil if the rate is 0.
     package func time(for count: Int) -> Duration? {
         let rate = self.perSecond
         return rate > 0 ? .seconds((Double(count) / rate).rounded(.up)) : nil

@@ -1,4 +1,5 @@
 internal import Evidence
+internal import FastSigning
 internal import Lab
 internal import Secrets
 internal import Statements
@@ -6,21 +7,22 @@ package import Transport
 package import Vocabulary
 internal import Wire
 
-/// A wallet that a server has just registered, and that is in no file yet.
+/// A wallet that the server has just registered, not yet in a file.
 package struct NewWallet: Sendable {
     package let walletID: WalletID
     package let platform: Platform
-    /// What the answer's share is known again by.
+    /// Identifies the share in the response.
     let shareCheck: [UInt8]
-    /// Of the proof that registered it; 0 on Android.
+    /// The counter of the proof that registered it; 0 on Android.
     let counter: UInt32
     let generation: UInt32
 }
 
-/// Makes the evidence of phones, with a lab's authority, and registers wallets with it.
+/// Makes phones' evidence with a lab's authority, and registers wallets with it.
 ///
-/// The server's work is that of a real phone's registration: chain, key description or authenticator data, both
-/// signatures. All wallets of a fleet come over few connections; Hello is said once on each.
+/// The server does the work of a real phone's registration: certificate chain, key description or
+/// authenticator data, and both signatures. All wallets of a fleet share a few connections; each connection
+/// sends Hello once.
 package struct Registrar: Sendable {
     let keys: FleetKeys
     private let counterBase: UInt64
@@ -29,7 +31,7 @@ package struct Registrar: Sendable {
 
     /// Reads the authority.
     ///
-    /// - Parameter fleet: whose seed the keys come from.
+    /// - Parameter fleet: the fleet whose seed gives the keys.
     package init(for fleet: Fleet, at target: Target) throws(Target.Problem) {
         self.authority = try target.authority()
         self.clock = target.clock
@@ -37,32 +39,43 @@ package struct Registrar: Sendable {
         self.counterBase = fleet.counterBase
     }
 
-    /// Says hello, and nothing else, on a new connection on which wallets are to be registered.
+    /// Sends Hello on a new connection for registrations.
     package static func greet(_ connection: ClientConnection, timeout: Duration) async throws(FleetFailure) {
-        let answers = try await connection.flight([self.hello], timeout: timeout)
-        if case .refused(let refusal) = answers.first { throw .refused(refusal.reason) }
-        guard case .hello = answers.first else { throw .unexpectedAnswer }
+        switch try await connection.flight([self.hello], timeout: timeout).first {
+        case .hello: return
+        case .refused(let refusal): throw .refused(refusal.reason)
+        default: throw .unexpectedAnswer
+        }
     }
 
     static var hello: Call { .hello(FleetPhone.facts(.android).hello(.android)) }
 
-    /// Registers one wallet on a connection that has said hello: an enrollment and its end, two round trips.
+    /// Registers one wallet on a connection after Hello: BeginEnrollment and Register, two round trips.
     package func register(
         _ platform: Platform,
         on connection: ClientConnection,
         timeout: Duration
     ) async throws(FleetFailure) -> NewWallet {
-        let began = try await connection.flight([.beginEnrollment], timeout: timeout)
-        if case .refused(let refusal) = began.first { throw .refused(refusal.reason) }
-        guard case .beginEnrollment(let enrollment) = began.first else { throw .unexpectedAnswer }
+        let enrollment = try Self.enrollment(
+            try await connection.flight([.beginEnrollment], timeout: timeout).first
+        )
         let call = self.call(enrollment, platform, attempt: 0, on: connection)
-        let ended = try await connection.flight([.register(call)], timeout: timeout)
-        if case .refused(let refusal) = ended.first { throw .refused(refusal.reason) }
-        guard case .register(let registration) = ended.first else { throw .unexpectedAnswer }
-        return self.wallet(enrollment, platform, attempt: 0, registration)
+        switch try await connection.flight([.register(call)], timeout: timeout).first {
+        case .register(let registration): return self.wallet(enrollment, platform, attempt: 0, registration)
+        case .refused(let refusal): throw .refused(refusal.reason)
+        default: throw .unexpectedAnswer
+        }
     }
 
-    /// The wallet that an answer made of an enrollment.
+    static func enrollment(_ answer: CallResult?) throws(FleetFailure) -> Enrollment {
+        switch answer {
+        case .beginEnrollment(let enrollment): return enrollment
+        case .refused(let refusal): throw .refused(refusal.reason)
+        default: throw .unexpectedAnswer
+        }
+    }
+
+    /// The wallet that a registration made of an enrollment.
     func wallet(
         _ enrollment: Enrollment,
         _ platform: Platform,
@@ -78,10 +91,10 @@ package struct Registrar: Sendable {
         )
     }
 
-    /// A complete Register call with evidence of its own.
+    /// A complete Register call with its own evidence.
     ///
-    /// - Parameter attempt: how often this enrollment was sent before; each has another PIN key id, so that a message
-    ///   thought lost that arrives last is told from the one that was answered.
+    /// - Parameter attempt: the number of earlier calls for this enrollment; each has another PIN key id, so that the
+    ///   server's state tells which of them it executed if one believed lost arrives last.
     func call(
         _ enrollment: Enrollment,
         _ platform: Platform,
@@ -103,7 +116,7 @@ package struct Registrar: Sendable {
         return Register(
             token: enrollment.token,
             body: body,
-            pinSignature: pinKey.sign(statement(.registerPIN)),
+            pinSignature: pinKey.sign(statement(.registerPIN)).signature,
             deviceProof: FleetWallet.proof(
                 by: hardwareKey,
                 platform,

@@ -2,26 +2,26 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// Why a wallet got no result.
+/// A reason why a wallet's operation has no result.
 package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no connection: the same again later, except where the server is not trusted.
+    /// No connection: retry later, unless the server is not trusted.
     case connect(ConnectError)
-    /// No answer: whether the server did what was asked is not known.
+    /// No response: the server may or may not have executed the call.
     case call(CallError)
-    /// The server said why not.
+    /// The server refused the call for this reason.
     case refused(Refusal.Reason)
-    /// The wallet is revoked: use another.
+    /// The wallet is revoked: use another wallet.
     case revoked(Revocation)
-    /// The share is not the wallet's own: the server is broken, or it is another's.
+    /// The share is not this wallet's: the server is faulty or another one.
     case falseShare
-    /// The server names a PIN key that this wallet never had: register it anew.
+    /// The server names a PIN key that this wallet never had: register it again.
     case strangePINKey
-    /// An answer to another question: the server is broken.
+    /// The response does not belong to the request: the server is faulty.
     case unexpectedAnswer
     /// The file of wallets failed: end the run.
     case fleet(FleetError)
 
-    /// A stable name, for counting.
+    /// A stable name for counting.
     package var reason: String {
         switch self {
         case .connect(let error): "connect:\(error.name)"
@@ -38,28 +38,28 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .connect(let error): "no connection: \(error.sentence)"
-        case .call(.closed): "the connection ended before the answer came"
-        case .call(.timedOut): "no answer in time"
-        case .call(.malformed): "the answer cannot be read"
-        case .call(.cancelled): "given up before the answer came"
+        case .call(.closed): "the connection closed before the response arrived"
+        case .call(.timedOut): "no response within the timeout"
+        case .call(.malformed): "the response cannot be decoded"
+        case .call(.cancelled): "cancelled before the response arrived"
         case .refused(let reason): "the server refused: \(reason.sentence)"
         case .revoked(let revocation): "the wallet is revoked (\(revocation.reason))"
-        case .falseShare: "the server gave a share that is not this wallet's"
-        case .strangePINKey: "the server has another PIN on file than any that this wallet chose"
-        case .unexpectedAnswer: "the server answered another question"
+        case .falseShare: "the server returned a share that is not this wallet's"
+        case .strangePINKey: "the server's PIN key is none that this wallet chose"
+        case .unexpectedAnswer: "the response does not belong to the request"
         case .fleet(let error): error.description
         }
     }
 
-    /// Whether this wallet is of no use any more, whatever others are: it was revoked, or the server does not know it.
-    package var isTheWalletsOwn: Bool {
+    /// True if the failure affects this wallet only: it was revoked, or the server does not know it.
+    package var concernsOnlyThisWallet: Bool {
         switch self {
         case .revoked, .refused(.authenticationFailed): true
         default: false
         }
     }
 
-    /// Whether the same may succeed a little later.
+    /// True if a retry may succeed a little later.
     package var isTransient: Bool {
         switch self {
         case .connect(.tls(let failure)): failure == .endedEarly || failure == .timedOut
@@ -82,9 +82,9 @@ extension ConnectError {
 
     fileprivate var sentence: String {
         switch self {
-        case .noRoute: "no way to that address, or the name is unknown"
+        case .noRoute: "no route to that address, or the name is unknown"
         case .refused: "nothing listens there"
-        case .timedOut: "no answer in time"
+        case .timedOut: "no response within the timeout"
         case .tls(let failure): failure.sentence
         }
     }
@@ -105,12 +105,12 @@ extension TLSFailure {
 
     fileprivate var sentence: String {
         switch self {
-        case .untrusted(let words): "its certificate is not one that the given authority vouches for (\(words))"
+        case .untrusted(let words): "its certificate is not signed by the given authority (\(words))"
         case .wrongName: "its certificate is for another name"
         case .noCommonProtocol: "it does not speak remote-pin/1"
         case .refusedByPeer(let alert): "it ended the handshake with alert \(alert)"
-        case .endedEarly: "it closed the connection at once; it may have as many as it takes (limits.connections)"
-        case .timedOut: "the handshake took too long"
+        case .endedEarly: "it closed the connection at once; it may be at its limit (limits.connections)"
+        case .timedOut: "the handshake timed out"
         case .broken(let words): "it does not speak TLS 1.3 (\(words))"
         }
     }
@@ -128,7 +128,7 @@ extension CallError {
 }
 
 extension Refusal.Reason {
-    /// As docs/protocol.md calls it.
+    /// The name in docs/protocol.md.
     fileprivate var name: String {
         switch self {
         case .malformed: "malformed"

@@ -1,14 +1,15 @@
 internal import Evidence
+internal import FastSigning
 internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// Derives everything of a wallet that is secret from the fleet's seed, so that nothing of it has to be kept.
+/// Derives all of a wallet's secrets from the fleet's seed, so that the file need not store them.
 ///
 ///     HKDF-SHA256(IKM = seed, no salt, info = "pin-load/1 " ‖ purpose ‖ 0x00 ‖ wallet id ‖ generation (4, big-endian))
 ///
-/// A wallet id is the server's choice and never comes twice, so each enrollment has a hardware key of its own, as on a
-/// phone; each PIN of a wallet has a generation of its own, and with it another id, salt and digits.
+/// The server chooses wallet ids and never repeats one, so each enrollment has its own hardware key, as on a
+/// phone. Each PIN of a wallet has its own generation, and with it another id, salt and digits.
 final class FleetKeys: Sendable {
     private let seed: SecretBytes
 
@@ -23,12 +24,12 @@ final class FleetKeys: Sendable {
         case pinKeyID = "pin key id"
     }
 
-    /// The key that stands for the phone's secure hardware.
+    /// The key that represents the phone's secure hardware.
     func hardwareKey(of wallet: WalletID) -> SigningKey {
         SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
     }
 
-    /// The public name of a PIN key.
+    /// The public id of a PIN key.
     func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
         guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
             preconditionFailure("every sixteen bytes are an id")
@@ -36,17 +37,17 @@ final class FleetKeys: Sendable {
         return id
     }
 
-    /// The key that an entry gives with the salt of a generation.
-    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINEntry) -> PINKey {
+    /// The key of an entered PIN with the salt of a generation.
+    func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FastPINKey {
         let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
         let number = right.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % Self.pins
         guard let pin = PIN(copying: Self.digits(of: entry.number(right: number))) else {
             preconditionFailure("six digits are a PIN")
         }
-        return PINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
+        return FastPINKey(pin: pin, salt: self.derive(.salt, wallet, generation, count: PINKey.saltByteCount))
     }
 
-    /// How many PINs there are.
+    /// The number of possible PINs.
     static let pins: UInt64 = 1_000_000
 
     private static func digits(of number: UInt64) -> [UInt8] {
@@ -63,14 +64,14 @@ final class FleetKeys: Sendable {
     }
 }
 
-/// What somebody enters at a wallet.
-package enum PINEntry: Hashable, Sendable {
-    /// The PIN that counts.
+/// The PIN that a simulated user enters.
+package enum PINChoice: Hashable, Sendable {
+    /// The current PIN.
     case right
-    /// Another one; each variant below 999,999 is another wrong PIN.
+    /// A wrong PIN; each variant below 999,999 is a different one.
     case wrong(UInt32)
 
-    /// The number that the digits are.
+    /// The digits as a number.
     func number(right: UInt64) -> UInt64 {
         switch self {
         case .right: right

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import BatchVerification
+internal import FastSigning
 internal import Secrets
 internal import Statements
 internal import Synchronization
@@ -7,13 +7,13 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// A wallet's session, on a connection of its own: one instruction at a time.
+/// A wallet's session on its own connection; one instruction at a time.
 package final class FleetSession: Sendable {
     package let wallet: FleetWallet
     package let connection: ClientConnection
-    /// What Hello said.
+    /// The server's terms from Hello.
     package let terms: ServerTerms
-    /// What OpenSession said: the PIN's state, and the key that counts.
+    /// The PIN's state and the current key, from OpenSession.
     package let opening: ActiveWallet
 
     let fleet: Fleet
@@ -22,14 +22,14 @@ package final class FleetSession: Sendable {
 
     private struct State {
         var counter: UInt64 = 0
-        /// Of the PIN that counts.
+        /// The generation of the current PIN.
         var generation: UInt32
-        /// Of the same PIN.
+        /// The id of the current PIN's key.
         var pinKeyID: PINKeyID
-        /// The share that was last found to be the wallet's own.
+        /// The last share that was verified as the wallet's.
         var provenShare: Share?
-        /// Keys that were derived in this session; a person enters the right PIN again and again, too.
-        var held: [PINEntry: HeldPINKey] = [:]
+        /// Keys derived in this session; users enter the right PIN repeatedly.
+        var cachedKeys: [PINChoice: FastPINKey] = [:]
     }
 
     private init(
@@ -50,20 +50,20 @@ package final class FleetSession: Sendable {
         self.state = Mutex(State(generation: generation, pinKeyID: opening.pinKeyID))
     }
 
-    /// Whether the connection was recognized by a ticket of an earlier one.
+    /// True if the connection was resumed with a ticket.
     package var isResumed: Bool { self.connection.isResumed }
 
-    /// Which of the wallet's PINs counts.
+    /// The generation of the current PIN.
     package var generation: UInt32 { self.state.withLock(\.generation) }
 
-    /// Ends the session with its connection.
+    /// Closes the session's connection.
     package func close() { self.connection.close() }
 
     // MARK: - Opening
 
     /// Connects and opens a session.
     ///
-    /// An iOS proof that is refused is repeated once on a new connection, as the protocol has wallets do.
+    /// A rejected iOS proof is retried once on a new connection, as the protocol requires of wallets.
     package static func open(
         _ wallet: FleetWallet,
         of fleet: Fleet,
@@ -80,7 +80,7 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Says hello and opens a session on a new connection, in one flight; closes the connection where that fails.
+    /// Sends Hello and OpenSession in one flight on a new connection; closes the connection on failure.
     package static func begin(
         _ wallet: FleetWallet,
         of fleet: Fleet,
@@ -96,7 +96,7 @@ package final class FleetSession: Sendable {
                 let call = try wallet.sessionCall(facts, of: fleet, on: connection)
                 answers = try await connection.flight([hello, .openSession(call)], timeout: timeout)
             case .iOS:
-                answers = try await fleet.proofs.alone(wallet.slot) { () throws(FleetFailure) in
+                answers = try await fleet.proofs.withLock(wallet.slot) { () throws(FleetFailure) in
                     let call = try wallet.sessionCall(facts, of: fleet, on: connection)
                     return try await connection.flight([hello, .openSession(call)], timeout: timeout)
                 }
@@ -140,34 +140,34 @@ package final class FleetSession: Sendable {
 
     // MARK: - Instructions
 
-    /// An instruction with its signatures, ready to be sent: what a phone has done before anything leaves it.
+    /// A signed instruction, ready to be sent.
     package struct Prepared: Sendable {
         let call: Instruct
-        /// The generation that counts if this changes the PIN.
+        /// The generation that is current after a successful change of the PIN.
         let next: UInt32?
     }
 
-    /// Derives the key of an entry and signs a check of it; what is prepared must be sent, and in that order.
+    /// Derives the key of a PIN and signs a check of it; prepared instructions must be sent in their order.
     ///
-    /// Apart from ``send(_:)``, so that a run can tell the time of the phone from that of the server.
-    package func prepareCheck(_ entry: PINEntry, attemptID: AttemptID = .random()) -> Prepared {
-        let turn = self.next(entry)
-        return Prepared(call: self.instruct(.checkPIN, turn, attemptID), next: nil)
+    /// Separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
+    package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
+        let inputs = self.next(entry)
+        return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), next: nil)
     }
 
-    /// As ``prepareCheck(_:attemptID:)``, for a change to the wallet's next PIN.
-    package func prepareChange(_ entry: PINEntry = .right, attemptID: AttemptID = .random()) -> Prepared {
-        let turn = self.next(entry)
-        let next = turn.generation + 1
-        let newKey = HeldPINKey(self.wallet.pinKey(.right, generation: next))
+    /// Prepares a change to the wallet's next PIN, as ``prepareCheck(_:attemptID:)`` does.
+    package func prepareChange(_ entry: PINChoice = .right, attemptID: AttemptID = .random()) -> Prepared {
+        let inputs = self.next(entry)
+        let next = inputs.generation + 1
+        let newKey = self.wallet.pinKey(.right, generation: next)
         let instruction = Instruction.changePIN(
-            newKey: newKey.key.publicKey,
+            newKey: newKey.publicKey,
             newKeyID: self.wallet.pinKeyID(generation: next)
         )
-        return Prepared(call: self.instruct(instruction, turn, attemptID, newKey: newKey), next: next)
+        return Prepared(call: self.instruct(instruction, inputs, attemptID, newKey: newKey), next: next)
     }
 
-    /// Sends an instruction and waits for its result; a share that came with it is the wallet's own.
+    /// Sends an instruction and returns its result; verifies that a share in the response is the wallet's.
     package func send(_ prepared: Prepared) async throws(FleetFailure) -> InstructResult {
         let answer: CallResult
         do throws(CallError) {
@@ -178,10 +178,15 @@ package final class FleetSession: Sendable {
         return try self.result(of: answer, to: prepared)
     }
 
-    /// Sends instructions in one flight, in their order, and waits for all results, which come in the same order.
+    /// Sends an instruction as ``send(_:)`` does, with a failure as a value.
+    package func result(of prepared: Prepared) async -> Result<InstructResult, FleetFailure> {
+        do throws(FleetFailure) { return .success(try await self.send(prepared)) } catch { return .failure(error) }
+    }
+
+    /// Sends instructions in one flight and returns their results in the same order.
     ///
-    /// Throws where one has no answer; what became of the others is then not known either.
-    /// - Precondition: no more than the server takes at a time.
+    /// Throws if a response is missing; the results of the others are then unknown too.
+    /// - Precondition: At most as many as the server accepts at a time.
     package func sendTogether(
         _ prepared: [Prepared]
     ) async throws(FleetFailure) -> [Result<InstructResult, FleetFailure>] {
@@ -191,17 +196,17 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// What an answer says; a PIN that counts from now on is kept.
+    /// Interprets a response; records a new current PIN.
     private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
         switch answer {
         case .instruct(let result):
             if case .pinValid(let share) = result, !self.isProven(share) { throw .falseShare }
-            if case .pinChanged = result, let next = prepared.next { try self.turn(to: next) }
+            if case .pinChanged = result, let next = prepared.next { try self.adopt(generation: next) }
             return result
         case .refused(let refusal):
             if case .pinKeyChanged(let id) = refusal.reason {
                 guard let current = self.wallet.generation(of: id, from: self.generation) else { throw .strangePINKey }
-                try self.turn(to: current)
+                try self.adopt(generation: current)
             }
             throw .refused(refusal.reason)
         default:
@@ -209,23 +214,23 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Has a PIN checked.
+    /// Checks a PIN.
     package func check(
-        _ entry: PINEntry,
+        _ entry: PINChoice,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareCheck(entry, attemptID: attemptID))
     }
 
-    /// Changes the PIN to the wallet's next one; the fleet keeps which one counts.
+    /// Changes the PIN to the wallet's next one and records it in the fleet.
     package func changePIN(
-        _ entry: PINEntry = .right,
+        _ entry: PINChoice = .right,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
         try await self.send(self.prepareChange(entry, attemptID: attemptID))
     }
 
-    /// Whether a share is the wallet's own; the derivation is spared for one that was proven before.
+    /// Returns true if a share is the wallet's; skips the derivation for the last verified share.
     private func isProven(_ share: Share) -> Bool {
         if let proven = self.state.withLock(\.provenShare), proven.isEqual(to: share) { return true }
         guard self.wallet.proves(share) else { return false }
@@ -233,47 +238,52 @@ package final class FleetSession: Sendable {
         return true
     }
 
-    /// Another PIN counts from now on.
-    private func turn(to generation: UInt32) throws(FleetFailure) {
+    /// Makes another PIN the current one.
+    private func adopt(generation: UInt32) throws(FleetFailure) {
         let id = self.wallet.pinKeyID(generation: generation)
         self.state.withLock { state in
             state.generation = generation
             state.pinKeyID = id
-            state.held = [:]
+            state.cachedKeys = [:]
         }
         try self.fleet.keep(generation: generation, of: self.wallet)
     }
 
-    /// Wrong PINs whose keys are held at most; a run that tries others all the time derives each anyway.
-    private static let mostHeld = 4
+    /// The largest number of cached keys; a run that always tries other PINs derives each of them anyway.
+    private static let maxCachedKeys = 4
 
-    /// What one instruction is made of, beside what it says.
-    private struct Turn {
+    /// The session's part of an instruction.
+    private struct InstructionInputs {
         let counter: UInt64
         let generation: UInt32
         let pinKeyID: PINKeyID
-        let key: HeldPINKey
+        let key: FastPINKey
     }
 
-    private func next(_ entry: PINEntry) -> Turn {
+    private func next(_ entry: PINChoice) -> InstructionInputs {
         self.state.withLock { state in
             state.counter += 1
-            let key = state.held[entry] ?? HeldPINKey(self.wallet.pinKey(entry, generation: state.generation))
-            if state.held.count < Self.mostHeld || entry == .right { state.held[entry] = key }
-            return Turn(counter: state.counter, generation: state.generation, pinKeyID: state.pinKeyID, key: key)
+            let key = state.cachedKeys[entry] ?? self.wallet.pinKey(entry, generation: state.generation)
+            if state.cachedKeys.count < Self.maxCachedKeys || entry == .right { state.cachedKeys[entry] = key }
+            return InstructionInputs(
+                counter: state.counter,
+                generation: state.generation,
+                pinKeyID: state.pinKeyID,
+                key: key
+            )
         }
     }
 
     private func instruct(
         _ instruction: Instruction,
-        _ turn: Turn,
+        _ inputs: InstructionInputs,
         _ attemptID: AttemptID,
-        newKey: HeldPINKey? = nil
+        newKey: FastPINKey? = nil
     ) -> Instruct {
         let body = InstructBody(
             attemptID: attemptID,
-            pinKeyID: turn.pinKeyID,
-            candidate: turn.key.key.publicKey,
+            pinKeyID: inputs.pinKeyID,
+            candidate: inputs.key.publicKey,
             instruction: instruction
         ).encoded()
         func statement(_ purpose: Purpose) -> Statement {
@@ -281,26 +291,17 @@ package final class FleetSession: Sendable {
                 purpose,
                 channelBinding: self.connection.channelBinding,
                 walletID: self.wallet.walletID,
-                counter: turn.counter,
+                counter: inputs.counter,
                 body: body
             )
         }
-        let signed = turn.key.key.quickSignature(of: statement(.instructPIN))
+        let signed = inputs.key.sign(statement(.instructPIN))
         return Instruct(
-            counter: turn.counter,
+            counter: inputs.counter,
             body: body,
             pinSignature: signed.signature,
-            newPINSignature: newKey.map { $0.key.quickSignature(of: statement(.newPIN)).signature },
+            newPINSignature: newKey.map { $0.sign(statement(.newPIN)).signature },
             pinNonceY: signed.nonceY
         )
-    }
-}
-
-/// A PIN's key that a load tool holds on to, which a wallet never does.
-final class HeldPINKey: Sendable {
-    let key: PINKey
-
-    init(_ key: consuming PINKey) {
-        self.key = key
     }
 }

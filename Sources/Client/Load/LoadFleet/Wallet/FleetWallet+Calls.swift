@@ -29,7 +29,7 @@ extension FleetWallet {
         return OpenSession(walletID: self.walletID, body: body, deviceProof: proof)
     }
 
-    /// What the hardware says to a statement: a signature on Android, an assertion with its counter on iOS.
+    /// The hardware's proof over a statement: a signature on Android, an assertion with its counter on iOS.
     static func proof(
         by key: SigningKey,
         _ platform: Platform,
@@ -48,14 +48,14 @@ extension FleetWallet {
 }
 
 extension DeviceFacts {
-    /// How a wallet with these facts begins a connection.
+    /// The Hello of a wallet with these facts.
     func hello(_ platform: Platform) -> Hello {
         Hello(appVersion: self.appVersion, platform: platform, osVersion: self.osVersion)
     }
 }
 
 extension ClientConnection {
-    /// Calls in one flight, with this module's errors.
+    /// Sends calls in one flight; translates the error.
     func flight(_ calls: [Call], timeout: Duration) async throws(FleetFailure) -> [CallResult] {
         do throws(CallError) {
             return try await self.call(calls, timeout: timeout)

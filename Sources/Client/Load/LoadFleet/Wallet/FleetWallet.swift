@@ -1,18 +1,19 @@
+package import FastSigning
 internal import Lab
 package import Secrets
-package import Statements
+internal import Statements
 package import Vocabulary
 
-/// One wallet of a fleet: a cheap value, whose keys are derived when they are asked for.
+/// One wallet of a fleet: a small value; its keys are derived on demand.
 package struct FleetWallet: Sendable {
-    /// Its number among the registered ones.
+    /// Its index among the registered wallets.
     package let index: Int
     package let walletID: WalletID
     package let platform: Platform
-    /// Which of its PINs counts, as far as the file knows: a session knows better.
+    /// The generation of the current PIN according to the file; a session may have a newer one.
     package let generation: UInt32
 
-    /// Where it stands in the file.
+    /// Its slot in the file.
     let slot: Int
     let shareCheck: [UInt8]
     let keys: FleetKeys
@@ -27,31 +28,32 @@ package struct FleetWallet: Sendable {
         self.keys = keys
     }
 
-    /// The key that an entry gives; as costly as on a phone.
+    /// Derives the key of an entered PIN, at the same cost as on a phone.
     ///
-    /// - Parameter generation: the PIN that counts; as the file knows it where it is left out.
-    package func pinKey(_ entry: PINEntry, generation: UInt32? = nil) -> PINKey {
+    /// - Parameter generation: the generation of the right PIN; the file's if nil.
+    package func pinKey(_ entry: PINChoice, generation: UInt32? = nil) -> FastPINKey {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 
-    /// The public name of a PIN's key.
+    /// The public id of a PIN's key.
     package func pinKeyID(generation: UInt32) -> PINKeyID {
         self.keys.pinKeyID(of: self.walletID, generation: generation)
     }
 
-    /// Whether this is the unlock share that the wallet was registered with, so that the server has judged the right PIN.
+    /// Returns true if this is the unlock share of the wallet's registration, which shows that the right PIN was
+    /// judged.
     package func proves(_ share: Share) -> Bool {
         constantTimeEqual(Self.check(of: share), self.shareCheck)
     }
 
-    /// What is kept of a share.
+    /// The part of a share that the file stores.
     static func check(of share: Share) -> [UInt8] {
         Array(SlotKeys.checkValue(share: share).prefix(FleetRecord.shareCheckByteCount))
     }
 
-    /// The generation whose key has this id; nil where it is none of the next.
+    /// The generation whose key has this id; nil if it is not among the next ones.
     ///
-    /// The file may be behind the server: the answer to a change may have been lost, or the last writes with the machine.
+    /// The file may be behind the server if the response to a change, or the file's last writes, were lost.
     func generation(of id: PINKeyID, from first: UInt32) -> UInt32? {
         (first...max(first, first &+ Self.generationsAhead)).first { self.pinKeyID(generation: $0) == id }
     }
@@ -59,7 +61,7 @@ package struct FleetWallet: Sendable {
     private static let generationsAhead: UInt32 = 4096
 }
 
-/// What all wallets of a fleet say of the app and the phone that they run on.
+/// The app and phone that all wallets of a fleet report.
 enum FleetPhone {
     static let android = AndroidPhone()
     static let iOSVersion = "26.1"

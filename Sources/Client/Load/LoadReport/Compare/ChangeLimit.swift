@@ -1,29 +1,31 @@
-/// By how much a figure may change from one run to the next: `p99>+10%` fails where it grew by more, `rate<-5%` where it fell by more.
+/// A limit on the change of a metric between two runs.
+///
+/// `p99>+10%` fails if the metric grew by more, `rate<-5%` if it fell by more.
 package struct ChangeLimit: Sendable, Equatable {
-    /// As it was written, without spaces.
+    /// The limit as written, without spaces.
     package let text: String
     let name: String
     let metric: Metric
     let isGrowth: Bool
-    /// A share of the first run's figure, negative where it may fall.
+    /// A share of the first run's value; negative for a decrease.
     let limit: Double
 
-    /// Whether the change is beyond the limit; nil where a run does not have the figure.
+    /// True if the change exceeds the limit; nil if a run does not have the metric.
     ///
-    /// A figure that was nothing and is something has grown beyond every limit.
+    /// Growth from zero exceeds every limit.
     package func isExceeded(in comparison: Comparison) -> Bool? {
         let row = comparison.row(self.name, self.metric)
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
-        let edge = before * (1 + self.limit)
-        // From 100 to 110 is 10 %, whatever a binary fraction makes of it.
-        let slack = edge.magnitude * 1e-9
-        return self.isGrowth ? after > edge + slack : after < edge - slack
+        let bound = before * (1 + self.limit)
+        // From 100 to 110 is 10%, although 110 / 100 is not exactly 1.1 in binary.
+        let slack = bound.magnitude * 1e-9
+        return self.isGrowth ? after > bound + slack : after < bound - slack
     }
 }
 
 extension ChangeLimit {
-    /// Reads `p99>+10%`; spaces do not matter.
+    /// Parses `p99>+10%`; spaces are ignored.
     package init(parsing text: String) throws(ChangeLimitError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }) else { throw .noRelation(text) }
@@ -45,22 +47,22 @@ extension ChangeLimit {
     }
 }
 
-/// Why a text is no limit of a change; the caller shows it as a mistake in the command line.
+/// The reason for which a text is not a ``ChangeLimit``; a mistake in the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Neither `<` nor `>`.
     case noRelation(String)
-    /// The figure is not one; what is said of a threshold holds.
+    /// Not a metric.
     case metric(ThresholdError)
-    /// Not a signed percentage behind `<` or `>`.
+    /// Not a signed percentage after `<` or `>`.
     case wrongLimit(String, name: String)
 
     package var description: String {
         switch self {
         case .noRelation(let text):
-            "'\(text)' has no comparison; write a figure, < or >, and a change in percent: p99>+10%"
+            "'\(text)' has no comparison; write a metric, < or >, and a signed percentage, as in p99>+10%"
         case .metric(let error): error.description
         case .wrongLimit(let limit, let name):
-            "'\(limit)' is no limit for the change of \(name); write a sign and a percentage: \(name)>+10% or \(name)<-5%"
+            "'\(limit)' is not a change of \(name); write a signed percentage, as in \(name)>+10% or \(name)<-5%"
         }
     }
 }

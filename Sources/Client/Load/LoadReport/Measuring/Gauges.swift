@@ -1,18 +1,18 @@
-/// What was true at the end of an interval, and what it cost; nil where it is not known.
+/// The state at the end of an interval and the resources used in it; nil if unknown.
 package struct Gauges: Sendable, Equatable, Codable {
-    /// Open connections, idle ones included.
+    /// Open connections, including idle ones.
     package var connections: Int
-    /// Operations that were sent and not yet answered.
+    /// Operations sent and not yet answered.
     package var inFlight: Int
-    /// Operations per second that the plan asked for; nil in a closed loop.
+    /// The planned arrival rate in operations per second; nil in a closed loop.
     package var plannedRate: Double?
-    /// CPU time, in seconds, that the server's process used in this interval.
+    /// CPU seconds that the server process used in this interval.
     package var serverCPUSeconds: Double?
-    /// The server's resident memory in bytes.
+    /// Resident memory of the server process in bytes.
     package var serverResidentBytes: Int?
-    /// CPU time, in seconds, that this tool used in this interval.
+    /// CPU seconds that pin-load used in this interval.
     package var toolCPUSeconds: Double?
-    /// CPU time, in µs, that one P-256 verification took meanwhile on the server's machine.
+    /// CPU microseconds of one P-256 verification on the server's machine, measured in this interval.
     package var verificationMicroseconds: Double?
 
     package init(

@@ -1,22 +1,28 @@
-/// What happened in a stretch of a run, usually a second.
-package struct Interval: Sendable, Equatable {
-    /// When it began, since the run's start.
-    package var start: Duration
-    /// When it ended, since the run's start; where the next one begins.
-    package var end: Duration
-    /// Whether it is shown but counts for nothing.
+/// The measurements of one part of a run, usually one second.
+package struct Interval: Sendable, Equatable, Codable {
+    /// Whole microseconds since the run's start, as the JSON has them.
+    private var startMicros: Int64
+    private var endMicros: Int64
+    /// True if the interval belongs to the warm-up: shown in reports, excluded from every metric but violations.
     package var isWarmup: Bool
-    /// Whether it is after the plan's end, or the run's: answers that are still waited for count, its seconds do not.
+    /// True if the interval lies after the end of the plan or of the run.
+    ///
+    /// Answers to operations still in flight count; the time of the interval does not.
     package var isTail: Bool
-    /// The plan's name for what was going on.
+    /// The plan's name for the stage.
     package var stage: String?
-    /// What was done, by operation; only those that ended at least once are there.
+    /// Counts and times by operation; an operation that never ended in the interval has no entry.
     package var operations: [Operation: OperationFigures]
-    /// Operations that were due and could not be sent, because as many as allowed were in flight.
+    /// Operations that were due and not sent, because the maximum number was in flight.
     package var unsent: Int
-    /// Answers that no correct server gives.
     package var violations: Violations
     package var gauges: Gauges
+
+    private enum CodingKeys: String, CodingKey {
+        case startMicros, endMicros, stage, operations, unsent, violations, gauges
+        case isWarmup = "warmup"
+        case isTail = "tail"
+    }
 
     package init(
         from start: Duration,
@@ -29,8 +35,8 @@ package struct Interval: Sendable, Equatable {
         violations: Violations = Violations(),
         gauges: Gauges = Gauges()
     ) {
-        self.start = start
-        self.end = end
+        self.startMicros = start.inMicroseconds
+        self.endMicros = end.inMicroseconds
         self.isWarmup = isWarmup
         self.isTail = isTail
         self.stage = stage
@@ -40,20 +46,38 @@ package struct Interval: Sendable, Equatable {
         self.gauges = gauges
     }
 
-    /// The interval's own sums, for a line while the run goes on.
+    /// The time of its begin since the run's start.
+    package var start: Duration {
+        get { .microseconds(self.startMicros) }
+        set { self.startMicros = newValue.inMicroseconds }
+    }
+
+    /// The time of its end since the run's start; the next interval begins there.
+    package var end: Duration {
+        get { .microseconds(self.endMicros) }
+        set { self.endMicros = newValue.inMicroseconds }
+    }
+
+    /// The sums of this interval alone, for the display of a running test.
     package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
-/// One kind of operation's counts and times.
-package struct OperationFigures: Sendable, Equatable {
-    /// How many ended in each way.
+/// The counts and times of one operation.
+package struct OperationFigures: Sendable, Equatable, Codable {
+    /// The number of operations by outcome.
     package var outcomes: [Outcome: Int]
-    /// How many answers were not those for which the operations were made.
+    /// Answers other than the expected one.
     package var unexpected: Int
-    /// Times from when each was due; see ``Outcome/isTimed``.
+    /// Times from the due time, of every outcome with ``Outcome/isTimed``.
     package var latency: Latencies
-    /// Times from when each was sent.
+    /// Times from sending, of the same operations.
     package var serviceTime: Latencies
+
+    private enum CodingKeys: String, CodingKey {
+        case outcomes, unexpected
+        case latency = "latencyMicros"
+        case serviceTime = "serviceMicros"
+    }
 
     package init(
         outcomes: [Outcome: Int] = [:],
@@ -67,16 +91,16 @@ package struct OperationFigures: Sendable, Equatable {
         self.serviceTime = serviceTime
     }
 
-    /// How many ended, in whatever way.
+    /// Operations that ended, with any outcome.
     package var count: Int { self.outcomes.values.reduce(0, +) }
 
-    /// How many ended without a verdict, but for those that the run's end cut off.
+    /// Operations that ended without a verdict, except those that the end of the run interrupted.
     package var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
 
-    /// How many got a verdict.
+    /// Operations that ended with a verdict.
     package var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
-    /// Adds another's counts and times.
+    /// Adds the counts and times of `other`.
     package mutating func add(_ other: OperationFigures) {
         self.outcomes.merge(other.outcomes, uniquingKeysWith: +)
         self.unexpected += other.unexpected
@@ -85,28 +109,36 @@ package struct OperationFigures: Sendable, Equatable {
     }
 }
 
-/// Answers that no correct server gives: how many, and the first of them in words.
+/// Answers that no correct server gives: their number, and descriptions of the first ones.
 package struct Violations: Sendable, Equatable, Codable {
-    /// So many are kept in words; a broken server makes millions.
+    /// The maximum number of descriptions kept; a broken server causes millions of violations.
     package static let exampleLimit = 20
 
-    package private(set) var count: Int
-    package private(set) var examples: [String]
+    package private(set) var count = 0
+    package private(set) var examples: [String] = []
 
-    package init() {
-        self.count = 0
-        self.examples = []
-    }
+    package init() {}
 
-    /// Counts one.
+    /// Counts one violation.
     package mutating func add(_ text: String) {
         self.count += 1
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }
     }
 
-    /// Counts another's.
+    /// Adds those of `other`.
     package mutating func add(_ other: Violations) {
         self.count += other.count
         self.examples += other.examples.prefix(Self.exampleLimit - self.examples.count)
     }
+}
+
+extension Duration {
+    /// Whole microseconds.
+    var inMicroseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    /// Seconds with a fraction.
+    var inSeconds: Double { self / .seconds(1) }
 }

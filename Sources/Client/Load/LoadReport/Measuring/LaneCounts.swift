@@ -1,6 +1,6 @@
 internal import Histogram
 
-/// Counts of a lane: arrays by rank, since a dictionary's hash costs more than the rest of a record.
+/// The counts of a lane, in arrays by rank: hashing for a dictionary costs more than the rest of a record.
 struct LaneCounts: Sendable {
     private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
 
@@ -11,7 +11,7 @@ struct LaneCounts: Sendable {
         self.operations[rank]?.record(sample)
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of `other`.
     mutating func add(_ other: LaneCounts) {
         for (rank, counts) in other.operations.enumerated() {
             guard let counts, !counts.isEmpty else { continue }
@@ -20,12 +20,12 @@ struct LaneCounts: Sendable {
         }
     }
 
-    /// Empties it and keeps its memory.
+    /// Sets every count to zero and keeps the memory.
     mutating func reset() {
         for rank in self.operations.indices { self.operations[rank]?.reset() }
     }
 
-    /// What was counted, without what was not.
+    /// The counts of every operation that ended at least once.
     func figures() -> [Operation: OperationFigures] {
         var figures: [Operation: OperationFigures] = [:]
         for operation in Operation.allCases {
@@ -36,7 +36,7 @@ struct LaneCounts: Sendable {
     }
 }
 
-/// Counts of one kind of operation.
+/// The counts of one operation.
 private struct OperationCounts: Sendable {
     private var answers: [Int] = Array(repeating: 0, count: Outcome.answers.count)
     private var failures: [String: Int] = [:]
@@ -88,7 +88,7 @@ private struct OperationCounts: Sendable {
 }
 
 extension Duration {
-    /// Whole µs, between 0 and one hour: a clock that went back a little is no reason to trap.
+    /// Whole µs from 0 to one hour; a negative duration of an adjusted clock is 0.
     fileprivate var microseconds: UInt64 {
         let (seconds, attoseconds) = self.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,15 +1,16 @@
 internal import Histogram
 
-/// A distribution of times from 1 µs to 1 h with three significant digits, as an HdrHistogram has it.
+/// A distribution of times from 1 µs to 1 h with three significant digits, in the cells of an HdrHistogram.
 ///
-/// Only the cells that count something are held: a run of an hour has thousands of these, and an array of every cell is 188 kB.
+/// Only cells with a count are stored: a run of one hour has thousands of distributions, and the array of all
+/// cells takes 188 kB. Every distribution has the same cells, so that adding two of them loses nothing.
 package struct Latencies: Sendable, Equatable {
-    /// One hour: what took longer is counted as this long.
+    /// One hour; longer times are counted as one hour.
     package static let highest: UInt64 = 3_600_000_000
 
-    /// A range of times that cannot be told apart, and how often one fell into it.
+    /// A range of times that the histogram does not distinguish, and the number of times in it.
     struct Cell: Sendable, Equatable {
-        /// The largest time of the range, in µs: what a percentile that falls here is said to be.
+        /// The longest time of the range in µs; percentiles report this value.
         let value: UInt64
         var count: UInt64
     }
@@ -17,50 +18,49 @@ package struct Latencies: Sendable, Equatable {
     /// Sorted by value; every count is at least 1.
     private(set) var cells: [Cell] = []
 
-    /// Nothing measured.
+    /// The boundaries of the cells.
+    private static let layout: Histogram<UInt64> = Self.emptyHistogram()
+
+    /// An empty distribution.
     package init() {}
 
-    /// - Parameter cells: Sorted, each with a count and the largest value of its range.
-    init(cells: [Cell]) {
-        self.cells = cells
-    }
-
-    /// Takes over what a histogram of the same digits has counted.
+    /// Copies the counts of a histogram with the same digits.
     init<Count>(_ histogram: Histogram<Count>) {
         self.cells = histogram.recordedValues().map { Cell(value: $0.value, count: UInt64($0.count)) }
     }
 
-    /// Times in µs, each once.
+    /// Counts each of these times in µs once.
     package init(microseconds: some Sequence<UInt64>) {
-        var counts: [Int: UInt64] = [:]
-        for value in microseconds { counts[CellIndex.index(of: Swift.min(value, Self.highest)), default: 0] += 1 }
-        self.cells = counts.sorted { $0.key < $1.key }.map { index, count in
-            Cell(value: CellIndex.highestValue(at: index), count: count)
+        var counts: [UInt64: UInt64] = [:]
+        for value in microseconds {
+            counts[Self.layout.highestEquivalentForValue(Swift.min(value, Self.highest)), default: 0] += 1
         }
+        self.cells = counts.sorted { $0.key < $1.key }.map { Cell(value: $0, count: $1) }
     }
 
-    /// How many were measured.
+    /// The number of times.
     package var count: Int { Int(self.cells.reduce(0) { $0 + $1.count }) }
 
-    /// Whether nothing was measured.
     package var isEmpty: Bool { self.cells.isEmpty }
 
-    /// The longest time in µs, to three digits; nil when nothing was measured.
+    /// The longest time in µs to three digits; nil if empty.
     package var max: UInt64? { self.cells.last?.value }
 
-    /// The shortest time in µs, to three digits; nil when nothing was measured.
-    package var min: UInt64? { self.cells.first.map { CellIndex.range(of: $0.value).lowerBound } }
+    /// The shortest time in µs to three digits; nil if empty.
+    package var min: UInt64? { self.cells.first.map { Self.layout.lowestEquivalentForValue($0.value) } }
 
-    /// The mean in µs; nil when nothing was measured.
+    /// The mean in µs; nil if empty.
     package var mean: Double? {
         guard !self.isEmpty else { return nil }
-        let sum = self.cells.reduce(0.0) { $0 + Double(CellIndex.middle(of: $1.value)) * Double($1.count) }
+        let sum = self.cells.reduce(0.0) {
+            $0 + Double(Self.layout.medianEquivalentForValue($1.value)) * Double($1.count)
+        }
         return sum / Double(self.count)
     }
 
-    /// The time in µs within which `percent` of all ended; nil when nothing was measured.
+    /// The time in µs that `percent` of all times do not exceed; nil if empty.
     package func percentile(_ percent: Double) -> UInt64? {
-        // As the package has it: what rounds to a whole number is that number, and at least one sample lies within.
+        // The same rank as the package's: rounded up, and at least one.
         let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
         let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
         var passed: UInt64 = 0
@@ -71,10 +71,7 @@ package struct Latencies: Sendable, Equatable {
         return self.max
     }
 
-    /// Several percentiles.
-    package func percentiles(_ percents: [Double]) -> [UInt64?] { percents.map(self.percentile) }
-
-    /// Adds what another has counted.
+    /// Adds the counts of `other`.
     package mutating func add(_ other: Latencies) {
         guard !self.isEmpty else {
             self = other
@@ -99,15 +96,54 @@ package struct Latencies: Sendable, Equatable {
         self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
-    /// The same as one of the package's, for what only that can do.
+    /// The same distribution as a histogram of the package.
     func histogram() -> Histogram<UInt64> {
-        var histogram = Self.emptyHistogram(of: UInt64.self)
+        var histogram = Self.layout
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }
         return histogram
     }
 
-    /// One with the digits that every histogram of a run has; it grows to the longest time that it meets.
+    /// An empty histogram with the digits that all histograms of a run have.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
         Histogram(numberOfSignificantValueDigits: .three)
+    }
+}
+
+extension Latencies: Codable {
+    private enum Key: String, CodingKey {
+        case count, min, mean, p50, p75, p90, p99, max, values, counts
+        case p999 = "p99.9"
+        case p9999 = "p99.99"
+    }
+
+    private static let percentiles: [(key: Key, percent: Double)] = [
+        (.p50, 50), (.p75, 75), (.p90, 90), (.p99, 99), (.p999, 99.9), (.p9999, 99.99),
+    ]
+
+    /// Writes the cells as two arrays, and percentiles for programs that do not read the cells.
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Key.self)
+        try fields.encode(self.count, forKey: .count)
+        try fields.encode(self.cells.map(\.value), forKey: .values)
+        try fields.encode(self.cells.map(\.count), forKey: .counts)
+        try fields.encodeIfPresent(self.min, forKey: .min)
+        try fields.encodeIfPresent(self.max, forKey: .max)
+        try fields.encodeIfPresent(self.mean, forKey: .mean)
+        for (key, percent) in Self.percentiles { try fields.encodeIfPresent(self.percentile(percent), forKey: key) }
+    }
+
+    /// Reads the cells; rejects values that are not the upper boundaries of cells in ascending order.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: Key.self)
+        let values = try fields.decode([UInt64].self, forKey: .values)
+        let counts = try fields.decode([UInt64].self, forKey: .counts)
+        let highest = Self.layout.highestEquivalentForValue(Self.highest)
+        guard values.count == counts.count, zip(values, values.dropFirst()).allSatisfy({ $0 < $1 }),
+            values.allSatisfy({ $0 <= highest && Self.layout.highestEquivalentForValue($0) == $0 }),
+            counts.allSatisfy({ (1...Interval.countLimit).contains(Int(clamping: $0)) })
+        else {
+            throw DecodingError.dataCorruptedError(forKey: .values, in: fields, debugDescription: "not a histogram")
+        }
+        self.cells = zip(values, counts).map { Cell(value: $0, count: $1) }
     }
 }

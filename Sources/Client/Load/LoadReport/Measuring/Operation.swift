@@ -1,18 +1,18 @@
-/// What a run asks of a server, as one unit that is counted and timed.
+/// A unit of work that a run asks of a server, counts and times.
 package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
-    /// One PIN over a session that is already open.
+    /// One PIN over an open session.
     case check
-    /// A new connection, the opening of a session, and one PIN.
+    /// A new connection, a new session and one PIN.
     case unlock
-    /// A new PIN in place of the old one.
+    /// A change of the PIN.
     case changePIN = "change-pin"
-    /// A new wallet.
+    /// A registration of a wallet.
     case register
 
-    /// The order of the declaration, which is that of every report.
+    /// The order of the declaration, which every report uses.
     package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
-    /// The place among all cases.
+    /// The position among all cases.
     var rank: Int {
         switch self {
         case .check: 0

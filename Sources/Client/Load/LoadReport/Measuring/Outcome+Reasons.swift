@@ -1,5 +1,5 @@
 extension Outcome {
-    /// Every reason for which an operation can fail, so that a mistyped one is not taken for one that never came.
+    /// All reasons for a failure, to detect a mistyped reason in a threshold.
     package static let failureReasons =
         [
             "no-route", "refused", "timeout", "untrusted", "wrong-name", "no-common-protocol", "tls-alert", "closed",

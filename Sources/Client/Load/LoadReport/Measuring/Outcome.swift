@@ -1,44 +1,42 @@
-/// How one operation ended.
+/// The result of one operation.
 package enum Outcome: Hashable, Sendable {
     /// The PIN was right.
     case valid
     /// The PIN was wrong.
     case wrong
-    /// Refused without being judged, for a while.
+    /// Rejected without a check: the wallet is blocked temporarily.
     case blocked
-    /// Refused without being judged, for good.
+    /// Rejected without a check: the wallet is blocked permanently.
     case blockedPermanently
     /// The PIN was changed.
     case changed
     /// The wallet was registered.
     case registered
-    /// No verdict came.
+    /// No verdict arrived.
     ///
-    /// The reason is a stable word or two with colons between them, `refused:rate-limited`, `connect:refused`, `closed`, ``timeout``:
-    /// it is what reports group by.
+    /// Reports group failures by this reason: `closed`, `timeout`, `connect:refused`, `refused:rate-limited`.
     case failed(String)
 
-    /// Nothing was answered within the run's limit of time.
+    /// No answer within the timeout.
     package static let timeout = Outcome.failed("timeout")
-    /// No connection came about within it.
+    /// No connection within the timeout.
     package static let connectTimeout = Outcome.failed("connect:timeout")
-    /// The run was ended early while it waited for its answer.
+    /// The run was interrupted while the operation was in flight.
     package static let interrupted = Outcome.failed("interrupted")
 
-    /// Those that are answers, in the order of every report.
+    /// The verdicts, in the order that every report uses.
     package static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
 
-    /// Whether no verdict came.
+    /// True if no verdict arrived.
     package var isFailure: Bool { if case .failed = self { true } else { false } }
 
-    /// Whether it counts as an error: no verdict came, and not because the run was ended.
+    /// True if the outcome is an error: a failure other than an interruption of the run.
     package var isError: Bool { self.isFailure && self != .interrupted }
 
-    /// Whether its time belongs into the distribution.
+    /// True if the time of the operation belongs to the distribution.
     ///
-    /// An answer's does, and a timeout's, and so does the time that was waited in vain until the run was ended: leaving out what took
-    /// longest would flatter the server. A connection that was refused at once says nothing about how fast checks are, and would flatter
-    /// it too; such failures are counted, and a threshold on `errors` sees them.
+    /// Answers, timeouts and interrupted operations are timed: omitting the longest waits would flatter the server.
+    /// A refused connection is only counted, because its short time would flatter the server too.
     package var isTimed: Bool {
         !self.isFailure || self == .timeout || self == .connectTimeout || self == .interrupted
     }
@@ -47,7 +45,7 @@ package enum Outcome: Hashable, Sendable {
 extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
     private static let failurePrefix = "failed:"
 
-    /// The name in every report: `valid`, `blocked-permanently`, `failed:timeout`.
+    /// The name in every report, for example `blocked-permanently` or `failed:timeout`.
     package var rawValue: String {
         switch self {
         case .valid: "valid"
@@ -60,7 +58,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
         }
     }
 
-    /// Nil for a word that names no outcome.
+    /// Returns nil if no outcome has this name.
     package init?(rawValue: String) {
         if let answer = Self.answers.first(where: { $0.rawValue == rawValue }) {
             self = answer
@@ -73,7 +71,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
 }
 
 extension Outcome: Comparable {
-    /// Answers in the order of ``answers``, then failures by their reason.
+    /// Verdicts in the order of ``answers``, then failures by reason.
     package static func < (left: Self, right: Self) -> Bool {
         switch (left.rank, right.rank) {
         case (nil, nil): left.rawValue < right.rawValue
@@ -83,7 +81,7 @@ extension Outcome: Comparable {
         }
     }
 
-    /// The place in ``answers``; nil for a failure.
+    /// The position in ``answers``; nil for a failure.
     var rank: Int? {
         switch self {
         case .valid: 0

@@ -1,11 +1,10 @@
 internal import Histogram
 internal import Synchronization
 
-/// Takes in what a run measures, from several event loops at once, and gives it out in intervals.
+/// Records the operations of several event loops and returns them in intervals.
 ///
-/// Each event loop records into a ``Lane`` of its own, so that the lock it takes is free but for the moment, once an interval, at
-/// which the lane's counts are exchanged for empty ones. What happens in an interval is thus in exactly one interval, and nothing is
-/// lost between two.
+/// Each event loop records into a separate ``Lane``, whose lock is contended only once per interval, when the
+/// lane's counts are exchanged for empty ones. Every operation is thus in exactly one interval.
 package final class Recorder: Sendable {
     private struct State {
         var lanes: [Lane] = []
@@ -22,29 +21,29 @@ package final class Recorder: Sendable {
         self.state.withLock { $0.lanes = [shared] }
     }
 
-    /// A lane for one event loop; it lives as long as the recorder.
+    /// Returns a new lane for one event loop.
     package func makeLane() -> Lane {
         let lane = Lane()
         self.state.withLock { $0.lanes.append(lane) }
         return lane
     }
 
-    /// Records from anywhere; the hot path has ``Lane/record(_:)``.
+    /// Records from any thread; event loops use ``Lane/record(_:)``.
     package func record(_ sample: Sample) { self.shared.record(sample) }
 
-    /// Operations that were due while as many as allowed were in flight.
+    /// Counts operations that were due while the maximum number was in flight.
     package func recordUnsent(_ count: Int) {
         self.state.withLock { $0.unsent += count }
     }
 
-    /// An answer that no correct server gives, in words.
+    /// Counts an answer that no correct server gives.
     package func recordViolation(_ text: String) {
         self.state.withLock { $0.violations.add(text) }
     }
 
-    /// Everything since the last call, which begins anew.
+    /// Returns everything recorded since the last call.
     ///
-    /// - Important: One caller at a time.
+    /// - Important: Calls must not overlap.
     package func takeInterval(
         from start: Duration,
         to end: Duration,
@@ -80,11 +79,11 @@ package final class Recorder: Sendable {
     }
 }
 
-/// Where one event loop records.
+/// The part of a recorder that one event loop writes to.
 package final class Lane: Sendable {
     private struct State {
         var current = LaneCounts()
-        /// Empty counts that wait for the next exchange, so that none are made while the lock is held.
+        /// Empty counts for the next exchange, so that nothing is allocated under the lock.
         var spare = LaneCounts()
     }
 
@@ -92,12 +91,12 @@ package final class Lane: Sendable {
 
     init() {}
 
-    /// Counts and times one operation; no allocation after the first of its kind.
+    /// Counts and times one operation; allocates only for the first operation of a kind.
     package func record(_ sample: Sample) {
         self.state.withLock { $0.current.record(sample) }
     }
 
-    /// Adds what was recorded since the last call to `sums`, which begins anew.
+    /// Adds everything recorded since the last call to `sums`.
     func take(into sums: inout LaneCounts) {
         var taken = self.state.withLock { state in
             let taken = state.current

@@ -1,15 +1,15 @@
-/// One operation that ended.
+/// One completed operation.
 package struct Sample: Sendable {
     package let operation: Operation
     package let outcome: Outcome
-    /// From when it was due, so that a server that stalls is charged for what had to wait.
+    /// The time from the due time, which includes the wait for a server that stalls.
     package let latency: Duration
-    /// From when its first byte was sent.
+    /// The time from sending the first byte.
     package let serviceTime: Duration
-    /// Whether the answer is the one for which the operation was made.
+    /// True if the answer is the one that the operation aimed at.
     ///
-    /// A right PIN that meets a block is unexpected without being impossible; what is impossible is a violation as well, see
-    /// ``Recorder/recordViolation(_:)``.
+    /// A right PIN rejected by a block is unexpected but correct. An answer that no correct server gives is also a
+    /// violation; see ``Recorder/recordViolation(_:)``.
     package let isExpected: Bool
 
     package init(

@@ -1,38 +1,36 @@
-/// Sums over intervals: what thresholds look at, while a run goes on and after it.
+/// Sums over intervals, on which thresholds are evaluated during a run and after it.
 package struct Totals: Sendable, Equatable {
-    /// How long was measured: neither the warm-up, nor what was waited for after the plan's end.
+    /// The measured time: without the warm-up and without the wait for answers after the end of the plan.
     package private(set) var duration: Duration = .zero
-    /// What was done, by operation.
     package private(set) var operations: [Operation: OperationFigures] = [:]
-    /// Operations that were due and could not be sent.
+    /// Operations that were due and not sent.
     package private(set) var unsent = 0
-    /// Answers that no correct server gives; those of the warm-up count as well.
+    /// Answers that no correct server gives, including those of the warm-up.
     package private(set) var violations = Violations()
-    /// CPU time of the server's process, in seconds; nil where it was never known.
+    /// CPU seconds of the server process; nil if never known.
     package private(set) var serverCPUSeconds: Double?
-    /// The most memory that the server's process had; nil where it was never known.
+    /// The maximum resident memory of the server process; nil if never known.
     package private(set) var serverPeakResidentBytes: Int?
-    /// CPU time of this tool, in seconds; nil where it was never known.
+    /// CPU seconds of pin-load; nil if never known.
     package private(set) var toolCPUSeconds: Double?
-    /// The most connections that were open at the end of an interval.
+    /// The maximum number of open connections at the end of an interval.
     package private(set) var peakConnections = 0
-    /// Verdicts that came within ``duration``.
+    /// Verdicts within ``duration``.
     private var answeredInTime: [Operation: Int] = [:]
-    /// The operations of those intervals in which the server's CPU time is known.
+    /// The operations of the intervals whose server CPU time is known.
     private var operationsWithServerCPU = 0
-    /// The intervals' costs of a verification, summed, and how many there are.
     private var verificationSum = 0.0
     private var verificationCount = 0
 
-    /// Nothing yet.
+    /// Empty sums.
     package init() {}
 
-    /// The sums of these.
+    /// The sums of `intervals`.
     package init(of intervals: some Sequence<Interval>) {
         for interval in intervals { self.add(interval) }
     }
 
-    /// The sums of these looked at by themselves: what is before or after the measured time as all others.
+    /// The sums of `intervals` with warm-up and tail counted as measured time.
     package init(ofAll intervals: some Sequence<Interval>) {
         for var interval in intervals {
             (interval.isWarmup, interval.isTail) = (false, false)
@@ -40,7 +38,7 @@ package struct Totals: Sendable, Equatable {
         }
     }
 
-    /// Adds one; of the warm-up only the violations count, since no correct server gives them at any time.
+    /// Adds an interval; of the warm-up only the violations count, because a correct server never causes them.
     package mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
         guard !interval.isWarmup else { return }
@@ -67,56 +65,49 @@ package struct Totals: Sendable, Equatable {
         }
     }
 
-    /// The sums of one kind of operation, or of all kinds.
+    /// The sums of one operation, or of all operations.
     package func figures(of operation: Operation? = nil) -> OperationFigures {
         if let operation { return self.operations[operation] ?? OperationFigures() }
         return self.operations.values.reduce(into: OperationFigures()) { $0.add($1) }
     }
 
-    /// Operations that ended, in whatever way.
+    /// Operations that ended, with any outcome.
     package var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
 
     /// Operations that ended with a verdict.
     package var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
 
-    /// Verdicts per second; nil while no time has passed.
+    /// Verdicts per second; nil if no time was measured.
     ///
-    /// What came after the plan's end is left out, with the time that it took: neither a lost answer that was waited for nor a
-    /// backlog that was worked off says how many the server gave in the time that was measured.
+    /// Verdicts after the end of the plan are excluded with their time, because neither a lost answer nor a backlog
+    /// shows the rate of the server during the measured time.
     package var rate: Double? { self.rate(of: nil) }
 
-    /// The same of one kind of operation, or of all kinds.
+    /// Verdicts per second of one operation, or of all operations.
     package func rate(of operation: Operation?) -> Double? {
         self.perSecond(operation.map { self.answeredInTime[$0] ?? 0 } ?? self.answeredInTime.values.reduce(0, +))
     }
 
-    /// The server's CPU time for one operation in µs; nil where it is not known.
+    /// The count per second of measured time; nil if no time was measured.
+    func perSecond(_ count: Int) -> Double? {
+        self.duration > .zero ? Double(count) / self.duration.inSeconds : nil
+    }
+
+    /// CPU time of the server per operation in µs; nil if unknown.
     package var serverCPUMicrosecondsPerOperation: Double? {
         guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
         return seconds * 1_000_000 / Double(self.operationsWithServerCPU)
     }
 
-    /// CPU time in µs of one P-256 verification on the server's machine, measured beside the load; nil where it is not known.
+    /// CPU time in µs of one P-256 verification on the server's machine, measured during the load; nil if unknown.
     package var verificationMicroseconds: Double? {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
-    /// A sentence where this tool was busy while the server was not, so that the rate is the tool's; nil otherwise.
-    package var toolsOwnLimit: String? {
-        let seconds = self.duration / .seconds(1)
-        guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,
-            tool > 0.75 * seconds, server < tool / 4
-        else { return nil }
-        func cores(_ time: Double) -> String { String(Int((time / seconds * 100).rounded())) + " %" }
-        return
-            "this tool used \(cores(tool)) of a core and the server \(cores(server)): rate and times are the tool's. Guesses right and "
-            + "wrong at once for one wallet may have been judged in many orders, all of which it follows; fewer connections cost less"
-    }
-
-    /// How much of an operation's cost one P-256 verification by itself would be: the signature check that no PIN check can do
-    /// without.
+    /// The cost of one separate P-256 verification as a share of the server's cost per operation; nil if unknown.
     ///
-    /// A server that verifies several together pays less for each.
+    /// Every PIN check needs one signature verified. A server that verifies several signatures together pays less
+    /// for each.
     package var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0
@@ -124,16 +115,14 @@ package struct Totals: Sendable, Equatable {
         return verification / cost
     }
 
-    /// So many a second of the measured time; nil while no time has passed.
-    func perSecond(_ count: Int) -> Double? {
-        self.duration > .zero ? Double(count) / self.duration.inSeconds : nil
-    }
-}
-
-extension Duration {
-    /// Seconds with a fraction.
-    var inSeconds: Double {
-        let (seconds, attoseconds) = self.components
-        return Double(seconds) + Double(attoseconds) / 1e18
+    /// A note if pin-load was busy while the server was not, so that pin-load limited the rate; nil otherwise.
+    package var toolLimitNote: String? {
+        let seconds = self.duration.inSeconds
+        guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,
+            tool > 0.75 * seconds, server < tool / 4
+        else { return nil }
+        func share(_ time: Double) -> String { "\(Int((time / seconds * 100).rounded()))%" }
+        return "pin-load used \(share(tool)) of a core and the server \(share(server)): the tool limited rate and "
+            + "times. Concurrent right and wrong guesses for one wallet are expensive to check; use fewer connections"
     }
 }

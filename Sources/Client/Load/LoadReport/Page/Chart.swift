@@ -1,166 +1,119 @@
-/// A plot as SVG that needs nothing else: its looks are the page's style, its words are in it.
+/// A plot as the template draws it: every coordinate is computed.
+///
+/// The template reads the stored properties by name.
 struct Chart {
-    /// One line of a plot.
-    struct Series {
-        let name: String
-        /// The class of the style: `a` to `d`, `bad`, `quiet`.
-        let style: String
-        /// By x; where y is not known the line is interrupted.
-        let points: [(x: Double, y: Double?)]
-        var isDashed = false
-        /// Whether the surface below it is tinted.
-        var isFilled = false
+    /// The plot's drawing area in the coordinates of the SVG.
+    struct Frame {
+        let width = 360
+        let height = 230
+        let left = 50
+        let right = 348
+        let top = 14
+        let bottom = 204
+        /// The length of the y axis.
+        let rise = 190
+        /// The x coordinate of the labels of the y axis, and the y coordinate of those of the x axis.
+        let labelX = 44
+        let labelY = 221
     }
 
-    /// A stretch of the x axis with a tint of its own.
-    struct Band {
-        let from: Double
-        let to: Double
+    struct Line {
         let name: String
+        /// Classes of the page's style: `a` to `d`, `bad` or `quiet`, and `dashed`.
+        let lineStyle: String
+        let path: String
+        /// The outline of the area below the line.
+        let area: String?
     }
 
-    /// A place on the x axis.
     struct Tick {
-        let value: Double
-        let text: String
+        let place: String
+        let label: String
+        /// True if the label ends at the tick, because centered it would exceed the picture.
+        var isAtEnd = false
     }
 
-    /// What a pointer that rests on a stretch of the plot is told.
-    struct Hint {
-        let from: Double
-        let to: Double
-        let text: String
+    /// A stretch of the x axis: a tinted band, or an area with a tooltip.
+    struct Stretch {
+        let x: String
+        let span: String
+        let label: String
     }
 
-    static let width = 360.0
-    static let height = 230.0
-    private static let left = 50.0
-    private static let right = 12.0
-    private static let top = 14.0
-    private static let bottom = 26.0
+    static let frame = Frame()
 
     let id: String
     let title: String
-    /// What the plot shows, in a sentence with figures, for who cannot see it.
+    /// A description with numbers for readers that cannot see the plot.
     let summary: String
-    let x: Scale
+    private let x: Scale
+    private let y: Scale
+    private(set) var lines: [Line] = []
     let xTicks: [Tick]
-    let y: Scale
-    let yText: (Double) -> String
-    let series: [Series]
-    var bands: [Band] = []
-    var marks: [Tick] = []
-    var hints: [Hint] = []
+    let yTicks: [Tick]
+    private(set) var bands: [Stretch] = []
+    private(set) var marks: [Tick] = []
+    private(set) var hints: [Stretch] = []
 
-    /// A figure with a heading, a legend and the plot.
-    var html: String {
-        """
-        <figure>
-        <figcaption>\(Markup.element("h2", self.title))\(self.legend)</figcaption>
-        <svg viewBox="0 0 \(Int(Self.width)) \(Int(Self.height))" role="img" aria-labelledby="\(self.id)-t \(self.id)-d">
-        <title id="\(self.id)-t">\(Markup.escaped(self.title))</title>
-        <desc id="\(self.id)-d">\(Markup.escaped(self.summary))</desc>
-        \(self.bandShapes)\(self.grid)\(self.lines)\(self.markLines)\(self.hintShapes)</svg>
-        </figure>
-
-        """
-    }
-
-    private var legend: String {
-        let keys = self.series.map { series in
-            let dash = series.isDashed ? " dashed" : ""
-            return
-                "<li><svg viewBox=\"0 0 24 8\" class=\"key\" aria-hidden=\"true\"><path class=\"line \(series.style)\(dash)\" "
-                + "d=\"M1 4H23\"/></svg>\(Markup.escaped(series.name))</li>"
+    init(
+        id: String,
+        title: String,
+        summary: String,
+        x: Scale,
+        xLabel: (Double) -> String,
+        y: Scale,
+        yLabel: (Double) -> String
+    ) {
+        (self.id, self.title, self.summary, self.x, self.y) = (id, title, summary, x, y)
+        self.xTicks = x.ticks.map {
+            Tick(place: Self.across($0, x), label: xLabel($0), isAtEnd: x.place(of: $0) > 0.95)
         }
-        let bands =
-            self.bands.isEmpty ? [] : ["<li><span class=\"key warm\"></span>\(Markup.escaped(self.bands[0].name))</li>"]
-        return "<ul class=\"legend\">\((keys + bands).joined())</ul>"
+        self.yTicks = y.ticks.map { Tick(place: Self.down($0, y), label: yLabel($0)) }
     }
 
-    private func horizontal(_ value: Double) -> String {
-        Self.number(Self.left + self.x.place(of: value) * (Self.width - Self.left - Self.right))
+    /// Adds a line by ascending x, interrupted at each unknown y.
+    mutating func add(_ name: String, _ style: String, _ points: [(x: Double, y: Double?)], isFilled: Bool = false) {
+        let segments = points.split { $0.y == nil }.map { segment in
+            segment.map { "\(Self.across($0.x, self.x)) \(Self.down($0.y ?? 0, self.y))" }
+        }
+        // A line from a point to itself is drawn as a dot, because line ends are round.
+        let path = segments.map { "M" + ($0.count == 1 ? $0 + $0 : $0).joined(separator: "L") }.joined()
+        let area = segments.map { segment in
+            let ends = [segment.first, segment.last].map { ($0 ?? "").prefix { $0 != " " } }
+            return "M\(ends[0]) \(Self.frame.bottom)L\(segment.joined(separator: "L"))L\(ends[1]) \(Self.frame.bottom)Z"
+        }.joined()
+        self.lines.append(Line(name: name, lineStyle: style, path: path, area: isFilled ? area : nil))
     }
 
-    private func vertical(_ value: Double) -> String {
-        Self.number(Self.height - Self.bottom - self.y.place(of: value) * (Self.height - Self.top - Self.bottom))
+    mutating func addBand(from start: Double, to end: Double, _ label: String) {
+        self.bands.append(self.stretch(from: start, to: end, label))
+    }
+
+    /// Adds a tooltip for the pointer.
+    mutating func addHint(from start: Double, to end: Double, _ label: String) {
+        self.hints.append(self.stretch(from: start, to: end, label))
+    }
+
+    /// Adds a vertical line.
+    mutating func addMark(at value: Double, _ label: String) {
+        self.marks.append(Tick(place: Self.across(value, self.x), label: label))
+    }
+
+    private func stretch(from start: Double, to end: Double, _ label: String) -> Stretch {
+        let span = (self.x.place(of: end) - self.x.place(of: start)) * Double(Self.frame.right - Self.frame.left)
+        return Stretch(x: Self.across(start, self.x), span: Self.number(max(span, 0.5)), label: label)
+    }
+
+    private static func across(_ value: Double, _ scale: Scale) -> String {
+        Self.number(Double(Self.frame.left) + scale.place(of: value) * Double(Self.frame.right - Self.frame.left))
+    }
+
+    private static func down(_ value: Double, _ scale: Scale) -> String {
+        Self.number(Double(Self.frame.bottom) - scale.place(of: value) * Double(Self.frame.rise))
     }
 
     private static func number(_ value: Double) -> String {
-        let text = Figure.fixed(value, 1)
+        let text = NumberText.fixed(value, 1)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
-    }
-
-    private var bandShapes: String {
-        self.bands.map { band in
-            self.rectangle(from: band.from, to: band.to, "class=\"warm\"", band.name)
-        }.joined()
-    }
-
-    private var hintShapes: String {
-        self.hints.map { self.rectangle(from: $0.from, to: $0.to, "class=\"hint\"", $0.text) }.joined()
-    }
-
-    private func rectangle(from: Double, to: Double, _ attributes: String, _ title: String) -> String {
-        let plot = Self.width - Self.left - Self.right
-        let start = Self.left + self.x.place(of: from) * plot
-        let width = Self.left + self.x.place(of: to) * plot - start
-        return
-            "<rect \(attributes) x=\"\(Self.number(start))\" y=\"\(Int(Self.top))\" width=\"\(Self.number(max(width, 0.5)))\" "
-            + "height=\"\(Int(Self.height - Self.top - Self.bottom))\">\(Markup.element("title", title))</rect>\n"
-    }
-
-    private var grid: String {
-        var svg = "<g class=\"axis\" aria-hidden=\"true\">\n"
-        for tick in self.y.ticks {
-            let y = self.vertical(tick)
-            svg += "<path d=\"M\(Int(Self.left)) \(y)H\(Int(Self.width - Self.right))\"/>"
-            svg +=
-                "<text x=\"\(Int(Self.left) - 6)\" y=\"\(y)\" dy=\".35em\" class=\"y\">\(Markup.escaped(self.yText(tick)))</text>\n"
-        }
-        let bottom = Int(Self.height - Self.bottom)
-        for tick in self.xTicks {
-            let x = self.horizontal(tick.value)
-            // A text in the middle of the last tick would leave the picture.
-            let side = self.x.place(of: tick.value) > 0.95 ? " last" : ""
-            svg += "<path d=\"M\(x) \(bottom)v4\" class=\"tick\"/>"
-            svg += "<text x=\"\(x)\" y=\"\(bottom + 17)\" class=\"x\(side)\">\(Markup.escaped(tick.text))</text>\n"
-        }
-        return svg + "</g>\n"
-    }
-
-    private var lines: String {
-        self.series.map { series in
-            let segments = Self.segments(series.points)
-            var svg = ""
-            if series.isFilled {
-                let base = self.vertical(self.y.lower)
-                for segment in segments {
-                    guard let first = segment.first, let last = segment.last else { continue }
-                    svg += "<path class=\"area \(series.style)\" d=\"M\(self.horizontal(first.x)) \(base)"
-                    svg += segment.map { "L\(self.horizontal($0.x)) \(self.vertical($0.y))" }.joined()
-                    svg += "L\(self.horizontal(last.x)) \(base)Z\"/>\n"
-                }
-            }
-            let path = segments.map { segment in
-                let steps = segment.map { "\(self.horizontal($0.x)) \(self.vertical($0.y))" }
-                // A line from a point to itself has round ends: a dot.
-                return "M" + (steps.count == 1 ? steps + steps : steps).joined(separator: "L")
-            }.joined()
-            guard !path.isEmpty else { return svg }
-            return svg + "<path class=\"line \(series.style)\(series.isDashed ? " dashed" : "")\" d=\"\(path)\"/>\n"
-        }.joined()
-    }
-
-    private static func segments(_ points: [(x: Double, y: Double?)]) -> [[(x: Double, y: Double)]] {
-        points.split { $0.y == nil }.map { $0.compactMap { point in point.y.map { (point.x, $0) } } }
-    }
-
-    private var markLines: String {
-        self.marks.map { mark in
-            let x = self.horizontal(mark.value)
-            return "<path class=\"mark\" d=\"M\(x) \(Int(Self.top))V\(Int(Self.height - Self.bottom))\">"
-                + "\(Markup.element("title", mark.text))</path>\n"
-        }.joined()
     }
 }

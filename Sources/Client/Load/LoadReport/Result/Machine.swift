@@ -1,7 +1,7 @@
-/// The machine on which a run was made.
+/// The machine that pin-load ran on.
 package struct Machine: Sendable, Equatable, Codable {
     package var cpuModel: String
-    /// Those that the tool could use.
+    /// The processors available to pin-load.
     package var cores: Int
     package var memoryBytes: Int
     package var kernel: String
@@ -13,31 +13,24 @@ package struct Machine: Sendable, Equatable, Codable {
         self.kernel = kernel
     }
 
-    /// Reads it from the texts of `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`; what is not in them is said to be
-    /// unknown.
+    /// Parses `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`; a missing value is `unknown`.
     package init(cpuInfo: String, memoryInfo: String, kernelRelease: String) {
-        let processors = Self.values(of: "processor", in: cpuInfo).count
         let kilobytes = Self.values(of: "MemTotal", in: memoryInfo).first?.split(separator: " ").first.flatMap {
             Int($0)
         }
         self.cpuModel = Self.values(of: "model name", in: cpuInfo).first ?? "unknown"
-        self.cores = max(processors, 1)
+        self.cores = max(Self.values(of: "processor", in: cpuInfo).count, 1)
         self.memoryBytes = (kilobytes ?? 0) * 1024
-        let kernel = kernelRelease.split(whereSeparator: \.isWhitespace).first.map(String.init)
-        self.kernel = kernel ?? "unknown"
+        self.kernel = kernelRelease.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown"
     }
 
+    /// The values of lines `name : value`, their words separated by one space.
     private static func values(of name: String, in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
-            let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, Self.trimmed(parts[0]) == name else { return nil }
-            return Self.trimmed(parts[1])
+            let parts = line.split(separator: ":", maxSplits: 1).map {
+                $0.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            }
+            return parts.count == 2 && parts[0] == name ? parts[1] : nil
         }
-    }
-
-    private static func trimmed(_ text: Substring) -> String {
-        let start = text.drop(while: \.isWhitespace)
-        let end = start.lastIndex { !$0.isWhitespace }
-        return end.map { String(start[...$0]) } ?? ""
     }
 }

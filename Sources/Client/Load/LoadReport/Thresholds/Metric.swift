@@ -1,6 +1,6 @@
-/// A figure of a run that has a name.
+/// A named measurement of a run.
 struct Metric: Sendable, Equatable {
-    /// What is taken of a distribution of times.
+    /// A statistic of a distribution of times.
     enum Time: Sendable, Equatable {
         case percentile(Double)
         case min
@@ -8,11 +8,11 @@ struct Metric: Sendable, Equatable {
         case mean
     }
 
-    /// Which figure.
+    /// The measurement.
     enum Kind: Sendable, Equatable {
-        /// From the due time.
+        /// The time from the due time.
         case latency(Time)
-        /// From the sending.
+        /// The time from sending.
         case serviceTime(Time)
         /// Verdicts per second.
         case rate
@@ -24,21 +24,22 @@ struct Metric: Sendable, Equatable {
         case violations
         case unsent
         case outcome(Outcome)
-        /// The server's CPU time for one operation.
+        /// The server's CPU time per operation.
         case serverCPU
-        /// The most memory that the server had.
+        /// The server's maximum resident memory.
         case serverMemory
     }
 
-    /// How the figure is written.
+    /// The unit of the value.
     enum Unit: Sendable, Equatable {
+        /// µs.
         case time
         case count
         case perSecond
         case bytes
     }
 
-    /// Nil for all kinds together.
+    /// Nil for all operations together.
     let operation: Operation?
     let kind: Kind
 
@@ -51,7 +52,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// Whether it can be a share of the operations.
+    /// True if the value can be a share of the operations.
     var canBeShare: Bool {
         switch self.kind {
         case .errors, .unexpected, .unsent, .outcome: true
@@ -59,7 +60,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// Whether it never gets smaller while a run goes on.
+    /// True if the value never decreases during a run.
     var onlyGrows: Bool {
         switch self.kind {
         case .count, .errors, .unexpected, .violations, .unsent, .outcome, .serverMemory, .latency(.max),
@@ -69,39 +70,43 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// The figure in its unit, µs for times; nil while there is none.
+    /// Nil for a metric that is neither good nor bad.
+    var lessIsBetter: Bool? {
+        switch self.kind {
+        case .latency, .serviceTime, .errors, .unexpected, .violations, .unsent, .serverCPU, .serverMemory: true
+        case .rate: false
+        case .count, .outcome: nil
+        }
+    }
+
+    /// The value in its unit; nil if nothing was measured.
     func value(of totals: Totals, asShare isShare: Bool = false) -> Double? {
         switch self.kind {
         case .latency(let time): Self.value(time, of: totals.figures(of: self.operation).latency)
         case .serviceTime(let time): Self.value(time, of: totals.figures(of: self.operation).serviceTime)
         case .rate: totals.rate(of: self.operation)
         case .violations: Double(totals.violations.count)
-        case .unsent: self.unsent(totals, asShare: isShare)
+        case .unsent: Self.value(totals.unsent, of: totals.count + totals.unsent, isShare)
         case .serverCPU: totals.serverCPUMicrosecondsPerOperation
         case .serverMemory: totals.serverPeakResidentBytes.map { Double($0) }
-        case .count, .errors, .unexpected, .outcome: self.counted(totals, asShare: isShare)
+        case .count: Double(totals.figures(of: self.operation).count)
+        case .errors: self.value(of: totals, isShare, \.failures)
+        case .unexpected: self.value(of: totals, isShare, \.unexpected)
+        case .outcome(let outcome): self.value(of: totals, isShare) { $0.outcomes[outcome] ?? 0 }
         }
     }
 
-    /// How an operation ended is not known where none did: a check without errors is not one that was never made.
-    private func counted(_ totals: Totals, asShare isShare: Bool) -> Double? {
+    private func value(of totals: Totals, _ isShare: Bool, _ count: (OperationFigures) -> Int) -> Double? {
         let figures = totals.figures(of: self.operation)
-        guard figures.count > 0 || self.kind == .count else { return nil }
-        let count =
-            switch self.kind {
-            case .errors: figures.failures
-            case .unexpected: figures.unexpected
-            case .outcome(let outcome): figures.outcomes[outcome] ?? 0
-            default: figures.count
-            }
-        return isShare ? Double(count) / Double(figures.count) : Double(count)
+        return Self.value(count(figures), of: figures.count, isShare)
     }
 
-    /// A share of what was due, which is what ended and what could not be sent.
-    private func unsent(_ totals: Totals, asShare isShare: Bool) -> Double? {
-        let due = totals.count + totals.unsent
-        guard due > 0 else { return nil }
-        return isShare ? Double(totals.unsent) / Double(due) : Double(totals.unsent)
+    /// The part as a count or a share.
+    ///
+    /// Nil if the whole is empty, because zero errors without an operation prove nothing.
+    private static func value(_ part: Int, of whole: Int, _ isShare: Bool) -> Double? {
+        guard whole > 0 else { return nil }
+        return isShare ? Double(part) / Double(whole) : Double(part)
     }
 
     private static func value(_ time: Time, of latencies: Latencies) -> Double? {

@@ -1,7 +1,7 @@
 internal import ConfigText
 
 extension Threshold {
-    /// Reads `p99<20ms`; spaces do not matter.
+    /// Parses `p99<20ms`; spaces are ignored.
     package init(parsing text: String) throws(ThresholdError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }),
@@ -11,7 +11,7 @@ extension Threshold {
         let limit = String(text[place...].dropFirst(relation.rawValue.count))
         let metric = try Metric(parsing: name)
         guard let (value, isShare) = metric.limit(limit) else {
-            throw .wrongLimit(limit, metric: name, example: name + metric.example(behind: relation))
+            throw .wrongLimit(limit, metric: name, example: name + metric.example(after: relation))
         }
         self.text = text
         self.metric = metric
@@ -22,13 +22,13 @@ extension Threshold {
 }
 
 extension Metric {
-    /// Those with a name of their own; percentiles are `p` and a number.
-    private static let kinds: [(name: String, kind: Kind)] = [
-        ("min", .latency(.min)), ("mean", .latency(.mean)), ("avg", .latency(.mean)),
-        ("med", .latency(.percentile(50))),
-        ("max", .latency(.max)), ("rate", .rate), ("count", .count), ("errors", .errors), ("unexpected", .unexpected),
-        ("violations", .violations), ("unsent", .unsent), ("server-cpu", .serverCPU), ("server-memory", .serverMemory),
-    ]
+    /// The metrics with a fixed name; percentiles are `p` and a number.
+    private static let kinds: [(name: String, kind: Kind)] =
+        Self.times.map { ($0.name, .latency($0.time)) } + [
+            ("rate", .rate), ("count", .count), ("errors", .errors), ("unexpected", .unexpected),
+            ("violations", .violations), ("unsent", .unsent), ("server-cpu", .serverCPU),
+            ("server-memory", .serverMemory),
+        ]
 
     private static let failures = Outcome.failureReasons.map { Outcome.failed($0).rawValue }
 
@@ -38,10 +38,10 @@ extension Metric {
 
     private static let service = "service"
 
-    /// What can stand before a comparison, for messages and help.
+    /// Examples of metrics, for messages.
     static let names = ["p50", "p99.9"] + Self.kinds.map(\.name) + Outcome.answers.map(\.rawValue) + ["service.p99"]
 
-    /// Reads `p99.9`, `check.p99`, `service.p99`, `check.service.p99`, `errors`, `unlock.valid`.
+    /// Parses `p99.9`, `check.p99`, `service.p99`, `check.service.p99`, `errors` or `unlock.valid`.
     init(parsing name: String) throws(ThresholdError) {
         var words = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var operation: Operation?
@@ -113,20 +113,19 @@ extension Metric {
         ("GB", 1e9),
     ]
 
-    /// A comparison and a limit that could stand behind this figure, and hold.
-    fileprivate func example(behind relation: Threshold.Relation) -> String {
+    /// A relation and a limit that are valid for this metric.
+    fileprivate func example(after relation: Threshold.Relation) -> String {
         switch self.unit {
         case .time: "\(relation.rawValue)20ms"
         case .perSecond: "\(relation.rawValue)5000"
         case .bytes: "\(relation.rawValue)512MiB"
-        case .count where self.canBeShare: "\(relation.rawValue)10, or as a share 0.1%"
-        // One is one too many.
+        case .count where self.canBeShare: "\(relation.rawValue)10 or \(relation.rawValue)0.1%"
         case .count where self.kind == .violations: "==0"
         case .count: "\(relation.rawValue)1000"
         }
     }
 
-    /// The number behind a comparison, and whether it is a share; nil for a text that does not fit the figure.
+    /// The limit, and whether it is a share; nil if the text is not a number in the metric's unit.
     func limit(_ text: String) -> (value: Double, isShare: Bool)? {
         let digits = text.prefix { ($0.isASCII && $0.isNumber) || $0 == "." }
         let unit = text.dropFirst(digits.count)
@@ -141,25 +140,25 @@ extension Metric {
         case .count where unit == "%" && self.canBeShare:
             return number <= 100 ? (number / 100, true) : nil
         case .count:
-            // A fraction of a count is a share whose percent sign was forgotten: 0.001 would mean "none at all".
+            // A fraction is probably a share without its percent sign; 0.001 as a count would mean "none".
             return unit.isEmpty && number == number.rounded() ? (number, false) : nil
         }
     }
 
-    /// The figure as people read it.
+    /// The value with its unit.
     func text(_ value: Double, asShare isShare: Bool) -> String {
         switch self.unit {
-        case .time: Figure.time(microseconds: value)
-        case .bytes: Figure.bytes(value)
-        case .perSecond: Figure.rate(value)
-        case .count: isShare ? Figure.percent(value) : Figure.count(Int(value))
+        case .time: NumberText.time(microseconds: value)
+        case .bytes: NumberText.bytes(value)
+        case .perSecond: NumberText.rate(value)
+        case .count: isShare ? NumberText.percent(value) : NumberText.count(Int(value))
         }
     }
 }
 
-/// Decimal numbers without sign or exponent, as people write limits.
+/// Decimal numbers without sign and exponent.
 enum DecimalText {
-    /// Nil for anything else, the empty text included.
+    /// Returns nil for every other text.
     static func read(_ text: some StringProtocol) -> Double? {
         guard let first = text.first, first.isASCII, first.isNumber,
             text.allSatisfy({ ($0.isASCII && $0.isNumber) || $0 == "." })

@@ -1,6 +1,6 @@
-/// A condition that a run has to meet: `p99<20ms`, `errors<0.1%`, `check.valid>1000`.
+/// A condition on a metric of a run: `p99<20ms`, `errors<0.1%`, `check.valid>1000`.
 package struct Threshold: Sendable, Equatable {
-    /// How the figure stands to the limit.
+    /// The relation of the value to the limit.
     package enum Relation: String, Sendable, CaseIterable {
         case atMost = "<="
         case atLeast = ">="
@@ -9,7 +9,6 @@ package struct Threshold: Sendable, Equatable {
         case less = "<"
         case more = ">"
 
-        /// Whether `value` stands so to `limit`.
         func holds(_ value: Double, _ limit: Double) -> Bool {
             switch self {
             case .atMost: value <= limit
@@ -22,31 +21,31 @@ package struct Threshold: Sendable, Equatable {
         }
     }
 
-    /// As it was written, without spaces.
+    /// The threshold as written, without spaces.
     package let text: String
     let metric: Metric
     let relation: Relation
-    /// In the metric's own unit: µs, a share of 1, a count, per second, bytes.
+    /// In the metric's unit: µs, a share of 1, a count, per second or bytes.
     let limit: Double
     let isShare: Bool
 
-    /// The figure that is held against the limit, in the metric's unit; nil while nothing was measured.
+    /// The value in the metric's unit; nil if nothing was measured.
     package func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
 
-    /// Whether it holds so far; nil while nothing was measured.
+    /// True if the condition is met so far; nil if nothing was measured.
     package func isMet(by totals: Totals) -> Bool? {
         self.value(of: totals).map { self.relation.holds($0, self.limit) }
     }
 
-    /// The figure as people read it, in the unit of the limit.
+    /// The value with its unit.
     package func valueText(of totals: Totals) -> String {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
-    /// Whether nothing that still comes can make it hold again: a count that only grows is beyond its limit.
+    /// True if the condition cannot be met any more: a value that never decreases exceeds its limit.
     ///
-    /// A run that ends at the first failure (`--abort-on-fail`) may end at once for these; a rate or a percentile can recover and should
-    /// have failed for a while.
+    /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, and ends the
+    /// run only after several intervals.
     package func isLost(by totals: Totals) -> Bool {
         guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
@@ -56,31 +55,28 @@ package struct Threshold: Sendable, Equatable {
         }
     }
 
-    /// Whether it does not hold yet and still may: a count that only grows is on its way to its limit.
+    /// True if the condition is not met yet and still can be: a value that never decreases is below its limit.
     package func isPending(by totals: Totals) -> Bool {
         self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
 }
 
-/// What became of a threshold.
+/// The result of a threshold.
 package struct ThresholdResult: Sendable, Equatable, Codable {
-    /// What a threshold found.
     package enum Verdict: String, Sendable, Codable {
-        /// The condition holds.
         case met
-        /// It does not.
         case failed
-        /// The figure does not exist: a percentile of no samples. Not met either, so that a run that did nothing cannot pass.
+        /// Nothing was measured. The threshold is not met, so that a run without operations cannot pass.
         case unmeasured
     }
 
-    /// As it was asked for.
+    /// The threshold as written.
     package let text: String
-    /// The figure as people read it.
+    /// The value with its unit.
     package let value: String
     package let verdict: Verdict
 
-    /// Holds a run's sums against `threshold`.
+    /// Evaluates `threshold`.
     package init(_ threshold: Threshold, of totals: Totals) {
         self.text = threshold.text
         self.value = threshold.valueText(of: totals)

@@ -1,29 +1,28 @@
-/// Why a text is no threshold; each says what was meant, and the caller shows it as a mistake in the command line.
+/// The reason for which a text is not a threshold; a mistake in the command line.
 package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// No `<`, `<=`, `>`, `>=`, `==` or `!=`: the caller shows an example.
+    /// None of `<`, `<=`, `>`, `>=`, `==` and `!=`.
     case noRelation(String)
-    /// No figure has this name; the nearest is named if one is near.
     case unknownMetric(String, nearest: String?)
-    /// The limit is not a number in the figure's unit; the caller shows one that is.
+    /// The limit is not a number in the metric's unit.
     case wrongLimit(String, metric: String, example: String)
     /// A percentile outside of 0 to 100.
     case wrongPercentile(String)
-    /// The figure belongs to the whole run, not to one kind of operation.
+    /// A metric of the whole run with the name of an operation in front.
     case notByOperation(String)
 
     package var description: String {
         switch self {
         case .noRelation(let text):
-            "'\(text)' has no comparison; write a figure, <, <=, >, >=, == or !=, and a limit: p99<20ms"
-        case .unknownMetric(let name, let nearest?): "there is no figure '\(name)'; did you mean '\(nearest)'?"
+            "'\(text)' has no comparison; write a metric, <, <=, >, >=, == or !=, and a limit, as in p99<20ms"
+        case .unknownMetric(let name, let nearest?): "unknown metric '\(name)'; did you mean '\(nearest)'?"
         case .unknownMetric(let name, nil):
-            "there is no figure '\(name)'; there are \(Metric.names.joined(separator: ", ")), with a kind of operation in "
-                + "front if need be: check.p99"
+            "unknown metric '\(name)'; known are \(Metric.names.joined(separator: ", ")), each also with an "
+                + "operation in front, as in check.p99"
         case .wrongLimit(let limit, let metric, let example):
-            "'\(limit)' is no limit for \(metric); write it like \(example)"
+            "'\(limit)' is not a limit for \(metric); write it as in \(example)"
         case .wrongPercentile(let name):
-            "'\(name)' is no percentile; they lie above p0 and up to p100, p99.9 for instance"
-        case .notByOperation(let name): "'\(name)' is a figure of the whole run; write it without the kind of operation"
+            "'\(name)' is not a percentile; the range is above 0 to 100, as in p99.9"
+        case .notByOperation(let name): "'\(name)' is a metric of the whole run; write it without an operation"
         }
     }
 }

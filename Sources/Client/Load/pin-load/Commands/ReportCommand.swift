@@ -2,62 +2,45 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadReport
 
-/// `pin-load report`: a run again, in another form.
+/// `pin-load report`: writes the result of a run in another format.
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Tell a run again, in another form.",
+        abstract: "Convert the JSON of a run to another format.",
         discussion: """
             EXAMPLES
 
-              pin-load report run.json                            # as it was told in the terminal
+              pin-load report run.json
               pin-load report run.json --out run.html
-              pin-load report run.json --format csv | head        # one row for each interval
-              pin-load report run.json --format hgrm --operation unlock
+              pin-load report run.json --format csv | head
 
             FORMATS
 
-              text  as it was told in the terminal
-              json  docs/load-result.schema.json
-              csv   one row for each interval
-              hgrm  percentiles in wrk2's layout, ms
-              hlog  HdrHistogram's interval log, µs
-              html  one page with plots; no network, no script
+              text  the summary that 'run' prints
+              json  all measurements, described in docs/load-result.schema.json
+              csv   one row per interval
+              html  one page with plots, without network access and scripts
             """
     )
 
-    @Argument(help: ArgumentHelp("What `pin-load run` wrote as JSON.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("JSON of 'pin-load run'.", valueName: "file"), completion: .file())
     var path: String
 
     @Option(
         help: ArgumentHelp(
-            "The form: text, json, csv, hgrm, hlog or html. (default: what the ending of --out says, else text)",
-            valueName: "form"
+            "text, json, csv or html. (default: by the file extension of --out, otherwise text)",
+            valueName: "format"
         )
     )
-    var format: ReportFormatName?
+    var format: LoadReportFormat?
 
-    @Option(help: ArgumentHelp("For hgrm: only check, unlock, change-pin or register.", valueName: "kind"))
-    var operation: OperationName?
-
-    @Option(
-        help: ArgumentHelp("Where to write it, instead of to the terminal.", valueName: "file"),
-        completion: .file()
-    )
+    @Option(help: ArgumentHelp("Output file. (default: standard output)", valueName: "file"), completion: .file())
     var out: String?
 
-    func validate() throws {
-        guard self.operation == nil || self.form == .hgrm else {
-            throw ValidationError("--operation goes with --format hgrm; every other form has all kinds.")
-        }
-    }
-
-    private var form: ReportFormat { self.format?.format ?? self.out.flatMap { ReportFormat(ofFile: $0) } ?? .text }
-
     func run() async throws {
-        try await ending {
-            let result = try ResultFile.read(self.path)
-            let text = result.text(as: self.form, of: self.operation?.operation)
+        try await reportingFailure {
+            let format = self.format ?? self.out.flatMap { LoadReportFormat(ofFile: $0) } ?? .text
+            let text = try ResultFile.read(self.path).text(as: format)
             guard let out else {
                 StandardStreams.writeOutput(text)
                 return
@@ -67,63 +50,44 @@ struct ReportCommand: AsyncParsableCommand {
     }
 }
 
-/// ``ReportFormat`` by its name.
-enum ReportFormatName: String, ExpressibleByArgument, CaseIterable {
-    case text, json, csv, hgrm, hlog, html
+extension LoadReportFormat: ExpressibleByArgument {}
 
-    var format: ReportFormat {
-        switch self {
-        case .text: .text
-        case .json: .json
-        case .csv: .csv
-        case .hgrm: .hgrm
-        case .hlog: .hlog
-        case .html: .html
-        }
+extension LoadReportFormat {
+    /// The extension of files in this format.
+    var fileExtension: String { self == .text ? "txt" : self.rawValue }
+
+    /// The format for the extension of a file; nil if there is none.
+    init?(ofFile path: String) {
+        guard let format = Self.allCases.first(where: { path.hasSuffix(".\($0.fileExtension)") }) else { return nil }
+        self = format
     }
 }
 
-/// ``Operation`` by its name.
-enum OperationName: String, ExpressibleByArgument, CaseIterable {
-    case check, unlock, register
-    case changePIN = "change-pin"
-
-    var operation: LoadReport.Operation {
-        switch self {
-        case .check: .check
-        case .unlock: .unlock
-        case .changePIN: .changePIN
-        case .register: .register
-        }
-    }
-}
-
-/// A run's JSON as a file.
+/// The files of results.
 enum ResultFile {
-    /// More than a run of a day has.
+    /// More than the JSON of a run of one day.
     private static let sizeLimit = 1 << 30
 
-    /// - Throws: ``CommandFailure`` that names the file.
-    static func read(_ path: String) throws -> RunResult {
+    static func read(_ path: String) throws(PinLoadFailure) -> RunResult {
         let bytes: [UInt8]
         do throws(FileError) {
             bytes = try DurableFile.read(path, atMost: Self.sizeLimit)
         } catch {
-            throw CommandFailure(.usage, "\(error)")
+            throw PinLoadFailure(.usage, "\(error)")
         }
         do throws(RunResultError) {
             return try RunResult(json: bytes)
         } catch {
-            throw CommandFailure(.usage, "\(path) cannot be used: \(error)")
+            throw PinLoadFailure(.usage, "\(path): \(error)")
         }
     }
 
-    /// Replaces the file's contents whole, readable by all: a result holds nothing secret.
-    static func write(_ text: String, to path: String) throws {
+    /// Replaces the file atomically; all users can read it, because a result contains no secret.
+    static func write(_ text: String, to path: String) throws(PinLoadFailure) {
         do throws(FileError) {
             try DurableFile.write(Array(text.utf8), to: path, mode: 0o644)
         } catch {
-            throw CommandFailure(.failed, "\(error)")
+            throw PinLoadFailure(.failed, "\(error)")
         }
     }
 }

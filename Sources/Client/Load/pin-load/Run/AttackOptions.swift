@@ -6,13 +6,13 @@ internal import LoadReport
 internal import LoadEngine
 internal import Transport
 
-/// An attack instead of a load.
+/// The options of an attack instead of a load.
 struct AttackOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Instead of a load: burst:N sends N guesses for one wallet at once, over N connections, one of them right, again "
-                + "and again; burst:64/4 over four connections. Prints how often the right one got in, how often it may, and "
-                + "whether the bursts were enough to tell. Its last wallets stay blocked: the report says how to go on with them.",
+            "Attack instead of a load: burst:64 sends 64 guesses for one wallet at once, one of them right, over 64 "
+                + "connections; burst:64/4 uses 4 connections. The report compares the share of accepted right guesses "
+                + "with the share that the policy allows. The last wallets stay blocked.",
             valueName: "burst:n"
         ),
         completion: .list(["burst:16"])
@@ -22,7 +22,8 @@ struct AttackOptions: ParsableArguments {
     @Option(
         name: .customLong("repeat"),
         help: ArgumentHelp(
-            "Bursts of an attack (100); after each another wallet, or a lab's clock is moved.",
+            "Bursts of an attack, each on another wallet. If all wallets are blocked, the lab's clock is advanced. "
+                + "(default: 100)",
             valueName: "n"
         )
     )
@@ -30,7 +31,7 @@ struct AttackOptions: ParsableArguments {
 }
 
 extension AttackOptions {
-    /// The attack that is asked for; nil where a load is.
+    /// The plan of the attack; nil without `--attack`.
     func plan(_ load: LoadOptions, _ report: ReportOptions) throws(PlanError) -> BurstPlan? {
         var reader = OptionReader()
         var plan: BurstPlan?
@@ -40,15 +41,18 @@ extension AttackOptions {
         if self.attack == nil, self.repetitions != nil { reader.complain("--repeat", "only with --attack") }
         if self.attack != nil {
             for (option, value) in load.shaping where value != nil {
-                reader.complain(option, "not together with --attack, which is a load of its own")
+                reader.complain(option, "not together with --attack, which replaces the load")
             }
             if report.abortOnFail {
-                reader.complain("--abort-on-fail", "not together with --attack, whose thresholds are judged at its end")
+                reader.complain(
+                    "--abort-on-fail",
+                    "not together with --attack, which evaluates thresholds only at its end"
+                )
             }
             if report.serverPID != nil {
                 reader.complain("--server-pid", "not together with --attack, which measures no CPU time")
             }
-            if plan?.repetitions ?? 1 < 1 { reader.complain("--repeat", "it takes a number from 1") }
+            if plan?.repetitions ?? 1 < 1 { reader.complain("--repeat", "the minimum is 1") }
         }
         plan?.seed = load.seed ?? UInt64.random(in: 1...999_999)
         guard reader.problems.isEmpty else { throw PlanError(reader.problems) }
@@ -57,7 +61,7 @@ extension AttackOptions {
 }
 
 extension LoadOptions {
-    /// The options that say what a load is like.
+    /// The options that define a load.
     fileprivate var shaping: [(String, String?)] {
         [
             ("--connections", self.connections), ("--rate", self.rate), ("--duration", self.duration),

@@ -3,35 +3,35 @@ internal import Lab
 internal import LoadPlan
 internal import LoadEngine
 
-/// Crashes of a lab's server while the load goes on.
+/// The options for crashes of a lab's server during the load.
 struct CrashOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "With --lab: start the lab's server, kill it at once each time so much has passed, and start it again, while "
-                + "the load goes on and every answer is judged. One that is not back within 30s ends the run, which fails.",
+            "With --lab: start the lab's server, and kill and restart it at this interval during the load. The "
+                + "run fails if a restart takes more than 30s.",
             valueName: "time"
         )
     )
     var killServerEvery: String?
 
     @Option(
-        help: ArgumentHelp("The server's program, where it does not stand beside this one.", valueName: "file"),
+        help: ArgumentHelp("Server program. (default: the one next to pin-load)", valueName: "file"),
         completion: .file()
     )
     var serverProgram: String?
 }
 
 extension CrashOptions {
-    /// How often the server is to be killed; nil for never.
+    /// The interval between two kills; nil for none.
     func interval(_ target: TargetOptions) throws(PlanError) -> Duration? {
         var reader = OptionReader()
         var interval: Duration?
         reader.read("--kill-server-every", self.killServerEvery, OptionReader.time) { interval = $0 }
         if self.killServerEvery != nil, target.lab == nil {
-            reader.complain("--kill-server-every", "only with --lab: no other server is this tool's to kill")
+            reader.complain("--kill-server-every", "only with --lab, whose server pin-load starts itself")
         }
         if let interval, interval < .milliseconds(100) {
-            reader.complain("--kill-server-every", "a tenth of a second at least")
+            reader.complain("--kill-server-every", "the minimum is 100ms")
         }
         if self.killServerEvery == nil, self.serverProgram != nil {
             reader.complain("--server-program", "only with --kill-server-every")
@@ -40,12 +40,12 @@ extension CrashOptions {
         return interval
     }
 
-    /// Serves the lab, so that there is a server to kill.
-    func startServer(of target: TargetOptions) async throws(CommandFailure) -> CrashingServer {
+    /// Starts the lab's server.
+    func startServer(of target: TargetOptions) async throws(PinLoadFailure) -> CrashingServer {
         do throws(CrashingServer.Problem) {
             return try await CrashingServer.start(LabFolder(target.lab ?? ""), program: self.serverProgram)
         } catch {
-            throw CommandFailure(.usage, error.description)
+            throw PinLoadFailure(.usage, error.description)
         }
     }
 }

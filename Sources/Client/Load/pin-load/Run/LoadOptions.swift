@@ -3,11 +3,12 @@ internal import HostSystem
 internal import LoadPlan
 internal import ConfigText
 
-/// What is asked of the server: everything of a plan, as testers write it.
+/// The options of a load plan.
 struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A closed loop of so many connections, each with one check at a time; with --rate, how many serve the rate (64).",
+            "Closed loop: this many connections, each with one check at a time. With --rate: connections that serve "
+                + "it. (default with --rate: 64)",
             valueName: "n"
         )
     )
@@ -15,42 +16,44 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "An open loop: so many checks become due each second, whatever the server does. Latency counts from then.",
+            "Open loop: checks per second, independent of the server. Latency counts from the due time of a check.",
             valueName: "n"
         )
     )
     var rate: String?
 
-    @Option(help: ArgumentHelp("How long, without the warm-up; not with stages.", valueName: "time"))
+    @Option(help: ArgumentHelp("Length without the warm-up; not with stages.", valueName: "time"))
     var duration: String?
 
     @Option(
         help: ArgumentHelp(
-            "A course instead: `30s:100,2m:500` ramps to 100 and 500 connections, `10s:=2000` jumps there and stays, "
-                + "`1m` stays where it is; with /s, as in 500/s, they are checks per second.",
+            "Stages instead: 30s:100,2m:500 ramps up to 100 and then 500 connections, 10s:=2000 jumps and holds, 1m "
+                + "holds. With /s, as in 500/s, checks per second.",
             valueName: "stages"
         )
     )
     var stages: String?
 
     @Option(
-        help: ArgumentHelp("The same from a file, with names (see above).", valueName: "file"),
+        help: ArgumentHelp("Stages from a file (see above).", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"])
     )
     var stagesFile: String?
 
-    @Option(help: ArgumentHelp("Load before all that, judged but in no figure.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Warm-up with the first load: checked for violations, but not measured.", valueName: "time")
+    )
     var warmup: String?
 
     @Option(
-        help: ArgumentHelp("How a rate's checks become due: constant or poisson.", valueName: "process"),
+        help: ArgumentHelp("Arrival process of a rate: constant or poisson.", valueName: "process"),
         completion: .list(ArrivalProcess.allCases.map(\.rawValue))
     )
     var arrivals: String?
 
     @Option(
         help: ArgumentHelp(
-            "With a rate: checks due and unanswered at most; what becomes due beyond is counted as unsent (10k).",
+            "With a rate: maximum of checks due and unanswered; further ones count as unsent. (default: 10k)",
             valueName: "n"
         )
     )
@@ -58,7 +61,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What is done, by weights: right, wrong, change-pin, register (right=1).",
+            "Operations by weight: right, wrong, change-pin, register. (default: right=1)",
             valueName: "name=weight,…"
         ),
         completion: .list(Action.allCases.map { "\($0.rawValue)=1" })
@@ -67,8 +70,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "warm: a session serves many checks. new: each check has a connection with a full handshake, and a session. "
-                + "resumed: as new, TLS resumed with a ticket. Or weights, drawn for each check: warm=90,new=10 (warm).",
+            "warm: many checks per session. new: a full handshake and a session per check. resumed: like new, with TLS "
+                + "resumption. Or weights, drawn for each check: warm=90,new=10. (default: warm)",
             valueName: "use"
         ),
         completion: .list(ConnectionUse.allCases.map(\.rawValue))
@@ -77,7 +80,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A warm connection moves on to another wallet, on a new connection, after so many.",
+            "Checks after which a warm connection is replaced by one for another wallet.",
             valueName: "n"
         )
     )
@@ -85,45 +88,47 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How wallets are chosen for connections: uniform, zipf:EXPONENT, or single[:INDEX], one wallet attacked from all "
-                + "connections; but for single, a wallet is with one connection at a time (uniform).",
+            "Choice of wallets: uniform, zipf:EXPONENT, or single[:INDEX] for one wallet on all connections. "
+                + "Otherwise a wallet has one connection at a time. (default: uniform)",
             valueName: "how"
         ),
         completion: .list(["uniform", "zipf:1.1", "single"])
     )
     var pick: String?
 
-    @Option(help: ArgumentHelp("Between an answer and the next check: 200ms, or 200ms..1s.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Think time between an answer and the next check: 200ms, or 200ms..1s.", valueName: "time")
+    )
     var think: String?
 
     @Option(
         help: ArgumentHelp(
-            "Wrong PINs in a row for one wallet, then a right one takes their place. One less than a round has, so that a "
-                + "run does not block its own wallets; no limit with --pick single.",
+            "Maximum of consecutive wrong PINs for one wallet; a right PIN follows. (default: one less than a round, "
+                + "so that no wallet is blocked; unlimited with --pick single)",
             valueName: "n"
         )
     )
     var maxWrongPerWallet: String?
 
-    @Option(help: ArgumentHelp("Sessions that are opened first and stay idle to the end.", valueName: "n"))
+    @Option(help: ArgumentHelp("Additional sessions that stay idle during the run.", valueName: "n"))
     var idleConnections: String?
 
-    @Option(help: ArgumentHelp("For a connection, and for each answer (10s).", valueName: "time"))
+    @Option(help: ArgumentHelp("Timeout of a connection and of an answer. (default: 10s)", valueName: "time"))
     var timeout: String?
 
-    @Option(help: ArgumentHelp("The same seed chooses the same again; random and told unless given.", valueName: "n"))
+    @Option(help: ArgumentHelp("Seed of all random choices. (default: random, in the report)", valueName: "n"))
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("Event loops of this tool; as many as processors.", valueName: "n"))
+    @Option(help: ArgumentHelp("Event loops of pin-load. (default: one per processor)", valueName: "n"))
     var threads: Int?
 }
 
 extension LoadOptions {
-    /// The plan; everything that is wrong with it is told at once.
+    /// The plan; an error contains all mistakes in the options.
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
         let stages = self.stages(&reader)
-        // Where there are none, the rest is read against any, so that all mistakes are found.
+        // Without valid stages the other options are parsed too, to find all mistakes.
         guard let some = stages ?? (try? Stages.constant(1, .connections, for: .seconds(1), place: "")) else {
             throw PlanError(reader.problems)
         }
@@ -164,17 +169,17 @@ extension LoadOptions {
             return nil
         }
         guard given.isEmpty || given == ["--rate"] else {
-            if self.duration != nil { reader.complain("--duration", "stages say how long they take") }
+            if self.duration != nil { reader.complain("--duration", "stages define the duration") }
             let stages = self.course(&reader)
             if self.connections != nil, stages?.unit == .connections {
-                reader.complain("--connections", "stages say how many there are")
+                reader.complain("--connections", "stages define the connections")
             }
             return stages
         }
         return self.constant(&reader)
     }
 
-    /// The stages of the option or of its file.
+    /// The stages of `--stages` or `--stages-file`.
     private func course(_ reader: inout OptionReader) -> Stages? {
         do throws(PlanError) {
             guard let path = self.stagesFile else {
@@ -191,17 +196,17 @@ extension LoadOptions {
         }
     }
 
-    /// One load from the beginning to the end.
+    /// One constant load.
     private func constant(_ reader: inout OptionReader) -> Stages? {
         var (level, duration): (Double?, Duration?)
         reader.read("--duration", self.duration, OptionReader.time) { duration = $0 }
-        if self.duration == nil { reader.complain("--duration", "say how long, as `--duration 30s`, or give stages") }
+        if self.duration == nil { reader.complain("--duration", "missing; write --duration 30s, or give stages") }
         if let rate = self.rate {
             reader.read("--rate", rate, OptionReader.rate) { level = $0 }
         } else if let connections = self.connections {
             reader.read("--connections", connections, OptionReader.count) { level = Double($0) }
         } else {
-            reader.complain("--connections", "say how much: --connections N, --rate N, or --stages")
+            reader.complain("--connections", "missing; write --connections N, --rate N or --stages")
         }
         guard let level, let duration else { return nil }
         let (unit, place) = self.rate == nil ? (LoadUnit.connections, "--connections") : (.perSecond, "--rate")

@@ -1,7 +1,8 @@
-internal import LoadPlan
+import ArgumentParser
 internal import ConfigText
+internal import LoadPlan
 
-/// Reads options one after the other and gathers what is wrong with them.
+/// Parses options one after the other and collects all mistakes.
 struct OptionReader {
     var problems: [PlanProblem] = []
 
@@ -9,7 +10,7 @@ struct OptionReader {
         self.problems.append(PlanProblem(place: option, text))
     }
 
-    /// Reads an option that was given, and hands its value on.
+    /// Parses an option that was given, and passes its value to `take`.
     mutating func read<Value>(
         _ option: String,
         _ text: String?,
@@ -26,14 +27,14 @@ struct OptionReader {
 
     static func time(_ text: String, _ option: String) throws(PlanProblem) -> Duration {
         guard let time = DurationText.read(text) else {
-            throw PlanProblem(place: option, "`\(text)` is not a time, as 500ms, 30s or 5m")
+            throw PlanProblem(place: option, "`\(text)` is not a time; write it as 500ms, 30s or 5m")
         }
         return time
     }
 
     static func count(_ text: String, _ option: String) throws(PlanProblem) -> Int {
         guard let count = CountText.readCount(text) else {
-            throw PlanProblem(place: option, "`\(text)` is not a number, as 100 or 10k")
+            throw PlanProblem(place: option, "`\(text)` is not a whole number; write it as 100 or 10k")
         }
         return count
     }
@@ -41,7 +42,31 @@ struct OptionReader {
     static func rate(_ text: String, _ option: String) throws(PlanProblem) -> Double {
         let digits = text.hasSuffix("/s") ? String(text.dropLast(2)) : text
         guard let rate = CountText.readNumber(digits) else {
-            throw PlanProblem(place: option, "`\(text)` is not a rate, as 500, 2.5k or 500/s")
+            throw PlanProblem(place: option, "`\(text)` is not a rate; write it as 500, 2.5k or 500/s")
+        }
+        return rate
+    }
+}
+
+/// Parses options whose mistakes ArgumentParser reports.
+enum OptionText {
+    static func time(_ text: String) throws -> Duration {
+        guard let time = DurationText.read(text), time > .zero else {
+            throw ValidationError("a time is a number above 0 with a unit: 500ms, 10s or 2m")
+        }
+        return time
+    }
+
+    static func count(_ text: String) throws -> Int {
+        guard let count = CountText.readCount(text) else {
+            throw ValidationError("a count is a whole number: 2000, 10k or 1M")
+        }
+        return count
+    }
+
+    static func rate(_ text: String) throws -> Double {
+        guard let rate = try? OptionReader.rate(text, "") else {
+            throw ValidationError("a rate is a number per second: 500, 2.5k or 500/s")
         }
         return rate
     }

@@ -39,16 +39,16 @@ package struct WalletSettings: Sendable {
 
     /// Reads the home's wallet.yaml; server, trust, authority and clock of `lab` take precedence.
     package init(home: PhoneHome, lab: String?) throws(PhoneError) {
-        let file = try SettingsFile(home.settingsFile)
+        let file = try WalletFile(home.settingsFile)
         if let lab {
             self = try WalletSettings(lab: lab)
         } else {
             self.server = try file.server()
-            self.authorityFolder = file.absolutePath("authority")
+            self.authorityFolder = file[WalletFile.authority]
         }
-        self.wording = try file.wording()
-        self.linkBase = file.text("link_base")
-        self.lockTimes = try file.lockTimes()
+        self.wording = file.wording
+        self.linkBase = file[WalletFile.linkBase]
+        self.lockTimes = file.lockTimes
     }
 
     /// The clock of the wallet: the lab's, or the system's.

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import HostSystem
 internal import Secrets
@@ -65,7 +66,7 @@ struct DeviceFiles: Sendable {
             try self.write(new)
             return new
         }
-        do throws(ProfileError) {
+        do throws(ConfigError) {
             return try DeviceProfile(yaml: String(decoding: bytes, as: UTF8.self), source: self.path(.profile))
         } catch {
             throw .storage(error.description)

@@ -90,8 +90,8 @@ final class WalletEngine {
     }
 
     /// The current facts that the flows may use.
-    func facts() -> Facts {
-        var facts = Facts(now: self.clock.now(), appVersion: self.appVersion)
+    func facts() -> Snapshot {
+        var facts = Snapshot(now: self.clock.now(), appVersion: self.appVersion)
         facts.isRooted = self.device.isRooted
         let registration = self.store.state.registration
         facts.setup = registration?.progress.progress ?? .notStarted

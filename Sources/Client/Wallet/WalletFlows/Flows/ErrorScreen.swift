@@ -1,9 +1,9 @@
-/// The error screens of flows.md, known by the step that failed.
+/// The error screens of flows.md, identified by the step that failed; a revocation leads to its own screens.
 ///
 ///     shown ──Retry──▶ tryAgain
 ///        └──Close──▶ closed
 struct ErrorScreen: Flow {
-    /// What the person has to know where nobody knows what the server did.
+    /// The consequence that the user must know if it is unknown whether the server got the request.
     enum Concern: Sendable {
         case nothing
         /// A PIN was entered that may have been counted.
@@ -22,32 +22,28 @@ struct ErrorScreen: Flow {
         self.concern = concern
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        let retry: (ActionID, StepID) = (.retry, self.step)
-        let close: (ActionID, StepID) = (.close, self.step)
+    func enter(_ snapshot: Snapshot) -> Transition {
         switch self.failure {
-        case .noInternet:
-            return .show(
-                Scene(self.step, .screen, .noInternet, .checkConnection).offering(retry, close).because(.noInternet)
-            )
+        case .noInternet: self.show(.noInternet, .checkConnection, .noInternet)
         case .serverUnreachable(let notCounted):
-            return .show(
-                Scene(self.step, .screen, .serverUnreachable, self.unreachable(notCounted: notCounted))
-                    .offering(retry, close).because(.serverUnreachable)
-            )
-        case .deviceInsecure:
-            return .show(
-                Scene(self.step, .screen, .deviceInsecure, .deviceCannotBeUsed).offering(close)
-                    .because(.deviceInsecure)
-            )
-        case .generic(let correlationID):
-            return .show(
-                Scene(self.step, .screen, .somethingWrong, .quoteCode(correlationID))
-                    .with(.correlationID(correlationID)).offering(retry, close).because(.other)
-            )
-        case .revoked(let revocation):
-            return RevokedWallet.turn(to: revocation)
+            self.show(.serverUnreachable, self.unreachable(notCounted: notCounted), .serverUnreachable)
+        case .deviceInsecure: self.show(.deviceInsecure, .deviceCannotBeUsed, .deviceInsecure, mayRetry: false)
+        case .generic(let id): self.show(.somethingWrong, .quoteCode(id), .other, values: [.correlationID(id)])
+        case .revoked(let revocation): RevokedWallet.transition(to: revocation)
         }
+    }
+
+    private func show(
+        _ title: Text,
+        _ message: Text,
+        _ obstacle: Obstacle,
+        mayRetry: Bool = true,
+        values: [Scene.Value] = []
+    ) -> Transition {
+        var dialog = Dialog(self.step, .screen, title, message).because(obstacle)
+        dialog.scene.values = values
+        if mayRetry { dialog = dialog.offering(.retry, self.step, .finish(.tryAgain)) }
+        return .show(dialog.offering(.close, self.step, .finish(.closed)), after: self.step)
     }
 
     private func unreachable(notCounted: Bool) -> Text {
@@ -57,25 +53,13 @@ struct ErrorScreen: Flow {
         case .change: notCounted ? .notReachedNow(notCounted: false) : .notReachedEitherPIN
         }
     }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .retry: .finish(.tryAgain)
-        case .close: .finish(.closed)
-        case _: .stay
-        }
-    }
 }
 
-/// What Help shows everywhere (flows.md, "Help").
+/// The placeholder that Help shows everywhere (flows.md, "Help").
 struct UnderConstruction: Flow {
     let step: StepID
 
-    mutating func start(_ facts: Facts) -> Turn {
-        .show(Scene(self.step, .prompt, .underConstruction).offering((.close, self.step)))
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        .finish(.returned)
+    func enter(_ snapshot: Snapshot) -> Transition {
+        .show(Dialog(self.step, .prompt, .underConstruction).offering(.close, self.step, .finish(.returned)))
     }
 }

@@ -4,9 +4,9 @@ internal import Vocabulary
 ///
 ///     locking ──log out──▶ UC2.3, then the dashboard
 ///        ├──background──▶ UC1.2/3 (the resume that found it), which asks for the PIN
-///        └──inactivity──▶ UC2.3, then what was there
+///        └──inactivity──▶ UC2.3, then the screen below
 struct LockTheApp: Flow {
-    /// Why it locks itself; the lock after a launch (LOCK/1.1) needs no flow.
+    /// The reason of the lock; the lock after a launch (LOCK/1.1) needs no flow.
     enum Reason: Sendable {
         case logOut
         case background
@@ -14,32 +14,36 @@ struct LockTheApp: Flow {
     }
 
     private let reason: Reason
-    private let showsWhatWasThere: Bool
+    private let staysOnScreen: Bool
 
-    /// `showsWhatWasThere` where the present screen stands in front of the lock: a revocation stays in sight.
-    init(_ reason: Reason, showsWhatWasThere: Bool) {
+    /// `staysOnScreen` if the present screen is in front of the lock: a revocation stays visible.
+    init(_ reason: Reason, staysOnScreen: Bool) {
         self.reason = reason
-        self.showsWhatWasThere = showsWhatWasThere
+        self.staysOnScreen = staysOnScreen
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         .ask(.lock)
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.reason, self.showsWhatWasThere) {
-        case (.logOut, _): .goTo(UnlockTheApp(then: .enter), after: "LOCK/1.2")
-        case (.background, true): .finish(.returned, after: "LOCK/1.3", "UC1.2/1.1b")
-        case (.background, false): .call(OpenTheApp(.resume), after: "LOCK/1.3")
-        case (.inactivity, true): .finish(.returned, after: "LOCK/1.5")
-        case (.inactivity, false): .call(UnlockTheApp(then: .resume), after: "LOCK/1.5")
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch event {
+        case .answered(.locked), .answered(.failed):
+            switch (self.reason, self.staysOnScreen) {
+            case (.logOut, _): .goTo(UnlockTheApp(then: .enter), after: "LOCK/1.2")
+            case (.background, true): .finish(.returned, after: "LOCK/1.3", "UC1.2/1.1b")
+            case (.background, false): .call(OpenTheApp(.resume), after: "LOCK/1.3")
+            case (.inactivity, true): .finish(.returned, after: "LOCK/1.5")
+            case (.inactivity, false): .call(UnlockTheApp(then: .resume), after: "LOCK/1.5")
+            }
+        case .entered, .presented, .answered, .returned: .ignored
         }
     }
 }
 
-/// LOCK/1.4: says that the app will lock itself, before it does.
+/// LOCK/1.4: warns that the app is about to lock itself.
 ///
-///     warning ──Yes continue──▶ what was there
+///     warning ──Yes continue──▶ the screen below
 ///        ├──Log out──▶ LOCK/1.2
 ///        └──(nothing)──▶ LOCK/1.5
 struct LockWarning: Flow {
@@ -52,19 +56,12 @@ struct LockWarning: Flow {
     var place: Place { .behindLock }
     var endsWithLock: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         .show(
-            Scene("LOCK/1.4", .prompt, .inactivityWarning, .stillThere(self.locksAt))
+            Dialog("LOCK/1.4", .prompt, .inactivityWarning, .stillThere(self.locksAt))
                 .with(.locksAt(self.locksAt))
-                .offering((.yesContinue, "LOCK/1.4a"), (.logOut, "LOCK/1.4b"))
+                .offering(.yesContinue, "LOCK/1.4a", .finish(.returned))
+                .offering(.logOut, "LOCK/1.4b", .lock(.logOut))
         )
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .yesContinue: .finish(.returned)
-        case .logOut: .lock(.logOut)
-        case _: .stay
-        }
     }
 }

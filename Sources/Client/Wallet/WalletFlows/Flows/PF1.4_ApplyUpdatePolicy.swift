@@ -1,71 +1,49 @@
 internal import Vocabulary
 
-/// PF1.4 Apply update policy: whether this version of the app may be used.
+/// PF1.4 Apply update policy: decides whether this version of the app may be used.
 ///
 ///     asking ──ok, notify, recommend, warn──▶ allowed (with a banner)
 ///       ▲ └──block──▶ BlockedVersion (2, 3)
-///       └──Retry── failed ──Close──▶ (leaves the app)
+///       └──Retry── error ──Close──▶ (leaves the app)
 struct ApplyUpdatePolicy: Flow {
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         .ask(.askUpdatePolicy)
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch answer {
-        case .updatePolicy(let verdict, solutionRevoked: _):
-            return self.apply(verdict)
-        case .failed(let failure):
-            return self.fail(failure, facts)
-        case .status, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted, .itemGone,
-            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch event {
+        case .answered(.updatePolicy(let verdict, solutionRevoked: _)): Self.apply(verdict)
+        case .answered(.failed(let failure)): Self.fail(failure, snapshot)
+        case .returned(.tryAgain): .ask(.askUpdatePolicy)
+        case .returned(.closed): .leave(.closed)
+        case .entered, .presented, .answered, .returned: .ignored
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch result {
-        case .tryAgain: self.start(facts)
-        case .closed: .leave(.closed)
-        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked, .link: .stay
-        }
-    }
-
-    private func apply(_ verdict: UpdateVerdict) -> Turn {
+    private static func apply(_ verdict: UpdateVerdict) -> Transition {
         switch verdict {
-        case .ok:
-            return .finish(.allowed, after: "PF1.4/1.1a")
-        case .notify:
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1b"], banner: .updateExists)
-        case .recommend:
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1c"], banner: .updateRecommended)
-        case .warn(let blockedIn):
-            return Turn(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(blockedIn))
-        case .block(updateAvailable: true):
-            return .goTo(BlockedVersion(updateExists: true), after: "PF1.4/1.1e")
-        case .block(updateAvailable: false):
-            return .goTo(BlockedVersion(updateExists: false), after: "PF1.4/1.1f")
+        case .ok: .finish(.allowed, after: "PF1.4/1.1a")
+        case .notify: Transition(.finish(.allowed), steps: ["PF1.4/1.1b"], banner: .updateExists)
+        case .recommend: Transition(.finish(.allowed), steps: ["PF1.4/1.1c"], banner: .updateRecommended)
+        case .warn(let time): Transition(.finish(.allowed), steps: ["PF1.4/1.1d"], banner: .versionBlockedIn(time))
+        case .block(updateAvailable: true): .goTo(BlockedVersion(updateExists: true), after: "PF1.4/1.1e")
+        case .block(updateAvailable: false): .goTo(BlockedVersion(updateExists: false), after: "PF1.4/1.1f")
         }
     }
 
-    /// Serves with the stored answer where the server cannot be reached, as long as it holds.
-    private func fail(_ failure: Failure, _ facts: Facts) -> Turn {
-        let stored = facts.lastUpdate?.verdict(at: facts.now, for: facts.appVersion)
-        switch failure {
-        case .noInternet:
-            if let stored { return self.apply(stored) }
-            return .call(ErrorScreen(failure, at: "PF1.4/1.1g"), after: "PF1.4/1.1g")
-        case .serverUnreachable:
-            if let stored { return self.apply(stored) }
-            return .call(ErrorScreen(failure, at: "PF1.4/1.1h"), after: "PF1.4/1.1h")
-        case .revoked(let revocation):
-            return RevokedWallet.turn(to: revocation)
-        case .deviceInsecure, .generic:
-            return .call(ErrorScreen(failure, at: "PF1.4/1.1"))
+    /// Uses the stored answer while it is valid if the server cannot be reached.
+    private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
+        let stored = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
+        return switch (failure, stored) {
+        case (.noInternet, .some(let verdict)), (.serverUnreachable, .some(let verdict)): Self.apply(verdict)
+        case (.noInternet, .none): .call(ErrorScreen(failure, at: "PF1.4/1.1g"))
+        case (.serverUnreachable, .none): .call(ErrorScreen(failure, at: "PF1.4/1.1h"))
+        case (.revoked, _), (.deviceInsecure, _), (.generic, _): .call(ErrorScreen(failure, at: "PF1.4/1.1"))
         }
     }
 }
 
-/// PF1.4/2 and 3: this version may not be used any more; nothing else of the app can be reached from here.
+/// PF1.4/2 and 3: this version may not be used; no other part of the app can be reached from here.
 struct BlockedVersion: Flow {
     private let updateExists: Bool
 
@@ -75,23 +53,17 @@ struct BlockedVersion: Flow {
 
     var place: Place { .beforeLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        let scene =
+    func enter(_ snapshot: Snapshot) -> Transition {
+        let dialog =
             if self.updateExists {
-                Scene("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
-                    .offering((.close, "PF1.4/2.1a"), (.toStore, "PF1.4/2.1b"))
+                Dialog("PF1.4/2.1", .screen, .updateNeeded, .updateToGoOn)
+                    .offering(.close, "PF1.4/2.1a", .leave(.closed))
+                    .offering(.toStore, "PF1.4/2.1b", .leave(.storeOpened))
             } else {
-                Scene("PF1.4/3.1", .screen, .appIsBlocked, .versionBlocked)
-                    .offering((.help, "PF1.4/3.1a"), (.toStore, "PF1.4/3.1b"))
+                Dialog("PF1.4/3.1", .screen, .appIsBlocked, .versionBlocked)
+                    .offeringHelp("PF1.4/3.1a")
+                    .offering(.toStore, "PF1.4/3.1b", .leave(.storeOpened))
             }
-        return .show(scene.because(.updateNeeded))
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .close: .leave(.closed)
-        case .toStore: .leave(.storeOpened)
-        case _: .stay
-        }
+        return .show(dialog.because(.updateNeeded))
     }
 }

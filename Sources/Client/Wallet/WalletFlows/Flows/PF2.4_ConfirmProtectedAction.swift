@@ -5,18 +5,18 @@
 ///        │ └─Forgot PIN  └──Back──▶ back
 ///        └─Back, Cancel──▶ back
 struct ConfirmProtectedAction: Flow {
-    private enum State {
+    enum State {
         case entering
+        case forgot
         case validating
         case askingStatus(PINEntry)
         case applyingPolicy(PINEntry)
-        case forgot
     }
 
-    private var state = State.entering
+    var state = State.entering
     private let isCancelable: Bool
 
-    /// `isCancelable` where Cancel is offered beside Back.
+    /// Offers Cancel in addition to Back if `isCancelable`.
     init(isCancelable: Bool = true) {
         self.isCancelable = isCancelable
     }
@@ -28,74 +28,51 @@ struct ConfirmProtectedAction: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.askPIN()
-    }
-
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
-        switch input {
-        case .complete(let entry):
-            self.state = .validating
-            return .call(ValidatePIN(entry))
-        case .malformed:
-            return .stay
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .entering: .show(self.pinScreen)
+        case .forgot: .call(ForgotPIN())
+        case .validating: .ignored
+        case .askingStatus: .ask(.askStatus)
+        case .applyingPolicy: .call(ApplyUpdatePolicy())
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .back, .cancel:
-            return .finish(.back(whileBlocked: false))
-        case .forgotPIN:
-            self.state = .forgot
-            return .call(ForgotPIN())
-        case _:
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.entering, .entered(let input)): self.validate(input, in: .validating)
+        case (.forgot, .returned(.back)): self.to(.entering)
+        case (.validating, .returned(.confirmed(let entry))):
+            self.to(.askingStatus(entry), after: "PF2.4/1.2a", "PF2.4/1.3")
+        case (.validating, .returned(.retry)): self.to(.entering, after: "PF2.4/1.2b")
+        case (.validating, .returned(.back(let whileBlocked))):
+            .finish(.back(whileBlocked: whileBlocked), after: "PF2.4/1.2c")
+
+        case (.askingStatus(let entry), .answered(.status(.active))):
+            self.to(.applyingPolicy(entry), after: "PF2.4/1.4")
+        case (.askingStatus, .answered(.status(.revoked(let revocation)))): RevokedWallet.transition(to: revocation)
+        case (.askingStatus, .answered(.status(.mustEnrollAnew))): OpenTheApp.introduce
+        case (.askingStatus, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "PF2.4/1.3"))
+        case (.askingStatus, .returned(.tryAgain)): .ask(.askStatus)
+        case (.askingStatus, .returned(.closed)): .finish(.back(whileBlocked: false))
+        case (.applyingPolicy(let entry), .returned(.allowed)): .finish(.confirmed(entry))
+
+        case (_, .presented), (.entering, .answered), (.entering, .returned),
+            (.forgot, .entered), (.forgot, .answered), (.forgot, .returned),
+            (.validating, .entered), (.validating, .answered), (.validating, .returned),
+            (.askingStatus, .entered), (.askingStatus, .answered), (.askingStatus, .returned),
+            (.applyingPolicy, .entered), (.applyingPolicy, .answered), (.applyingPolicy, .returned):
+            .ignored
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.validating, .confirmed(let entry)):
-            self.state = .askingStatus(entry)
-            return .ask(.askStatus, after: "PF2.4/1.2a", "PF2.4/1.3")
-        case (.validating, .retry):
-            return Turn(self.askPIN().next, steps: ["PF2.4/1.2b"])
-        case (.validating, .back(let whileBlocked)):
-            return .finish(.back(whileBlocked: whileBlocked), after: "PF2.4/1.2c")
-        case (.forgot, .back):
-            return self.askPIN()
-        case (.askingStatus, .tryAgain):
-            return .ask(.askStatus)
-        case (.askingStatus, .closed):
-            return .finish(.back(whileBlocked: false))
-        case (.applyingPolicy(let entry), .allowed):
-            return .finish(.confirmed(entry))
-        case (_, _):
-            return .stay
-        }
-    }
-
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.askingStatus(let entry), .status(.active)):
-            self.state = .applyingPolicy(entry)
-            return .call(ApplyUpdatePolicy(), after: "PF2.4/1.4")
-        case (.askingStatus, .status(.revoked(let revocation))), (.askingStatus, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
-        case (.askingStatus, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "PF2.4/1.3"))
-        case (_, _):
-            return .stay
-        }
-    }
-
-    private mutating func askPIN() -> Turn {
-        self.state = .entering
-        var scene = Scene("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
+    private var pinScreen: Dialog {
+        let back = Transition.finish(.back(whileBlocked: false))
+        let dialog = Dialog("PF2.4/1.1", .screen, .confirmWithPIN, .confirmWithYourPIN)
             .askingPIN("PF2.4/1.1a")
-            .offering((.back, "PF2.4/1.1b"))
-        if self.isCancelable { scene = scene.offering((.cancel, "PF2.4/1.1c")) }
-        return .show(scene.offering((.forgotPIN, "PF2.4/1.1d"), (.help, "PF2.4/1.1e")))
+            .offering(.back, "PF2.4/1.1b", back)
+        return (self.isCancelable ? dialog.offering(.cancel, "PF2.4/1.1c", back) : dialog)
+            .offering(.forgotPIN, "PF2.4/1.1d", self.to(.forgot))
+            .offeringHelp("PF2.4/1.1e")
     }
 }

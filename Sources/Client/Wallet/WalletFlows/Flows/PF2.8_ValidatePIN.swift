@@ -1,172 +1,117 @@
 internal import Vocabulary
 
-/// PF2.8 Validate PIN: shows what the server decided about one entry of a PIN; decides nothing itself.
+/// PF2.8 Validate PIN: shows the server's decision about one entry of a PIN; decides nothing itself.
 ///
 ///     asking ──valid──▶ confirmed
 ///      ▲  ├──wrong──▶ prompt (2–4, 6–8) ──Close──▶ retry
 ///      │  ├──blocked──▶ blocked (5) ──timer──▶ retry · ──Back──▶ back
-///      │  ├──for good──▶ blocked permanently (9)
+///      │  ├──blocked permanently──▶ blocked permanently (9)
 ///      │  └──error──▶ failed ──Close──▶ retry
 ///      └──Try again──────┘
 ///
 /// An error keeps the entry, and with it the attempt id: trying again after a lost reply is the same attempt.
 struct ValidatePIN: Flow {
-    private enum State {
+    enum State {
         case asking(PINEntry)
-        case failed(PINEntry)
         case showing(PINVerdict)
-        case prompt
-        case blocked
-        case blockedPermanently
+        case failed(PINEntry)
     }
 
-    private var state: State
-
-    /// Whether the entry is kept for the person to try it again.
-    var keepsPIN: Bool {
-        switch self.state {
-        case .failed: true
-        case .asking, .showing, .prompt, .blocked, .blockedPermanently: false
-        }
-    }
+    var state: State
 
     init(_ entry: PINEntry) {
         self.state = .asking(entry)
     }
 
-    /// Shows a verdict that another instruction than CheckPIN met.
+    /// Shows a verdict on another instruction than CheckPIN.
     init(showing verdict: PINVerdict) {
         self.state = .showing(verdict)
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    /// True if the entry is kept for another try.
+    var keepsPIN: Bool {
+        switch self.state {
+        case .failed: true
+        case .asking, .showing: false
+        }
+    }
+
+    func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .asking(let entry): .ask(.checkPIN(entry))
-        case .showing(let verdict): self.show(verdict, facts)
-        case .failed, .prompt, .blocked, .blockedPermanently: .stay
+        case .showing(let verdict): Self.show(verdict, snapshot)
+        case .failed: .ignored
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.asking(let entry), .verdict(.valid)):
-            return .finish(.confirmed(entry), after: "PF2.8/1.1a")
-        case (.asking, .verdict(let verdict)):
-            return self.show(verdict, facts)
-        case (.asking(let entry), .failed(let failure)):
-            self.state = .failed(entry)
-            return Self.fail(failure)
-        case (_, _):
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.asking(let entry), .answered(.verdict(.valid))): .finish(.confirmed(entry), after: "PF2.8/1.1a")
+        case (.asking, .answered(.verdict(let verdict))): self.to(.showing(verdict))
+        case (.asking(let entry), .answered(.failed(let failure))):
+            self.to(.failed(entry), .call(Self.error(failure)))
+        case (.showing, .returned(.back)): .finish(.back(whileBlocked: false))
+        case (.failed(let entry), .returned(.tryAgain)): self.to(.asking(entry))
+        case (.failed, .returned(.closed)): .finish(.retry)
+        case (.asking, .answered), (.asking, .returned), (.showing, .answered), (.showing, .returned),
+            (.failed, .answered), (.failed, .returned), (_, .entered), (_, .presented):
+            .ignored
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.failed(let entry), .tryAgain):
-            self.state = .asking(entry)
-            return .ask(.checkPIN(entry))
-        case (.failed, .closed):
-            return .finish(.retry)
-        case (_, .back):
-            return .finish(.back(whileBlocked: false))
-        case (_, _):
-            return .stay
-        }
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.prompt, .close): .finish(.retry)
-        case (.prompt, .forgotPIN), (.blocked, .forgotPIN): .call(ForgotPIN())
-        case (.blocked, .back): .finish(.back(whileBlocked: true))
-        case (.blocked, .deleteWallet), (.blockedPermanently, .deleteWallet): .call(WipeAppData())
-        case (_, _): .stay
-        }
-    }
-
-    mutating func timerFired(_ facts: Facts) -> Turn {
-        switch self.state {
-        case .blocked: .finish(.retry)
-        case .asking, .failed, .showing, .prompt, .blockedPermanently: .stay
-        }
-    }
-
-    private mutating func show(_ verdict: PINVerdict, _ facts: Facts) -> Turn {
+    private static func show(_ verdict: PINVerdict, _ snapshot: Snapshot) -> Transition {
         switch verdict {
         case .valid:
             return .stay
         case .wrong(.open(let attemptsLeft, let finalRound)):
-            self.state = .prompt
-            let kind = WrongPINPrompt(
+            let prompt = WrongPINPrompt(
                 attemptsLeft: attemptsLeft,
-                ofAttempts: facts.policy.attemptsPerRound,
+                ofAttempts: snapshot.policy.attemptsPerRound,
                 finalRound: finalRound
             )
-            return .show(kind.scene(attemptsLeft: attemptsLeft), after: kind.decision)
+            return .show(prompt.dialog(attemptsLeft: attemptsLeft), after: prompt.decision)
         case .wrong(.blocked(let remaining)):
-            return self.block(until: facts.now + remaining, after: "PF2.8/1.1g")
-        case .blocked(let remaining):
-            return self.block(until: facts.now + remaining, after: "PF2.8/1.1b")
-        case .wrong(.blockedPermanently):
-            return self.blockPermanently(after: "PF2.8/1.1k")
-        case .blockedPermanently:
-            return self.blockPermanently(after: "PF2.8/1.1c")
+            return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1g")
+        case .blocked(let remaining): return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1b")
+        case .wrong(.blockedPermanently): return .show(Self.blockedPermanently, after: "PF2.8/1.1k")
+        case .blockedPermanently: return .show(Self.blockedPermanently, after: "PF2.8/1.1c")
         }
     }
 
-    private mutating func block(until end: Timestamp, after step: StepID) -> Turn {
-        self.state = .blocked
-        return .show(
-            Scene("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
-                .with(.blockedUntil(end))
-                .offering(
-                    (.deleteWallet, "PF2.8/5.1a"),
-                    (.forgotPIN, "PF2.8/5.1d"),
-                    (.back, "PF2.8/5.1b"),
-                    (.help, "PF2.8/5.1c")
-                )
-                .ending(.at(end), "PF2.8/5.1e")
-                .because(.blocked),
-            after: step
-        )
+    private static func blocked(until end: Timestamp) -> Dialog {
+        Dialog("PF2.8/5.1", .screen, .temporarilyBlocked, .blockedUntil(end))
+            .with(.blockedUntil(end))
+            .offering(.deleteWallet, "PF2.8/5.1a", .call(WipeAppData()))
+            .offering(.forgotPIN, "PF2.8/5.1d", .call(ForgotPIN()))
+            .offering(.back, "PF2.8/5.1b", .finish(.back(whileBlocked: true)))
+            .offeringHelp("PF2.8/5.1c")
+            .ending(.at(end), "PF2.8/5.1e", .finish(.retry))
+            .because(.blocked)
     }
 
-    private mutating func blockPermanently(after step: StepID) -> Turn {
-        self.state = .blockedPermanently
-        return .show(
-            Scene("PF2.8/9.1", .screen, .blockedForGood, .tooManyFailedEntries)
-                .offering((.deleteWallet, "PF2.8/9.1a"), (.help, "PF2.8/9.1b"))
-                .because(.blockedPermanently),
-            after: step
-        )
+    private static var blockedPermanently: Dialog {
+        Dialog("PF2.8/9.1", .screen, .blockedForGood, .tooManyFailedEntries)
+            .offering(.deleteWallet, "PF2.8/9.1a", .call(WipeAppData()))
+            .offeringHelp("PF2.8/9.1b")
+            .because(.blockedPermanently)
     }
 
-    private static func fail(_ failure: Failure) -> Turn {
+    private static func error(_ failure: Failure) -> ErrorScreen {
         switch failure {
-        case .noInternet: .call(ErrorScreen(failure, at: "PF2.8/1.1l"), after: "PF2.8/1.1l")
-        case .serverUnreachable:
-            .call(ErrorScreen(failure, at: "PF2.8/1.1m", about: .attempt), after: "PF2.8/1.1m")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
-        case .deviceInsecure, .generic: .call(ErrorScreen(failure, at: "PF2.8/1.1"))
+        case .noInternet: ErrorScreen(failure, at: "PF2.8/1.1l")
+        case .serverUnreachable: ErrorScreen(failure, at: "PF2.8/1.1m", about: .attempt)
+        case .revoked, .deviceInsecure, .generic: ErrorScreen(failure, at: "PF2.8/1.1")
         }
     }
 }
 
-/// PF2.8/10: the PIN is forgotten; only starting over helps.
+/// PF2.8/10: the PIN is forgotten; the only way on is to start over.
 struct ForgotPIN: Flow {
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         .show(
-            Scene("PF2.8/10.1", .screen, .forgotPIN, .forgotPINDelete)
-                .offering((.deleteWallet, "PF2.8/10.1a"), (.back, "PF2.8/10.1b"))
+            Dialog("PF2.8/10.1", .screen, .forgotPIN, .forgotPINDelete)
+                .offering(.deleteWallet, "PF2.8/10.1a", .call(WipeAppData()))
+                .offering(.back, "PF2.8/10.1b", .finish(.back(whileBlocked: false)))
         )
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .deleteWallet: .call(WipeAppData())
-        case .back: .finish(.back(whileBlocked: false))
-        case _: .stay
-        }
     }
 }

@@ -1,7 +1,7 @@
-/// PF2.8/2–4 and 6–8: which prompt follows a wrong PIN that did not block.
+/// PF2.8/2–4 and 6–8: the prompt that follows a wrong PIN without a block.
 ///
-/// The founding document numbers them for rounds of four attempts; flows.md generalizes it: the one before the last has
-/// its own, the first has its own where it is not also that one, and all between share one with their number.
+/// The founding document numbers them for rounds of four attempts. flows.md generalizes it: the attempt before the last
+/// has its own prompt, the first has its own if it is not also that one, and all between share one with their number.
 enum WrongPINPrompt: Hashable {
     case first
     case between
@@ -33,23 +33,23 @@ enum WrongPINPrompt: Hashable {
         }
     }
 
-    func scene(attemptsLeft: Int) -> Scene {
-        let scene =
+    func dialog(attemptsLeft: Int) -> Dialog {
+        let dialog =
             switch self {
             case .first:
-                Self.scene("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
+                Self.dialog("PF2.8/2.1", .wrongPIN, close: "PF2.8/2.1a", forgot: "PF2.8/2.1b")
             case .between:
-                Self.scene("PF2.8/3.1", .wrongPINLeft(attemptsLeft), close: "PF2.8/3.1a", forgot: "PF2.8/3.1b")
+                Self.dialog("PF2.8/3.1", .wrongPINLeft(attemptsLeft), close: "PF2.8/3.1a", forgot: "PF2.8/3.1b")
             case .oneLeft:
-                Self.scene("PF2.8/4.1", .wrongPINBlockNext, close: "PF2.8/4.1a", forgot: "PF2.8/4.1b")
+                Self.dialog("PF2.8/4.1", .wrongPINBlockNext, close: "PF2.8/4.1a", forgot: "PF2.8/4.1b")
             case .finalFirst:
-                Self.scene("PF2.8/6.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/6.1a", forgot: "PF2.8/6.1b")
+                Self.dialog("PF2.8/6.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/6.1a", forgot: "PF2.8/6.1b")
             case .finalBetween:
-                Self.scene("PF2.8/7.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/7.1a", forgot: "PF2.8/7.1b")
+                Self.dialog("PF2.8/7.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/7.1a", forgot: "PF2.8/7.1b")
             case .finalOneLeft:
-                Self.scene("PF2.8/8.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/8.1a", forgot: "PF2.8/8.1b")
+                Self.dialog("PF2.8/8.1", .wrongPINFinal(attemptsLeft), close: "PF2.8/8.1a", forgot: "PF2.8/8.1b")
             }
-        return scene.with(.attemptsLeft(attemptsLeft), .finalRound(self.isFinal)).because(.wrongPIN)
+        return dialog.with(.attemptsLeft(attemptsLeft), .finalRound(self.isFinal)).because(.wrongPIN)
     }
 
     private var isFinal: Bool {
@@ -59,7 +59,9 @@ enum WrongPINPrompt: Hashable {
         }
     }
 
-    private static func scene(_ step: StepID, _ message: Text, close: StepID, forgot: StepID) -> Scene {
-        Scene(step, .prompt, .wrongPINRetry, message).offering((.close, close), (.forgotPIN, forgot))
+    private static func dialog(_ step: StepID, _ message: Text, close: StepID, forgot: StepID) -> Dialog {
+        Dialog(step, .prompt, .wrongPINRetry, message)
+            .offering(.close, close, .finish(.retry))
+            .offering(.forgotPIN, forgot, .call(ForgotPIN()))
     }
 }

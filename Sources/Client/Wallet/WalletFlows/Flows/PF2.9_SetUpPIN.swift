@@ -1,178 +1,149 @@
 internal import Vocabulary
 
-/// PF2.9 Set up PIN: choose, repeat, and have it count at the server.
+/// PF2.9 Set up PIN: choose it, repeat it, and register it with the server.
 ///
 ///     choosing ──satisfied──▶ repeating ──equal──▶ applying ──ok──▶ succeeded
-///      ▲ │  ▲ └─not─▶ too simple     │ different     ▲ └──error──▶ failed ──Close──▶ back
+///      ▲ │  ▲ └─not─▶ too simple     │ different     ▲ └──error── Close──▶ back
 ///      │ │  └────────OK──┘           ├─first──▶ retry prompt ──▶ repeating
 ///      │ └──Back──▶ back             └─second─▶ start over ──▶ choosing
 ///      └──No── stop? ──Yes──▶ stopped ──OK──▶ back           (a change only)
 struct SetUpPIN: Flow {
-    /// What makes the new PIN count.
+    /// The instruction that registers the new PIN.
     enum Purpose: Sendable {
         /// UC2.1: the wallet enrolls.
         case enroll
-        /// UC2.6: ChangePin, paid for by the old PIN.
+        /// UC2.6: ChangePin, authorized by the old PIN.
         case change(old: PINEntry)
     }
 
-    private enum State {
+    enum State {
         case choosing
-        case tooSimple
+        case tooSimple(PINRule)
         case repeating(chosen: PINEntry, retried: Bool)
         case different(chosen: PINEntry)
         case differentAgain
         case applying(PINEntry)
-        case failed(PINEntry)
         case askingToStop
         case stopped
     }
 
-    private var state = State.choosing
+    var state = State.choosing
     private let purpose: Purpose
 
     init(_ purpose: Purpose) {
         self.purpose = purpose
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.choose()
-    }
-
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
-        switch (self.state, input) {
-        case (.choosing, .malformed(let rule)):
-            return self.refuse(rule)
-        case (.choosing, .complete(let entry)):
-            if let rule = entry.brokenRule { return self.refuse(rule) }
-            return self.askAgain(chosen: entry, retried: false, after: "PF2.9/1.2a")
-        case (.repeating(let chosen, _), .complete(let entry)) where entry.isEqual(to: chosen):
-            return self.apply(chosen, after: "PF2.9/1.4a")
-        case (.repeating(let chosen, retried: false), _):
-            self.state = .different(chosen: chosen)
-            return .show(
-                Scene("PF2.9/3.1", .screen, .pinDifferentRetry).offering((.tryAgain, "PF2.9/3.1a"))
-                    .because(.pinNotAccepted),
-                after: "PF2.9/1.4b"
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .choosing:
+            .show(
+                Dialog("PF2.9/1.1", .screen, .choosePIN, .choosePINDigits)
+                    .askingPIN("PF2.9/1.1a")
+                    .offering(.back, "PF2.9/1.1b", self.back)
+                    .offeringInfo("PF2.9/1.1c")
             )
-        case (.repeating(_, retried: true), _):
-            self.state = .differentAgain
-            return .show(
-                Scene("PF2.9/4.1", .screen, .pinDifferentStartOver).offering((.startOver, "PF2.9/4.1a"))
-                    .because(.pinNotAccepted),
-                after: "PF2.9/1.4c"
+        case .tooSimple(let rule):
+            .show(
+                Dialog("PF2.9/2.1", .screen, .pinTooSimple, .pinBreaks(rule))
+                    .with(.brokenRule(rule))
+                    .offering(.ok, "PF2.9/2.1a", self.to(.choosing))
+                    .because(.pinNotAccepted)
             )
-        case (_, _):
-            return .stay
+        case .repeating:
+            .show(
+                Dialog("PF2.9/1.3", .screen, .repeatPIN, .repeatPINDigits)
+                    .askingPIN("PF2.9/1.3a")
+                    .offering(.back, "PF2.9/1.3b", self.to(.choosing))
+                    .offeringInfo("PF2.9/1.3c")
+            )
+        case .different(let chosen):
+            .show(
+                Dialog("PF2.9/3.1", .screen, .pinDifferentRetry)
+                    .offering(.tryAgain, "PF2.9/3.1a", self.to(.repeating(chosen: chosen, retried: true)))
+                    .because(.pinNotAccepted)
+            )
+        case .differentAgain:
+            .show(
+                Dialog("PF2.9/4.1", .screen, .pinDifferentStartOver)
+                    .offering(.startOver, "PF2.9/4.1a", self.to(.choosing))
+                    .because(.pinNotAccepted)
+            )
+        case .applying(let chosen): .ask(self.instruction(chosen))
+        case .askingToStop:
+            .show(
+                Dialog("PF2.9/5.1", .prompt, .sureToStop)
+                    .offering(.no, "PF2.9/5.1a", self.to(.choosing))
+                    .offering(.yesStop, "PF2.9/5.1b", self.to(.stopped))
+            )
+        case .stopped:
+            .show(
+                Dialog("PF2.9/5.2", .screen, .stopped)
+                    .offering(.ok, "PF2.9/5.2a", .finish(.back(whileBlocked: false)))
+            )
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.choosing, .back):
-            return self.leave()
-        case (.tooSimple, .ok), (.differentAgain, .startOver), (.repeating, .back), (.askingToStop, .no):
-            return self.choose()
-        case (.different(let chosen), .tryAgain):
-            return self.askAgain(chosen: chosen, retried: true)
-        case (.askingToStop, .yesStop):
-            self.state = .stopped
-            return .show(Scene("PF2.9/5.2", .screen, .stopped).offering((.ok, "PF2.9/5.2a")))
-        case (.stopped, .ok):
-            return .finish(.back(whileBlocked: false))
-        case (_, _):
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.choosing, .entered(.malformed(let rule))): self.to(.tooSimple(rule), after: "PF2.9/1.2b")
+        case (.choosing, .entered(.complete(let entry))):
+            if let rule = entry.brokenRule {
+                self.to(.tooSimple(rule), after: "PF2.9/1.2b")
+            } else {
+                self.to(.repeating(chosen: entry, retried: false), after: "PF2.9/1.2a")
+            }
+
+        case (.repeating(let chosen, _), .entered(.complete(let entry))) where entry.isEqual(to: chosen):
+            self.to(.applying(chosen), after: "PF2.9/1.4a")
+        case (.repeating(let chosen, retried: false), .entered):
+            self.to(.different(chosen: chosen), after: "PF2.9/1.4b")
+        case (.repeating(_, retried: true), .entered): self.to(.differentAgain, after: "PF2.9/1.4c")
+
+        case (.applying, .answered(.enrolled)), (.applying, .answered(.pinChanged)):
+            .finish(.succeeded, after: "PF2.9/1.5a")
+        // The old PIN was right a moment ago: another client has spent attempts since, and it must be confirmed again.
+        case (.applying, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
+        case (.applying, .returned(.retry)), (.applying, .returned(.back)): .finish(.back(whileBlocked: false))
+        case (.applying, .answered(.failed(let failure))): .call(self.error(failure))
+        case (.applying(let chosen), .returned(.tryAgain)): self.to(.applying(chosen))
+        case (.applying, .returned(.closed)): .finish(.back(whileBlocked: false))
+
+        case (_, .presented), (.tooSimple, _), (.different, _), (.differentAgain, _), (.askingToStop, _), (.stopped, _),
+            (.choosing, .answered), (.choosing, .returned), (.repeating, .answered), (.repeating, .returned),
+            (.applying, .entered), (.applying, .answered), (.applying, .returned):
+            .ignored
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.applying, .enrolled), (.applying, .pinChanged):
-            return .finish(.succeeded, after: "PF2.9/1.5a")
-        case (.applying(let chosen), .verdict(let verdict)):
-            // The old PIN was right a moment ago: somebody else spent attempts, and it has to be confirmed again.
-            self.state = .failed(chosen)
-            return .call(ValidatePIN(showing: verdict))
-        case (.applying(let chosen), .failed(let failure)):
-            self.state = .failed(chosen)
-            return self.fail(failure)
-        case (_, _):
-            return .stay
-        }
-    }
-
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.failed(let chosen), .tryAgain): self.apply(chosen)
-        case (.failed, .closed), (.failed, .retry), (.failed, .back): .finish(.back(whileBlocked: false))
-        case (_, _): .stay
-        }
-    }
-
-    private mutating func choose() -> Turn {
-        self.state = .choosing
-        return .show(
-            Scene("PF2.9/1.1", .screen, .choosePIN, .choosePINDigits)
-                .askingPIN("PF2.9/1.1a")
-                .offering((.back, "PF2.9/1.1b"), (.info, "PF2.9/1.1c"))
-        )
-    }
-
-    private mutating func refuse(_ rule: PINRule) -> Turn {
-        self.state = .tooSimple
-        return .show(
-            Scene("PF2.9/2.1", .screen, .pinTooSimple, .pinBreaks(rule))
-                .with(.brokenRule(rule))
-                .offering((.ok, "PF2.9/2.1a"))
-                .because(.pinNotAccepted),
-            after: "PF2.9/1.2b"
-        )
-    }
-
-    private mutating func askAgain(chosen: PINEntry, retried: Bool, after steps: StepID...) -> Turn {
-        self.state = .repeating(chosen: chosen, retried: retried)
-        let scene = Scene("PF2.9/1.3", .screen, .repeatPIN, .repeatPINDigits)
-            .askingPIN("PF2.9/1.3a")
-            .offering((.back, "PF2.9/1.3b"), (.info, "PF2.9/1.3c"))
-        return Turn(.show(scene), steps: steps)
-    }
-
-    private mutating func apply(_ chosen: PINEntry, after steps: StepID...) -> Turn {
-        self.state = .applying(chosen)
+    private var back: Transition {
         switch self.purpose {
-        case .enroll: return Turn(.ask(.enroll(chosen)), steps: steps)
-        case .change(let old): return Turn(.ask(.changePIN(old: old, new: chosen)), steps: steps)
+        case .enroll: .finish(.back(whileBlocked: false))
+        case .change: self.to(.askingToStop)
         }
     }
 
-    private mutating func leave() -> Turn {
+    private func instruction(_ chosen: PINEntry) -> Effect {
         switch self.purpose {
-        case .enroll:
-            return .finish(.back(whileBlocked: false))
-        case .change:
-            self.state = .askingToStop
-            return .show(
-                Scene("PF2.9/5.1", .prompt, .sureToStop).offering((.no, "PF2.9/5.1a"), (.yesStop, "PF2.9/5.1b"))
-            )
+        case .enroll: .enroll(chosen)
+        case .change(let old): .changePIN(old: old, new: chosen)
         }
     }
 
-    /// Whoever closes the error of a change must know that either PIN may be the right one.
+    private func error(_ failure: Failure) -> ErrorScreen {
+        switch failure {
+        case .deviceInsecure: ErrorScreen(failure, at: "PF2.9/1.5b")
+        case .noInternet: ErrorScreen(failure, at: "PF2.9/1.5c")
+        case .serverUnreachable: ErrorScreen(failure, at: "PF2.9/1.5d", about: self.concern)
+        case .revoked, .generic: ErrorScreen(failure, at: "PF2.9/1.5")
+        }
+    }
+
+    /// After the error of a change either PIN may be the right one, which the user must know.
     private var concern: ErrorScreen.Concern {
         switch self.purpose {
         case .enroll: .nothing
         case .change: .change
-        }
-    }
-
-    private func fail(_ failure: Failure) -> Turn {
-        switch failure {
-        case .deviceInsecure: .call(ErrorScreen(failure, at: "PF2.9/1.5b"), after: "PF2.9/1.5b")
-        case .noInternet: .call(ErrorScreen(failure, at: "PF2.9/1.5c"), after: "PF2.9/1.5c")
-        case .serverUnreachable:
-            .call(ErrorScreen(failure, at: "PF2.9/1.5d", about: self.concern), after: "PF2.9/1.5d")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
-        case .generic: .call(ErrorScreen(failure, at: "PF2.9/1.5"))
         }
     }
 }

@@ -4,7 +4,7 @@
 ///      └─────┴──Skip──────▲   ⇅
 ///                         privacy statement
 struct IntroduceTheApp: Flow {
-    private enum State {
+    enum State {
         case first
         case second
         case third
@@ -12,53 +12,43 @@ struct IntroduceTheApp: Flow {
         case statement
     }
 
-    private var state = State.first
+    var state = State.first
 
-    // A link cannot be kept for a wallet that is yet to be made (PF2.7).
+    // A link cannot be kept for a wallet that does not exist yet (PF2.7).
     var takesLink: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.present(.first)
+    func enter(_ snapshot: Snapshot) -> Transition {
+        .show(self.dialog)
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.first, .next), (.third, .back): self.present(.second)
-        case (.second, .back): self.present(.first)
-        case (.second, .next): self.present(.third)
-        case (.considerations, .back): self.present(.third)
-        case (.third, .next), (.first, .skip), (.second, .skip), (.third, .skip): self.present(.considerations)
-        case (.considerations, .readPrivacyStatement): self.present(.statement)
-        case (.statement, .back): self.present(.considerations)
-        case (.considerations, .next): .call(SetUpRemotePIN(from: .notStarted))
-        case (_, _): .stay
-        }
-    }
-
-    private mutating func present(_ state: State) -> Turn {
-        self.state = state
-        return .show(Self.scene(state))
-    }
-
-    private static func scene(_ state: State) -> Scene {
-        switch state {
+    private var dialog: Dialog {
+        switch self.state {
         case .first:
-            Scene("UC1.1/1.1", .screen, .introduction(1), .introductionWhat)
-                .offering((.next, "UC1.1/1.1a"), (.skip, "UC1.1/1.1b"), (.help, "UC1.1/1.1c"))
+            Dialog("UC1.1/1.1", .screen, .introduction(1), .introductionWhat)
+                .offering(.next, "UC1.1/1.1a", self.to(.second))
+                .offering(.skip, "UC1.1/1.1b", self.to(.considerations))
+                .offeringHelp("UC1.1/1.1c")
         case .second:
-            Scene("UC1.1/1.2", .screen, .introduction(2), .introductionShare)
-                .offering((.next, "UC1.1/1.2a"), (.back, "UC1.1/1.2b"))
-                .offering((.skip, "UC1.1/1.2c"), (.help, "UC1.1/1.2d"))
+            Dialog("UC1.1/1.2", .screen, .introduction(2), .introductionShare)
+                .offering(.next, "UC1.1/1.2a", self.to(.third))
+                .offering(.back, "UC1.1/1.2b", self.to(.first))
+                .offering(.skip, "UC1.1/1.2c", self.to(.considerations))
+                .offeringHelp("UC1.1/1.2d")
         case .third:
-            Scene("UC1.1/1.3", .screen, .introduction(3), .introductionSecure)
-                .offering((.next, "UC1.1/1.3a"), (.back, "UC1.1/1.3b"))
-                .offering((.skip, "UC1.1/1.3c"), (.help, "UC1.1/1.3d"))
+            Dialog("UC1.1/1.3", .screen, .introduction(3), .introductionSecure)
+                .offering(.next, "UC1.1/1.3a", self.to(.considerations))
+                .offering(.back, "UC1.1/1.3b", self.to(.second))
+                .offering(.skip, "UC1.1/1.3c", self.to(.considerations))
+                .offeringHelp("UC1.1/1.3d")
         case .considerations:
-            Scene("UC1.1/1.4", .screen, .privacyConsiderations, .privacySummary)
-                .offering((.next, "UC1.1/1.4a"), (.back, "UC1.1/1.4b"))
-                .offering((.readPrivacyStatement, "UC1.1/1.4c"), (.help, "UC1.1/1.4d"))
+            Dialog("UC1.1/1.4", .screen, .privacyConsiderations, .privacySummary)
+                .offering(.next, "UC1.1/1.4a", .call(SetUpRemotePIN(from: .notStarted)))
+                .offering(.back, "UC1.1/1.4b", self.to(.third))
+                .offering(.readPrivacyStatement, "UC1.1/1.4c", self.to(.statement))
+                .offeringHelp("UC1.1/1.4d")
         case .statement:
-            Scene("UC1.1/1.5", .screen, .privacyStatement, .privacyInFull).offering((.back, "UC1.1/1.5a"))
+            Dialog("UC1.1/1.5", .screen, .privacyStatement, .privacyInFull)
+                .offering(.back, "UC1.1/1.5a", self.to(.considerations))
         }
     }
 }

@@ -6,19 +6,19 @@ internal import Vocabulary
 ///                │ rooted                             └──revoked──▶ RevokedWallet (4 to 7)
 ///                └──▶ error device-insecure
 ///
-///     resume:  not set up ──────────────────────────▶ the screen that was there
-///              locked ──▶ UC2.3 ──unlocked──────────▶ the screen that was there
-///              else ──(PID)──▶ PF2.7 ──any result──▶ the screen that was there
+///     resume:  not set up ──────────────────────────▶ the screen below
+///              locked ──▶ UC2.3 ──unlocked──────────▶ the screen below
+///              else ──(PID)──▶ PF2.7 ──any result──▶ the screen below
 struct OpenTheApp: Flow {
-    /// What started the app.
+    /// The kind of start.
     enum Startup: Sendable {
         /// No process of the app was running.
         case launch
-        /// It was, with a screen to return to.
+        /// A process was running, with a screen to return to.
         case resume
     }
 
-    private enum State {
+    enum State {
         case starting(Startup)
         case splash
         case updating
@@ -27,7 +27,7 @@ struct OpenTheApp: Flow {
         case resolvingLink(hasPID: Bool)
     }
 
-    private var state: State
+    var state: State
 
     init(_ startup: Startup) {
         self.state = .starting(startup)
@@ -47,100 +47,94 @@ struct OpenTheApp: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
-        case .starting(.launch):
-            self.state = .splash
-            let scene = Scene("UC1.2/2.1", .screen, .splash).ending(.after(.seconds(1)), "UC1.2/2.1a")
-            return .show(scene, after: "UC1.2/1.1a")
-        case .starting(.resume):
-            return self.resumeApp(facts)
-        case .splash, .updating, .askingStatus, .unlocking, .resolvingLink:
-            return .stay
+        case .starting(.launch): self.to(.splash, after: "UC1.2/1.1a")
+        case .splash:
+            .show(
+                Dialog("UC1.2/2.1", .screen, .splash)
+                    .ending(.after(.seconds(1)), "UC1.2/2.1a", self.to(.updating))
+            )
+        case .updating where snapshot.isRooted: .call(ErrorScreen(.deviceInsecure, at: "UC1.2/2.2b"))
+        case .updating: .call(ApplyUpdatePolicy(), after: "UC1.2/2.2a")
+        case .askingStatus: Self.askStatus(snapshot)
+        case .starting(.resume): self.resumeApp(snapshot)
+        case .unlocking, .resolvingLink: .ignored
         }
     }
 
-    mutating func timerFired(_ facts: Facts) -> Turn {
-        self.state = .updating
-        guard !facts.isRooted else {
-            return .call(ErrorScreen(.deviceInsecure, at: "UC1.2/2.2b"), after: "UC1.2/2.2b")
-        }
-        return .call(ApplyUpdatePolicy(), after: "UC1.2/2.2a")
-    }
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.updating, .returned(.allowed)): self.to(.askingStatus, after: "UC1.2/2.3a")
+        case (.askingStatus, .answered(.status(.active))): Self.enterApp(snapshot)
+        case (.askingStatus, .answered(.status(.mustEnrollAnew))): Self.introduce
+        case (.askingStatus, .answered(.status(.revoked(let revocation)))): RevokedWallet.transition(to: revocation)
+        case (.askingStatus, .answered(.failed(let failure))): Self.fail(failure, snapshot)
+        case (.askingStatus, .returned(.tryAgain)): .ask(.askStatus)
+        case (.updating, .returned(.closed)), (.askingStatus, .returned(.closed)): .leave(.closed)
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.updating, .allowed):
-            return self.askStatus(facts)
-        case (.askingStatus, .tryAgain):
-            return .ask(.askStatus)
-        case (.resolvingLink(hasPID: false), .link):
-            return .finish(.returned)
-        case (.resolvingLink(hasPID: true), .link(.none)):
-            return .finish(.returned, after: "UC1.2/3.4a")
-        case (.resolvingLink(hasPID: true), .link(.rejected)):
-            return .finish(.returned, after: "UC1.2/3.4b")
-        case (.resolvingLink(hasPID: true), .link(.accepted)):
-            return .finish(.returned, after: "UC1.2/3.4c")
-        case (_, .closed):
-            return .leave(.closed)
-        case (_, _):
-            return .stay
+        case (.resolvingLink(hasPID: false), .returned(.link)): .finish(.returned)
+        case (.resolvingLink(hasPID: true), .returned(.link(.none))): .finish(.returned, after: "UC1.2/3.4a")
+        case (.resolvingLink(hasPID: true), .returned(.link(.rejected))): .finish(.returned, after: "UC1.2/3.4b")
+        case (.resolvingLink(hasPID: true), .returned(.link(.accepted))): .finish(.returned, after: "UC1.2/3.4c")
+
+        case (_, .entered), (_, .presented), (.starting, _), (.splash, _), (.unlocking, _),
+            (.updating, .answered), (.updating, .returned), (.askingStatus, .answered), (.askingStatus, .returned),
+            (.resolvingLink, .answered), (.resolvingLink, .returned):
+            .ignored
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch answer {
-        case .status(.active):
-            return self.enterApp(facts)
-        case .status(.mustEnrollAnew):
-            return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
-        case .status(.revoked(let revocation)), .failed(.revoked(let revocation)):
-            return RevokedWallet.turn(to: revocation)
-        case .failed(.noInternet), .failed(.serverUnreachable):
-            // A revocation is final as far as this wallet knows; without one the lock will find out.
-            if let revocation = facts.lastRevocation { return RevokedWallet.turn(to: revocation) }
-            return self.enterApp(facts)
-        case .failed(let failure):
+    /// A wallet that was never registered counts as active, unless Hello has said that the solution is revoked.
+    private static func askStatus(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.setup == .notStarted else { return .ask(.askStatus) }
+        if let revocation = snapshot.lastRevocation, revocation.reason == .solution {
+            return RevokedWallet.transition(to: revocation)
+        }
+        return Self.enterApp(snapshot)
+    }
+
+    private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
+        switch failure {
+        case .noInternet, .serverUnreachable:
+            // A known revocation stays in force; without one the unlocking will find a new one.
+            if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
+            return Self.enterApp(snapshot)
+        case .deviceInsecure, .revoked, .generic:
             return .call(ErrorScreen(failure, at: "UC1.2/2.4"))
-        case .updatePolicy, .verdict, .enrolled, .pinChanged, .deletionCode, .wiped, .progressKept, .prompted,
-            .itemGone,
-            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
-            return .stay
         }
     }
 
-    private mutating func askStatus(_ facts: Facts) -> Turn {
-        self.state = .askingStatus
-        guard facts.setup == .notStarted else { return Turn(.ask(.askStatus), steps: ["UC1.2/2.3a"]) }
-        // Never registered: active, unless the whole solution is revoked, which Hello told.
-        var turn = self.enterApp(facts)
-        if let revocation = facts.lastRevocation, revocation.reason == .solution {
-            turn = RevokedWallet.turn(to: revocation)
-        }
-        turn.steps.insert("UC1.2/2.3a", at: 0)
-        return turn
-    }
+    /// UC1.2/2.5b: the wallet has to be set up.
+    static var introduce: Transition { .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b") }
 
-    private func enterApp(_ facts: Facts) -> Turn {
-        guard facts.setup != .notStarted else {
-            return .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b")
-        }
+    private static func enterApp(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.setup != .notStarted else { return Self.introduce }
         return .goTo(UnlockTheApp(then: .enter), after: "UC1.2/2.4a", "UC1.2/2.5a")
     }
 
-    private mutating func resumeApp(_ facts: Facts) -> Turn {
-        guard facts.setup != .notStarted else { return .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b") }
-        guard !facts.isLocked else {
-            self.state = .unlocking
-            return .call(UnlockTheApp(then: .resume), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2b")
+    private func resumeApp(_ snapshot: Snapshot) -> Transition {
+        let resolve = Transition.Next.call(ResolveUniversalLink())
+        return switch (snapshot.setup != .notStarted, snapshot.isLocked, snapshot.hasPID) {
+        case (false, _, _): .finish(.returned, after: "UC1.2/1.1b", "UC1.2/3.1b")
+        case (true, true, _):
+            self.to(
+                .unlocking,
+                .call(UnlockTheApp(then: .resume)),
+                after: "UC1.2/1.1b",
+                "UC1.2/3.1a",
+                "UC1.2/3.2b"
+            )
+        case (true, false, let hasPID):
+            // Without an identity flows.md skips PF2.7, which still has to reject a link that came along (PF2.7/3).
+            self.to(
+                .resolvingLink(hasPID: hasPID),
+                hasPID || snapshot.link != nil ? resolve : .finish(.returned),
+                after: "UC1.2/1.1b",
+                "UC1.2/3.1a",
+                "UC1.2/3.2a",
+                hasPID ? "UC1.2/3.3a" : "UC1.2/3.3b"
+            )
         }
-        self.state = .resolvingLink(hasPID: facts.hasPID)
-        if facts.hasPID {
-            return .call(ResolveUniversalLink(), after: "UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3a")
-        }
-        let steps: [StepID] = ["UC1.2/1.1b", "UC1.2/3.1a", "UC1.2/3.2a", "UC1.2/3.3b"]
-        // Without an identity the page goes on without PF2.7; a link that came along is told so by it (PF2.7/3).
-        return Turn(facts.link == nil ? .finish(.returned) : .call(ResolveUniversalLink()), steps: steps)
     }
 }

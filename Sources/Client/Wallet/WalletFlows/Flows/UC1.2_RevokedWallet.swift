@@ -1,29 +1,29 @@
 internal import Vocabulary
 
-/// UC1.2/4 to 7: what a revoked wallet shows, by who revoked it.
+/// UC1.2/4 to 7: the screens of a revoked wallet, by the reason of the revocation.
 ///
-/// Nothing else of the app can be reached from here.
+/// No other part of the app can be reached from here.
 ///
 ///     message ──To help desk──▶ contact ──Call──▶ (the phone)
 ///        │  ▲                      └──Back──▶ message
 ///        │  └──Back── more information ◀──Read more── (solution)
 ///        └──Create new (wallet id)──▶ UC9.4, then UC1.1
 struct RevokedWallet: Flow {
-    private enum State {
+    enum State {
         case message
         case contact
         case moreInformation
     }
 
-    private var state = State.message
+    var state = State.message
     private let reason: Revocation.Reason
 
     init(_ reason: Revocation.Reason) {
         self.reason = reason
     }
 
-    /// From wherever a revocation is learned of, to its screen.
-    static func turn(to revocation: Revocation) -> Turn {
+    /// Leads to the screen of a revocation, from any flow that learns of one.
+    static func transition(to revocation: Revocation) -> Transition {
         switch revocation.reason {
         case .user: .goTo(RevokedWallet(.user), after: "UC1.2/2.4b")
         case .wallet: .goTo(RevokedWallet(.wallet), after: "UC1.2/2.4c")
@@ -34,67 +34,51 @@ struct RevokedWallet: Flow {
 
     var place: Place { .beforeLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.state = .message
-        return .show(self.message)
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.message, .toHelpDesk):
-            self.state = .contact
-            return .show(self.contact)
-        case (.message, .readMore):
-            self.state = .moreInformation
-            return .show(Scene("UC1.2/7.2", .screen, .moreInformation).offering((.back, "UC1.2/7.2a")))
-        case (.message, .createNewWallet):
-            return .call(WipeAppData(confirmed: true))
-        case (.contact, .call):
-            return .leave(.suspended)
-        case (.contact, .back), (.moreInformation, .back):
-            self.state = .message
-            return .show(self.message)
-        case (_, _):
-            return .stay
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .message: .show(self.message.because(.revoked))
+        case .contact: .show(self.contact.because(.revoked))
+        case .moreInformation:
+            .show(
+                Dialog("UC1.2/7.2", .screen, .moreInformation)
+                    .offering(.back, "UC1.2/7.2a", self.to(.message))
+            )
         }
     }
 
-    private var message: Scene {
-        let scene =
-            switch self.reason {
-            case .user:
-                Scene("UC1.2/4.1", .screen, .walletDeleted, .walletDeletedByCode)
-                    .offering((.toHelpDesk, "UC1.2/4.1a"), (.help, "UC1.2/4.1b"))
-            case .wallet:
-                Scene("UC1.2/5.1", .screen, .walletBlocked, .walletBlockedCreateNew)
-                    .offering(
-                        (.createNewWallet, "UC1.2/5.1c"),
-                        (.toHelpDesk, "UC1.2/5.1a"),
-                        (.help, "UC1.2/5.1b")
-                    )
-            case .recoveryCode:
-                Scene("UC1.2/6.1", .screen, .personBlocked, .cannotUseNow)
-                    .offering((.toHelpDesk, "UC1.2/6.1a"), (.help, "UC1.2/6.1b"))
-            case .solution:
-                Scene("UC1.2/7.1", .screen, .solutionRevoked, .technicalProblem)
-                    .offering((.readMore, "UC1.2/7.1a"), (.help, "UC1.2/7.1b"))
-            }
-        return scene.because(.revoked)
+    private var message: Dialog {
+        switch self.reason {
+        case .user:
+            Dialog("UC1.2/4.1", .screen, .walletDeleted, .walletDeletedByCode)
+                .offering(.toHelpDesk, "UC1.2/4.1a", self.to(.contact))
+                .offeringHelp("UC1.2/4.1b")
+        case .wallet:
+            Dialog("UC1.2/5.1", .screen, .walletBlocked, .walletBlockedCreateNew)
+                .offering(.createNewWallet, "UC1.2/5.1c", .call(WipeAppData(confirmed: true)))
+                .offering(.toHelpDesk, "UC1.2/5.1a", self.to(.contact))
+                .offeringHelp("UC1.2/5.1b")
+        case .recoveryCode:
+            Dialog("UC1.2/6.1", .screen, .personBlocked, .cannotUseNow)
+                .offering(.toHelpDesk, "UC1.2/6.1a", self.to(.contact))
+                .offeringHelp("UC1.2/6.1b")
+        case .solution:
+            Dialog("UC1.2/7.1", .screen, .solutionRevoked, .technicalProblem)
+                .offering(.readMore, "UC1.2/7.1a", self.to(.moreInformation))
+                .offeringHelp("UC1.2/7.1b")
+        }
     }
 
-    private var contact: Scene {
-        let scene =
-            switch self.reason {
-            case .user:
-                Scene("UC1.2/4.2", .screen, .contact, .contactUs)
-                    .offering((.call, "UC1.2/4.2a"), (.back, "UC1.2/4.2b"))
-            case .wallet:
-                Scene("UC1.2/5.2", .screen, .contact, .contactUs)
-                    .offering((.call, "UC1.2/5.2a"), (.back, "UC1.2/5.2b"))
-            case .recoveryCode, .solution:
-                Scene("UC1.2/6.2", .screen, .contact, .contactUs)
-                    .offering((.call, "UC1.2/6.2a"), (.back, "UC1.2/6.2b"))
-            }
-        return scene.because(.revoked)
+    private var contact: Dialog {
+        switch self.reason {
+        case .user: self.contact("UC1.2/4.2", call: "UC1.2/4.2a", back: "UC1.2/4.2b")
+        case .wallet: self.contact("UC1.2/5.2", call: "UC1.2/5.2a", back: "UC1.2/5.2b")
+        case .recoveryCode, .solution: self.contact("UC1.2/6.2", call: "UC1.2/6.2a", back: "UC1.2/6.2b")
+        }
+    }
+
+    private func contact(_ step: StepID, call: StepID, back: StepID) -> Dialog {
+        Dialog(step, .screen, .contact, .contactUs)
+            .offering(.call, call, .leave(.suspended))
+            .offering(.back, back, self.to(.message))
     }
 }

@@ -1,19 +1,19 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.1 Set up a remote PIN and biometric unlock: choose a PIN, register, offer biometrics, write down the deletion code.
+/// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, deletion code.
 ///
-///     choosing (PF2.9) ──succeeds──▶ biometric enrolled? ──no──▶ secured (1.5) ──Next──▶ code (1.6) ──written down──▶ UC3.1
-///        └──Back──▶ (caller)            │ yes                     ▲  ▲              └──no code────────────────────────▲
-///                                       ▼                         │  │
-///                                  configure (1.3) ──Skip─────────┘  │
-///                                       ▲ └──Enable──▶ prompt (1.4) ─┘ confirmed
-///                                       └───────rejected────┘
+///     choosing (PF2.9) ──succeeds──▶ enrolled? ──no──▶ secured (1.5) ──Next──▶ code (1.6) ──written down──▶ UC3.1
+///        └──Back──▶ (caller)            │ yes            ▲  ▲              └──no code────────────────────────▲
+///                                       ▼                │  │
+///                              configuring (1.3) ──Skip──┘  │
+///                                   ▲ └──Enable──▶ prompt ──┘ confirmed
+///                                   └──rejected──── (1.4)
 ///
-/// How far it came is kept before the next screen is shown, so after a crash it goes on with what was not finished: the
-/// code is shown until it was confirmed.
+/// The progress is stored before the next screen is shown, so after a crash the setup continues at the unfinished
+/// step: the code is shown until it was confirmed as written down.
 struct SetUpRemotePIN: Flow {
-    private enum State {
+    enum State {
         case choosing
         case registered
         case configuring
@@ -26,9 +26,9 @@ struct SetUpRemotePIN: Flow {
         case keepingWrittenDown
     }
 
-    private var state: State
+    var state: State
 
-    /// Goes on after what is done already.
+    /// Continues after the steps that are done.
     init(from progress: SetupProgress) {
         switch progress {
         case .notStarted: self.state = .choosing
@@ -37,129 +37,91 @@ struct SetUpRemotePIN: Flow {
         }
     }
 
+    /// The setup offers biometrics only; a passcode can be chosen in the settings (UC2.2/1.7).
+    private static let prompt = Prompt(.enable, accepts: .biometric)
+
     var place: Place {
         if case .choosing = self.state { .anywhere } else { .behindLock }
     }
 
     var takesLink: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
         case .choosing: .call(SetUpPIN(.enroll))
-        case .registered: facts.biometricMode == .off ? self.offerBiometrics(facts) : self.showSecured()
-        case .writingDown: self.showCode(facts)
-        case .configuring, .prompting, .prompted, .enabling, .secured, .keepingSecured, .keepingWrittenDown: .stay
+        case .registered: self.offerBiometrics(snapshot)
+        case .configuring:
+            .show(
+                Dialog("UC2.1/1.3", .screen, .configureBiometrics, .wantsBiometrics(snapshot.biometrics))
+                    .offering(.enable, "UC2.1/1.3a", self.to(.prompting))
+                    .offering(.skip, "UC2.1/1.3b", self.to(.secured))
+                    .offeringInfo("UC2.1/1.3c")
+            )
+        case .prompting: .show(.prompting(Self.prompt, at: "UC2.1/1.4", snapshot))
+        case .prompted: .ignored
+        case .enabling: .ask(.enableBiometrics(Self.prompt.accepts))
+        case .secured:
+            .show(
+                Dialog("UC2.1/1.5", .screen, .setupConfirmed, .walletSecured)
+                    .offering(.next, "UC2.1/1.5a", self.to(.keepingSecured))
+            )
+        case .keepingSecured: .ask(.keepProgress(.secured))
+        case .writingDown: self.showCode(snapshot)
+        case .keepingWrittenDown: .ask(.keepProgress(.done))
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.configuring, .enable):
-            self.state = .prompting
-            return .show(.prompting(Self.prompt, at: "UC2.1/1.4", facts))
-        case (.configuring, .skip):
-            return self.showSecured()
-        case (.secured, .next):
-            self.state = .keepingSecured
-            return .ask(.keepProgress(.secured))
-        case (.writingDown, .writtenDown):
-            self.state = .keepingWrittenDown
-            return .ask(.keepProgress(.done))
-        case (_, _):
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.choosing, .returned(.succeeded)): self.to(.registered, after: "UC2.1/1.1a")
+        case (.choosing, .returned(.back)): .finish(.returned, after: "UC2.1/1.1b")
+
+        case (.prompting, .presented(let presentation)): self.to(.prompted, .ask(.prompt(Self.prompt, presentation)))
+        case (.prompted, .answered(.prompted(.confirmed))): self.to(.enabling)
+        case (.prompted, .answered(.prompted)), (.prompted, .answered(.itemGone)):
+            self.to(.configuring, after: "UC2.1/1.4b")
+        case (.enabling, .answered(.biometricsChanged)): self.to(.secured, after: "UC2.1/1.4a")
+        case (.prompted, .answered(.failed(let failure))), (.enabling, .answered(.failed(let failure))):
+            .call(ErrorScreen(failure, at: "UC2.1/1.4"))
+        case (.enabling, .returned(.tryAgain)): self.to(.enabling)
+        case (.prompted, .returned(.tryAgain)), (.prompted, .returned(.closed)), (.enabling, .returned(.closed)):
+            self.to(.configuring)
+
+        case (.keepingSecured, .answered(.progressKept)): self.to(.writingDown)
+        case (.keepingSecured, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC2.1/1.5"))
+        case (.keepingSecured, .returned(.tryAgain)): self.to(.keepingSecured)
+
+        case (.keepingWrittenDown, .answered(.progressKept)): .goTo(ObtainPID())
+        case (.keepingWrittenDown, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC2.1/1.6"))
+        case (.keepingWrittenDown, .returned(.tryAgain)): self.to(.keepingWrittenDown)
+        case (.keepingSecured, .returned(.closed)), (.keepingWrittenDown, .returned(.closed)): .leave(.closed)
+
+        case (_, .entered), (.registered, _), (.configuring, _), (.secured, _), (.writingDown, _),
+            (.choosing, .presented), (.choosing, .answered), (.choosing, .returned),
+            (.prompting, .answered), (.prompting, .returned),
+            (.prompted, .presented), (.prompted, .answered), (.prompted, .returned),
+            (.enabling, .presented), (.enabling, .answered), (.enabling, .returned),
+            (.keepingSecured, .presented), (.keepingSecured, .answered), (.keepingSecured, .returned),
+            (.keepingWrittenDown, .presented), (.keepingWrittenDown, .answered), (.keepingWrittenDown, .returned):
+            .ignored
         }
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
-        guard case .prompting = self.state else { return .stay }
-        self.state = .prompted
-        return .ask(.prompt(Self.prompt, presentation))
+    /// 1.2: without an enrolled biometric the prompt could only fail.
+    private func offerBiometrics(_ snapshot: Snapshot) -> Transition {
+        guard snapshot.biometricMode == .off else { return self.to(.secured) }
+        return snapshot.biometrics.isEnrolled
+            ? self.to(.configuring, after: "UC2.1/1.2a") : self.to(.secured, after: "UC2.1/1.2b")
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.prompted, .prompted(.confirmed)):
-            self.state = .enabling
-            return .ask(.enableBiometrics(Self.prompt.accepts))
-        case (.prompted, .prompted), (.prompted, .itemGone):
-            return self.configure(facts, after: "UC2.1/1.4b")
-        case (.enabling, .biometricsChanged):
-            return self.showSecured(after: "UC2.1/1.4a")
-        case (.keepingSecured, .progressKept):
-            self.state = .writingDown
-            return self.showCode(facts)
-        case (.keepingWrittenDown, .progressKept):
-            return .goTo(ObtainPID())
-        case (_, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
-        case (.prompted, .failed(let failure)), (.enabling, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.1/1.4"))
-        case (.keepingSecured, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.1/1.5"))
-        case (.keepingWrittenDown, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.1/1.6"))
-        case (_, _):
-            return .stay
-        }
-    }
-
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.choosing, .succeeded):
-            var turn = self.offerBiometrics(facts)
-            turn.steps.insert("UC2.1/1.1a", at: 0)
-            return turn
-        case (.choosing, .back):
-            return .finish(.returned, after: "UC2.1/1.1b")
-        case (.prompted, .tryAgain), (.prompted, .closed), (.enabling, .closed):
-            return self.configure(facts)
-        case (.enabling, .tryAgain):
-            return .ask(.enableBiometrics(Self.prompt.accepts))
-        case (.keepingSecured, .tryAgain):
-            return .ask(.keepProgress(.secured))
-        case (.keepingWrittenDown, .tryAgain):
-            return .ask(.keepProgress(.done))
-        case (_, .closed):
-            return .leave(.closed)
-        case (_, _):
-            return .stay
-        }
-    }
-}
-
-extension SetUpRemotePIN {
-    /// The setup offers biometrics only; a passcode can be chosen in the settings (UC2.2/1.7).
-    private static let prompt = Prompt(.enable, accepts: .biometric)
-
-    /// 1.2: a sensor that knows nobody could only fail.
-    private mutating func offerBiometrics(_ facts: Facts) -> Turn {
-        facts.biometrics.isEnrolled
-            ? self.configure(facts, after: "UC2.1/1.2a") : self.showSecured(after: "UC2.1/1.2b")
-    }
-
-    private mutating func configure(_ facts: Facts, after steps: StepID...) -> Turn {
-        self.state = .configuring
-        let scene = Scene("UC2.1/1.3", .screen, .configureBiometrics, .wantsBiometrics(facts.biometrics))
-            .offering((.enable, "UC2.1/1.3a"), (.skip, "UC2.1/1.3b"), (.info, "UC2.1/1.3c"))
-        return Turn(.show(scene), steps: steps)
-    }
-
-    private mutating func showSecured(after steps: StepID...) -> Turn {
-        self.state = .secured
-        let scene = Scene("UC2.1/1.5", .screen, .setupConfirmed, .walletSecured).offering((.next, "UC2.1/1.5a"))
-        return Turn(.show(scene), steps: steps)
-    }
-
-    /// Skips the screen where there is no code: the server's feature is off.
-    private mutating func showCode(_ facts: Facts) -> Turn {
-        guard let code = facts.deletionCode else {
-            self.state = .keepingWrittenDown
-            return .ask(.keepProgress(.done))
-        }
+    /// Skips the screen if there is no code: the server's feature is off.
+    private func showCode(_ snapshot: Snapshot) -> Transition {
+        guard let code = snapshot.deletionCode else { return self.to(.keepingWrittenDown) }
         return .show(
-            Scene("UC2.1/1.6", .screen, .writeDownDeletionCode, .deletionCodePurpose)
+            Dialog("UC2.1/1.6", .screen, .writeDownDeletionCode, .deletionCodePurpose)
                 .with(.deletionCode(code))
-                .offering((.writtenDown, "UC2.1/1.6a"), (.help, "UC2.1/1.6b"))
+                .offering(.writtenDown, "UC2.1/1.6a", self.to(.keepingWrittenDown))
+                .offeringHelp("UC2.1/1.6b")
         )
     }
 }

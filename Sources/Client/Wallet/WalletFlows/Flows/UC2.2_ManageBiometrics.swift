@@ -9,148 +9,112 @@ internal import Vocabulary
 ///      │     │ └──Disable──▶ (safe mode: prompt, 1.3) ──▶ disabling ──▶ status
 ///      └─────┴── Back ──▶ (caller)
 struct ManageBiometrics: Flow {
-    private enum State {
+    enum State {
         case status
-        case noneEnrolled
         case choosing
+        case noneEnrolled
         case prompting(Prompt)
         case prompted(Prompt)
         case confirming(UnlockMethod)
         case enabling(UnlockMethod)
+        case startingToDisable
         case disabling
     }
 
-    private var state = State.status
+    var state = State.status
 
     var place: Place { .behindLock }
 
     var endsWithLock: Bool {
         switch self.state {
-        case .status, .noneEnrolled, .choosing: false
-        case .prompting, .prompted, .confirming, .enabling, .disabling: true
+        case .status, .choosing, .noneEnrolled: false
+        case .prompting, .prompted, .confirming, .enabling, .startingToDisable, .disabling: true
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.showStatus(facts)
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.status, .enable): self.chooseMethod(facts)
-        case (.status, .disable): self.beginDisabling(facts)
-        case (.status, .back): .finish(.returned)
-        case (.noneEnrolled, .ok): self.showStatus(facts)
-        case (.choosing, .biometric): self.prompt(Prompt(.enable, accepts: .biometric), facts)
-        case (.choosing, .devicePasscode): self.prompt(Prompt(.enable, accepts: .passcode), facts)
-        case (.choosing, .either): self.prompt(Prompt(.enable, accepts: .either), facts)
-        case (_, _): .stay
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .status: .show(self.status(snapshot))
+        case .choosing: self.chooseMethod(snapshot)
+        case .noneEnrolled:
+            .show(
+                Dialog("UC2.2/1.2", .prompt, .noBiometricEnrolled, .enrollBiometricFirst)
+                    .offering(.ok, "UC2.2/1.2a", self.to(.status))
+            )
+        case .prompting(let prompt): .show(.prompting(prompt, at: "UC2.2/1.3", snapshot))
+        case .prompted: .ignored
+        case .confirming: .call(ConfirmProtectedAction(isCancelable: false))
+        case .enabling(let method): .ask(.enableBiometrics(method))
+        case .startingToDisable where snapshot.biometricMode == .safe:
+            self.to(.prompting(Prompt(.disable, accepts: snapshot.unlockMethod)))
+        case .startingToDisable: self.to(.disabling)
+        case .disabling: .ask(.disableBiometrics)
         }
     }
 
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
-        guard case .prompting(let prompt) = self.state else { return .stay }
-        self.state = .prompted(prompt)
-        return .ask(.prompt(prompt, presentation))
-    }
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.prompting(let prompt), .presented(let presentation)):
+            self.to(.prompted(prompt), .ask(.prompt(prompt, presentation)))
+        case (.prompted(let prompt), .answered(.prompted(.confirmed))) where prompt.purpose == .disable:
+            self.to(.disabling, after: "UC2.2/1.3a")
+        case (.prompted(let prompt), .answered(.prompted(.confirmed))):
+            self.to(.confirming(prompt.accepts), after: "UC2.2/1.3a")
+        case (.prompted, .answered(.prompted)), (.prompted, .answered(.itemGone)):
+            self.to(.status, after: "UC2.2/1.3b")
+        case (.prompted, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC2.2/1.3"))
+        case (.prompted(let prompt), .returned(.tryAgain)): self.to(.prompting(prompt))
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.prompted(let prompt), .prompted(.confirmed)) where prompt.purpose == .disable:
-            self.state = .disabling
-            return .ask(.disableBiometrics, after: "UC2.2/1.3a")
-        case (.prompted(let prompt), .prompted(.confirmed)):
-            self.state = .confirming(prompt.accepts)
-            return .call(ConfirmProtectedAction(isCancelable: false), after: "UC2.2/1.3a")
-        case (.prompted, .prompted), (.prompted, .itemGone):
-            return self.showStatus(facts, after: "UC2.2/1.3b")
-        case (.enabling, .biometricsChanged):
-            return self.showStatus(facts, after: "UC2.2/1.5")
-        case (.disabling, .biometricsChanged):
-            return self.showStatus(facts, after: "UC2.2/1.6")
-        case (_, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
-        case (.prompted, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.2/1.3"))
-        case (.enabling, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.2/1.5"))
-        case (.disabling, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC2.2/1.6"))
-        case (_, _):
-            return .stay
+        case (.confirming(let method), .returned(.confirmed)): self.to(.enabling(method), after: "UC2.2/1.4a")
+        case (.confirming, .returned(.back)): self.to(.status, after: "UC2.2/1.4b")
+
+        case (.enabling, .answered(.biometricsChanged)): self.to(.status, after: "UC2.2/1.5")
+        case (.enabling, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC2.2/1.5"))
+        case (.enabling(let method), .returned(.tryAgain)): self.to(.enabling(method))
+
+        case (.disabling, .answered(.biometricsChanged)): self.to(.status, after: "UC2.2/1.6")
+        case (.disabling, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC2.2/1.6"))
+        case (.disabling, .returned(.tryAgain)): self.to(.disabling)
+
+        case (.prompted, .returned(.closed)), (.enabling, .returned(.closed)), (.disabling, .returned(.closed)):
+            self.to(.status)
+
+        case (_, .entered), (.status, _), (.choosing, _), (.noneEnrolled, _), (.startingToDisable, _),
+            (.prompting, .answered), (.prompting, .returned),
+            (.prompted, .presented), (.prompted, .answered), (.prompted, .returned),
+            (.confirming, .presented), (.confirming, .answered), (.confirming, .returned),
+            (.enabling, .presented), (.enabling, .answered), (.enabling, .returned),
+            (.disabling, .presented), (.disabling, .answered), (.disabling, .returned):
+            .ignored
         }
     }
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.confirming(let method), .confirmed):
-            self.state = .enabling(method)
-            return .ask(.enableBiometrics(method), after: "UC2.2/1.4a")
-        case (.confirming, .back):
-            return self.showStatus(facts, after: "UC2.2/1.4b")
-        case (.prompted(let prompt), .tryAgain):
-            return self.prompt(prompt, facts)
-        case (.enabling(let method), .tryAgain):
-            return .ask(.enableBiometrics(method))
-        case (.disabling, .tryAgain):
-            return .ask(.disableBiometrics)
-        case (_, .closed):
-            return self.showStatus(facts)
-        case (_, _):
-            return .stay
-        }
-    }
-}
-
-extension ManageBiometrics {
-    private mutating func showStatus(_ facts: Facts, after steps: StepID...) -> Turn {
-        self.state = .status
-        let isOn = facts.biometricMode != .off
-        let scene = Scene("UC2.2/1.1", .screen, .configureBiometrics, isOn ? .biometricsAreOn : .biometricsAreOff)
-        let choices =
+    private func status(_ snapshot: Snapshot) -> Dialog {
+        let isOn = snapshot.biometricMode != .off
+        let dialog = Dialog("UC2.2/1.1", .screen, .configureBiometrics, isOn ? .biometricsAreOn : .biometricsAreOff)
+        let change =
             isOn
-            ? scene.offering((.disable, "UC2.2/1.1b"), (.back, "UC2.2/1.1c"))
-            : scene.offering((.enable, "UC2.2/1.1a"), (.back, "UC2.2/1.1c"))
-        return Turn(.show(choices), steps: steps)
+            ? dialog.offering(.disable, "UC2.2/1.1b", self.to(.startingToDisable))
+            : dialog.offering(.enable, "UC2.2/1.1a", self.to(.choosing))
+        return change.offering(.back, "UC2.2/1.1c", .finish(.returned))
     }
 
-    /// Asks by what the app is to be unlocked where the device has more than one.
+    /// Asks for the unlock method if the device has more than one.
     ///
-    /// A sensor that knows nobody is to be told somebody first, passcode or not; without a sensor the passcode alone serves.
-    private mutating func chooseMethod(_ facts: Facts) -> Turn {
-        switch (facts.biometrics, facts.hasPasscode) {
+    /// A sensor without an enrolled biometric must get one first, passcode or not. Without a sensor the passcode alone
+    /// serves.
+    private func chooseMethod(_ snapshot: Snapshot) -> Transition {
+        switch (snapshot.biometrics, snapshot.hasPasscode) {
         case (.face, true), (.fingerprint, true):
-            self.state = .choosing
-            return .show(
-                Scene("UC2.2/1.7", .screen, .unlockWith, .unlockWithWhat)
-                    .offering(
-                        (.biometric, "UC2.2/1.7a"),
-                        (.devicePasscode, "UC2.2/1.7b"),
-                        (.either, "UC2.2/1.7c")
-                    )
+            .show(
+                Dialog("UC2.2/1.7", .screen, .unlockWith, .unlockWithWhat)
+                    .offering(.biometric, "UC2.2/1.7a", self.to(.prompting(Prompt(.enable, accepts: .biometric))))
+                    .offering(.devicePasscode, "UC2.2/1.7b", self.to(.prompting(Prompt(.enable, accepts: .passcode))))
+                    .offering(.either, "UC2.2/1.7c", self.to(.prompting(Prompt(.enable, accepts: .either))))
             )
-        case (.face, false), (.fingerprint, false):
-            return self.prompt(Prompt(.enable, accepts: .biometric), facts)
-        case (.none, true):
-            return self.prompt(Prompt(.enable, accepts: .passcode), facts)
-        case (.notEnrolled, _), (.none, false):
-            self.state = .noneEnrolled
-            return .show(
-                Scene("UC2.2/1.2", .prompt, .noBiometricEnrolled, .enrollBiometricFirst).offering((.ok, "UC2.2/1.2a"))
-            )
+        case (.face, false), (.fingerprint, false): self.to(.prompting(Prompt(.enable, accepts: .biometric)))
+        case (.none, true): self.to(.prompting(Prompt(.enable, accepts: .passcode)))
+        case (.notEnrolled, _), (.none, false): self.to(.noneEnrolled)
         }
-    }
-
-    private mutating func beginDisabling(_ facts: Facts) -> Turn {
-        guard facts.biometricMode == .safe else {
-            self.state = .disabling
-            return .ask(.disableBiometrics)
-        }
-        return self.prompt(Prompt(.disable, accepts: facts.unlockMethod), facts)
-    }
-
-    private mutating func prompt(_ prompt: Prompt, _ facts: Facts) -> Turn {
-        self.state = .prompting(prompt)
-        return .show(.prompting(prompt, at: "UC2.2/1.3", facts))
     }
 }

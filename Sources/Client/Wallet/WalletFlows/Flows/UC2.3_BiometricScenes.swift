@@ -1,49 +1,59 @@
-/// Why safe mode's prompt did not open the app (UC2.3/6).
-public enum BiometricFailure: Hashable, Sendable {
-    /// Not recognized, or sent away: by mistake, perhaps.
+/// The reason why safe mode's prompt did not open the app (UC2.3/6).
+package enum BiometricFailure: Hashable, Sendable {
+    /// Not recognized, or dismissed, perhaps by mistake.
     case mayTryAgain
-    /// The phone knows nobody by face or finger at present, or has no passcode: it may again.
+    /// The phone has no face, finger or passcode enrolled at present; it may have one later.
     case nothingEnrolled
-    /// The sensor takes nothing more.
+    /// The sensor accepts no further attempt.
     case lockedOut
     /// The keychain item is gone, as after a restore to another device: no prompt will ever open this wallet.
     case keyIsGone
 }
 
-/// UC2.3/2 to 6: what follows a prompt that did not open the app.
-enum BiometricScene {
-    static func firstOnIOS() -> Scene {
-        Scene("UC2.3/2.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
-            .offering((.tryAgain, "UC2.3/2.1a"), (.close, "UC2.3/2.1b")).because(.biometricNotAccepted)
+/// UC2.3/2 to 6: a screen after a prompt that did not open the app.
+enum BiometricNotice: Sendable {
+    case firstOnIOS
+    case secondOnIOS
+    case onAndroid
+    case tooManyAttempts
+    case enterPIN
+    case noFallback(BiometricFailure)
+}
+
+extension UnlockTheApp {
+    func dialog(_ notice: BiometricNotice) -> Dialog {
+        let dialog =
+            switch notice {
+            case .firstOnIOS:
+                Dialog("UC2.3/2.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
+                    .offering(.tryAgain, "UC2.3/2.1a", self.to(.prompting))
+                    .offering(.close, "UC2.3/2.1b", self.to(.entering))
+            case .secondOnIOS:
+                Dialog("UC2.3/3.1", .prompt, .biometricNotRecognizedEnterPIN, .biometricUsePIN)
+                    .offering(.enterPassword, "UC2.3/3.1a", self.to(.entering))
+                    .offering(.cancel, "UC2.3/3.1b", self.to(.entering))
+            case .onAndroid:
+                Dialog("UC2.3/4.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
+                    .offering(.tryAgain, "UC2.3/4.1a", self.to(.prompting))
+                    .offering(.close, "UC2.3/4.1b", self.to(.entering))
+            case .tooManyAttempts:
+                Dialog("UC2.3/5.1", .prompt, .biometricTooMany)
+                    .offering(.close, "UC2.3/5.1a", self.to(.notice(.enterPIN)))
+            case .enterPIN:
+                Dialog("UC2.3/5.2", .prompt, .biometricNotRecognizedThenPIN, .biometricUsePIN)
+                    .offering(.ok, "UC2.3/5.2a", self.to(.entering))
+            case .noFallback(let reason): self.noFallback(reason)
+            }
+        return dialog.because(.biometricNotAccepted)
     }
 
-    static func secondOnIOS() -> Scene {
-        Scene("UC2.3/3.1", .prompt, .biometricNotRecognizedEnterPIN, .biometricUsePIN)
-            .offering((.enterPassword, "UC2.3/3.1a"), (.cancel, "UC2.3/3.1b")).because(.biometricNotAccepted)
-    }
-
-    static func onAndroid() -> Scene {
-        Scene("UC2.3/4.1", .prompt, .biometricNotRecognized, .biometricTryAgain)
-            .offering((.tryAgain, "UC2.3/4.1a"), (.close, "UC2.3/4.1b")).because(.biometricNotAccepted)
-    }
-
-    static func tooManyAttempts() -> Scene {
-        Scene("UC2.3/5.1", .prompt, .biometricTooMany).offering((.close, "UC2.3/5.1a")).because(.biometricNotAccepted)
-    }
-
-    static func enterPIN() -> Scene {
-        Scene("UC2.3/5.2", .prompt, .biometricNotRecognizedThenPIN, .biometricUsePIN)
-            .offering((.ok, "UC2.3/5.2a")).because(.biometricNotAccepted)
-    }
-
-    static func noFallback(_ reason: BiometricFailure) -> Scene {
-        let scene = Scene("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason)).because(
-            .biometricNotAccepted
-        )
-        switch reason {
-        case .mayTryAgain, .nothingEnrolled:
-            return scene.offering((.tryAgain, "UC2.3/6.1a"), (.resetWallet, "UC2.3/6.1b"))
-        case .lockedOut, .keyIsGone: return scene.offering((.resetWallet, "UC2.3/6.1b"))
-        }
+    private func noFallback(_ reason: BiometricFailure) -> Dialog {
+        let dialog = Dialog("UC2.3/6.1", .screen, .biometricUnlockFailed, .biometricNoFallback(reason))
+        let first =
+            switch reason {
+            case .mayTryAgain, .nothingEnrolled: dialog.offering(.tryAgain, "UC2.3/6.1a", self.to(.prompting))
+            case .lockedOut, .keyIsGone: dialog
+            }
+        return first.offering(.resetWallet, "UC2.3/6.1b", .call(WipeAppData()))
     }
 }

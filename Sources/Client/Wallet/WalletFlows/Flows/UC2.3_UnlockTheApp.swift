@@ -3,35 +3,33 @@ internal import Vocabulary
 
 /// UC2.3 Unlock the app, with a biometric or the PIN.
 ///
-///     prompt (1.2) ──confirmed──▶ unlocked
-///        ▲ │ rejected ──▶ 2, 3 (iOS), 4, 5 (Android) ──▶ prompt or entering
-///        │ ├─cancelled──▶ entering      ├─locked out──▶ 5      └─error──▶ failed ──Close──▶ entering
+///     prompting (1.2) ──confirmed──▶ unlocked
+///        ▲ │ rejected ──▶ 2, 3 (iOS), 4, 5 (Android) ──▶ prompting or entering
+///        │ ├─canceled──▶ entering      ├─locked out──▶ 5      └─error── Close──▶ entering
 ///        │ └─(safe mode: none of these)──▶ no fallback (6) ──Reset wallet──▶ UC9.4
 ///        └──Try again──────────────────────────┘
 ///     entering (1.3) ──PIN──▶ PF2.8 ──valid──▶ (migration prompt) ──▶ unlocked
 ///        ▲ │                   ├──Retry──▶ entering
 ///        │ └─Forgot PIN─▶      └──Back──▶ entering; from a block: leaves the app
 ///        └──Back─────────┘
-///     unlocked ──▶ setup unfinished: UC2.1 · no PID: UC3.1 · else PF2.7, then what was there or UC7.1
+///     unlocked ──▶ setup unfinished: UC2.1 · no PID: UC3.1 · else PF2.7, then the screen below or UC7.1
 ///
-/// Invariant: in safe mode nothing leads from the prompt to the PIN. Going from the PIN-fallback mode to the safe one
-/// needs a PIN once, so then the prompt is skipped.
+/// Invariant: in safe mode nothing leads from the prompt to the PIN. The step from the PIN-fallback mode to the safe
+/// one needs a PIN once, so it skips the prompt.
 struct UnlockTheApp: Flow {
-    /// What follows the unlocking.
+    /// The destination after the unlocking.
     enum Purpose: Sendable {
-        /// The app was shut down, or somebody logged out.
+        /// The dashboard: the app was shut down, or the user logged out.
         case enter
-        /// It was active; its screen is below.
+        /// The screen below: the app was active.
         case resume
     }
 
-    private enum State {
+    enum State {
+        case starting
         case prompting
         case unlocking
-        case failed
-        case notRecognized
-        case tooManyAttempts
-        case noFallback
+        case notice(BiometricNotice)
         case entering
         case validating
         case forgot
@@ -40,7 +38,7 @@ struct UnlockTheApp: Flow {
         case resolvingLink
     }
 
-    private var state = State.entering
+    var state = State.starting
     /// Rejected prompts since the app was locked.
     private var rejections = 0
     private let purpose: Purpose
@@ -51,124 +49,77 @@ struct UnlockTheApp: Flow {
 
     var place: Place {
         switch self.state {
-        case .prompting, .unlocking, .failed, .notRecognized, .tooManyAttempts, .noFallback, .entering, .validating,
-            .forgot:
-            .atLock
+        case .starting, .prompting, .unlocking, .notice, .entering, .validating, .forgot: .atLock
         case .askingToMigrate, .migrating, .resolvingLink: .behindLock
         }
     }
 
     var endsWithLock: Bool { true }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        if facts.biometricMode == .off || facts.needsMigration {
-            var turn = self.askPIN(facts)
-            turn.steps = ["UC2.3/1.1b"]
-            return turn
-        }
-        var turn = self.prompt(facts)
-        turn.steps = ["UC2.3/1.1a"]
-        return turn
-    }
-
-    mutating func enter(_ input: PINInput, _ facts: Facts) -> Turn {
-        switch input {
-        case .complete(let entry):
-            self.state = .validating
-            return .call(ValidatePIN(entry))
-        case .malformed:
-            return .stay
-        }
-    }
-
-    mutating func present(_ presentation: Presentation, _ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
-        case .prompting:
-            self.state = .unlocking
-            return .ask(.unlockWithBiometrics(presentation))
+        case .starting where snapshot.biometricMode == .off || snapshot.needsMigration:
+            self.to(.entering, after: "UC2.3/1.1b")
+        case .starting: self.to(.prompting, after: "UC2.3/1.1a")
+        case .prompting: .show(.prompting(Prompt(.unlock, accepts: snapshot.unlockMethod), at: "UC2.3/1.2", snapshot))
+        case .notice(let notice): .show(self.dialog(notice))
+        case .entering: .show(self.pinScreen(snapshot))
+        case .forgot: .call(ForgotPIN())
         case .askingToMigrate:
-            self.state = .migrating
-            return .ask(.migrateBiometrics(presentation))
-        case .unlocking, .failed, .notRecognized, .tooManyAttempts, .noFallback, .entering, .validating, .forgot,
-            .migrating, .resolvingLink:
-            return .stay
+            .show(.prompting(Prompt(.migrate, accepts: snapshot.unlockMethod), at: "UC2.2/1.3", snapshot))
+        case .resolvingLink: .call(ResolveUniversalLink())
+        case .unlocking, .validating, .migrating: .ignored
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.notRecognized, .tryAgain), (.noFallback, .tryAgain):
-            return self.prompt(facts)
-        case (.tooManyAttempts, .close):
-            self.state = .notRecognized
-            return .show(BiometricScene.enterPIN())
-        case (.notRecognized, _):
-            return self.askPIN(facts)
-        case (.noFallback, .resetWallet):
-            return .call(WipeAppData())
-        case (.entering, .forgotPIN):
-            self.state = .forgot
-            return .call(ForgotPIN())
-        case (_, _):
-            return .stay
-        }
-    }
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        let isSafe = snapshot.biometricMode == .safe
+        return switch (self.state, event) {
+        case (.prompting, .presented(let presentation)):
+            self.to(.unlocking, .ask(.unlockWithBiometrics(presentation)))
+        case (.unlocking, .answered(.prompted(let result))): self.judge(result, snapshot)
+        case (.unlocking, .answered(.itemGone)): self.to(isSafe ? .notice(.noFallback(.keyIsGone)) : .entering)
+        // A permanently blocked wallet gets no presence share.
+        case (.unlocking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
+        // After a block that the prompt's session found.
+        case (.unlocking, .returned(.retry)), (.unlocking, .returned(.back)): self.to(isSafe ? .prompting : .entering)
+        case (.unlocking, .answered(.failed(let failure))): .call(Self.error(failure))
+        case (.unlocking, .returned(.tryAgain)): self.to(.prompting)
+        // If the error is permanent, Reset wallet must be within reach: it is safe mode's only other way on.
+        case (.unlocking, .returned(.closed)): self.to(isSafe ? .notice(.noFallback(.mayTryAgain)) : .entering)
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.unlocking, .prompted(let result)):
-            return self.judge(result, facts)
-        case (.unlocking, .itemGone):
-            return facts.biometricMode == .safe ? self.stopAtWarning(.keyIsGone) : self.askPIN(facts)
-        case (.unlocking, .verdict(let verdict)):
-            // A wallet that is blocked for good gets no presence share.
-            return .call(ValidatePIN(showing: verdict))
-        case (.unlocking, .failed(let failure)):
-            self.state = .failed
-            return Self.fail(failure)
-        case (.migrating, .prompted(.confirmed)):
-            return self.enterApp(facts, after: "UC2.2/1.3a")
-        case (.migrating, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
-        case (.migrating, .prompted), (.migrating, .itemGone), (.migrating, .failed):
-            // The wallet opens as before; the next unlock asks for the PIN once more.
-            return self.enterApp(facts, after: "UC2.2/1.3b")
-        case (_, _):
-            return .stay
-        }
-    }
+        case (.entering, .entered(let input)): self.validate(input, in: .validating)
+        case (.forgot, .returned(.back)): self.to(.entering)
+        case (.validating, .returned(.confirmed)) where snapshot.needsMigration:
+            self.to(.askingToMigrate, after: "UC2.3/1.4a")
+        case (.validating, .returned(.confirmed)): self.enterApp(snapshot, after: "UC2.3/1.4a")
+        case (.validating, .returned(.retry)): self.to(.entering, after: "UC2.3/1.4b")
+        case (.validating, .returned(.back(whileBlocked: true))): .leave(.suspended, after: "UC2.3/1.4c")
+        case (.validating, .returned(.back(whileBlocked: false))): self.to(.entering, after: "UC2.3/1.4c")
 
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.validating, .confirmed):
-            guard facts.needsMigration else { return self.enterApp(facts, after: "UC2.3/1.4a") }
-            self.state = .askingToMigrate
-            let prompt = Prompt(.migrate, accepts: facts.unlockMethod)
-            return .show(.prompting(prompt, at: "UC2.2/1.3", facts), after: "UC2.3/1.4a")
-        case (.validating, .retry):
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.4b"])
-        case (.validating, .back(whileBlocked: true)):
-            return .leave(.suspended, after: "UC2.3/1.4c")
-        case (.validating, .back(whileBlocked: false)):
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.4c"])
-        case (.forgot, .back):
-            return self.askPIN(facts)
-        case (.failed, .tryAgain):
-            return self.prompt(facts)
-        case (.unlocking, .retry), (.unlocking, .back):
-            // After a block that the prompt's session found.
-            return facts.biometricMode == .safe ? self.prompt(facts) : self.askPIN(facts)
-        case (.failed, .closed):
-            // Whatever fails for good, safe mode's only other way on must be within reach.
-            return facts.biometricMode == .safe ? self.stopAtWarning(.mayTryAgain) : self.askPIN(facts)
-        case (.resolvingLink, .link(.none)):
-            return self.goOn(after: "UC2.3/1.6a")
-        case (.resolvingLink, .link(.rejected)):
-            return self.goOn(after: "UC2.3/1.6b")
-        case (.resolvingLink, .link(.accepted)):
-            return self.goOn(after: "UC2.3/1.6c")
-        case (_, _):
-            return .stay
+        case (.askingToMigrate, .presented(let presentation)):
+            self.to(.migrating, .ask(.migrateBiometrics(presentation)))
+        case (.migrating, .answered(.prompted(.confirmed))): self.enterApp(snapshot, after: "UC2.2/1.3a")
+        case (.migrating, .answered(.failed(.revoked(let revocation)))): RevokedWallet.transition(to: revocation)
+        // The wallet opens as before; the next unlock asks for the PIN once more.
+        case (.migrating, .answered(.prompted)), (.migrating, .answered(.itemGone)), (.migrating, .answered(.failed)):
+            self.enterApp(snapshot, after: "UC2.2/1.3b")
+
+        case (.resolvingLink, .returned(.link(.none))): self.finish(after: "UC2.3/1.6a")
+        case (.resolvingLink, .returned(.link(.rejected))): self.finish(after: "UC2.3/1.6b")
+        case (.resolvingLink, .returned(.link(.accepted))): self.finish(after: "UC2.3/1.6c")
+
+        case (.starting, _), (.notice, _),
+            (.prompting, .entered), (.prompting, .answered), (.prompting, .returned),
+            (.unlocking, .entered), (.unlocking, .presented), (.unlocking, .answered), (.unlocking, .returned),
+            (.entering, .presented), (.entering, .answered), (.entering, .returned),
+            (.validating, .entered), (.validating, .presented), (.validating, .answered), (.validating, .returned),
+            (.forgot, .entered), (.forgot, .presented), (.forgot, .answered), (.forgot, .returned),
+            (.askingToMigrate, .entered), (.askingToMigrate, .answered), (.askingToMigrate, .returned),
+            (.migrating, .entered), (.migrating, .presented), (.migrating, .answered), (.migrating, .returned),
+            (.resolvingLink, .entered), (.resolvingLink, .presented), (.resolvingLink, .answered),
+            (.resolvingLink, .returned):
+            .ignored
         }
     }
 }
@@ -176,96 +127,64 @@ struct UnlockTheApp: Flow {
 // MARK: - The prompt
 
 extension UnlockTheApp {
-    private mutating func prompt(_ facts: Facts) -> Turn {
-        self.state = .prompting
-        return .show(.prompting(Prompt(.unlock, accepts: facts.unlockMethod), at: "UC2.3/1.2", facts))
-    }
-
-    private mutating func judge(_ result: PromptResult, _ facts: Facts) -> Turn {
-        let isSafe = facts.biometricMode == .safe
+    private func judge(_ result: PromptResult, _ snapshot: Snapshot) -> Transition {
+        let isSafe = snapshot.biometricMode == .safe
         switch result {
         case .confirmed:
-            return self.enterApp(facts, after: "UC2.3/1.2a")
+            return self.enterApp(snapshot, after: "UC2.3/1.2a")
         case .rejected:
-            self.rejections += 1
-            return isSafe ? self.refuse(facts) : self.reject(facts)
+            var flow = self
+            flow.rejections += 1
+            return flow.reject(snapshot)
         case .cancelled:
-            if isSafe { return self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2f") }
-            return Turn(self.askPIN(facts).next, steps: ["UC2.3/1.2f"])
+            return self.to(isSafe ? .notice(.noFallback(.mayTryAgain)) : .entering, after: "UC2.3/1.2f")
         case .lockedOut:
-            if isSafe { return self.stopAtWarning(.lockedOut, after: "UC2.3/1.2g") }
-            self.state = .tooManyAttempts
-            return .show(BiometricScene.tooManyAttempts(), after: "UC2.3/1.2g")
+            return self.to(.notice(isSafe ? .noFallback(.lockedOut) : .tooManyAttempts), after: "UC2.3/1.2g")
         case .unavailable:
-            // The item is there, and opens again once somebody is enrolled: nobody is to reset a wallet for that.
-            return isSafe ? self.stopAtWarning(.nothingEnrolled) : self.askPIN(facts)
+            // The item exists, and opens again once a biometric is enrolled: no reason to reset the wallet.
+            return self.to(isSafe ? .notice(.noFallback(.nothingEnrolled)) : .entering)
         }
     }
 
-    /// With the PIN to fall back on: what this platform shows after so many rejections.
-    private mutating func reject(_ facts: Facts) -> Turn {
-        self.state = .notRecognized
-        switch (facts.platform, self.rejections) {
-        case (.iOS, 1):
-            return .show(BiometricScene.firstOnIOS(), after: "UC2.3/1.2b")
-        case (.iOS, _):
-            return .show(BiometricScene.secondOnIOS(), after: "UC2.3/1.2c")
-        case (.android, 1...4):
-            return .show(BiometricScene.onAndroid(), after: "UC2.3/1.2d")
+    /// Shows the notice of this platform after so many rejections; in safe mode each ends at the warning.
+    private func reject(_ snapshot: Snapshot) -> Transition {
+        let isSafe = snapshot.biometricMode == .safe
+        let warning = BiometricNotice.noFallback(.mayTryAgain)
+        return switch (snapshot.platform, self.rejections) {
+        case (.iOS, 1): self.to(.notice(isSafe ? warning : .firstOnIOS), after: "UC2.3/1.2b")
+        case (.iOS, _): self.to(.notice(isSafe ? warning : .secondOnIOS), after: "UC2.3/1.2c")
+        case (.android, 1...4): self.to(.notice(isSafe ? warning : .onAndroid), after: "UC2.3/1.2d")
         case (.android, _):
-            self.state = .tooManyAttempts
-            return .show(BiometricScene.tooManyAttempts(), after: "UC2.3/1.2e")
+            self.to(.notice(isSafe ? .noFallback(.lockedOut) : .tooManyAttempts), after: "UC2.3/1.2e")
         }
     }
 
-    /// In safe mode every rejection ends at the warning; the case says which one it was.
-    private mutating func refuse(_ facts: Facts) -> Turn {
-        switch (facts.platform, self.rejections) {
-        case (.iOS, 1): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2b")
-        case (.iOS, _): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2c")
-        case (.android, 1...4): self.stopAtWarning(.mayTryAgain, after: "UC2.3/1.2d")
-        case (.android, _): self.stopAtWarning(.lockedOut, after: "UC2.3/1.2e")
-        }
-    }
-
-    private mutating func stopAtWarning(_ reason: BiometricFailure, after steps: StepID...) -> Turn {
-        self.state = .noFallback
-        return Turn(.show(BiometricScene.noFallback(reason)), steps: steps)
-    }
-
-    private static func fail(_ failure: Failure) -> Turn {
+    private static func error(_ failure: Failure) -> ErrorScreen {
         switch failure {
-        case .noInternet: .call(ErrorScreen(failure, at: "UC2.3/1.2h"), after: "UC2.3/1.2h")
-        case .serverUnreachable: .call(ErrorScreen(failure, at: "UC2.3/1.2i"), after: "UC2.3/1.2i")
-        case .revoked(let revocation): RevokedWallet.turn(to: revocation)
-        case .deviceInsecure, .generic: .call(ErrorScreen(failure, at: "UC2.3/1.2"))
+        case .noInternet: ErrorScreen(failure, at: "UC2.3/1.2h")
+        case .serverUnreachable: ErrorScreen(failure, at: "UC2.3/1.2i")
+        case .revoked, .deviceInsecure, .generic: ErrorScreen(failure, at: "UC2.3/1.2")
         }
     }
 }
 
-// MARK: - The PIN, and what follows
+// MARK: - The PIN, and the destination
 
 extension UnlockTheApp {
-    private mutating func askPIN(_ facts: Facts) -> Turn {
-        self.state = .entering
-        let message: Text = facts.needsMigration ? .enterPINToFinish : .openWithYourPIN
-        return .show(
-            Scene("UC2.3/1.3", .screen, .openWithPIN, message)
-                .askingPIN("UC2.3/1.3a")
-                .offering((.info, "UC2.3/1.3b"), (.forgotPIN, "UC2.3/1.3c"))
-        )
+    private func pinScreen(_ snapshot: Snapshot) -> Dialog {
+        Dialog("UC2.3/1.3", .screen, .openWithPIN, snapshot.needsMigration ? .enterPINToFinish : .openWithYourPIN)
+            .askingPIN("UC2.3/1.3a")
+            .offeringInfo("UC2.3/1.3b")
+            .offering(.forgotPIN, "UC2.3/1.3c", self.to(.forgot))
     }
 
-    private mutating func enterApp(_ facts: Facts, after step: StepID) -> Turn {
-        guard facts.setup == .done else {
-            return .goTo(SetUpRemotePIN(from: facts.setup), after: step)
-        }
-        guard facts.hasPID else { return .goTo(ObtainPID(), after: step, "UC2.3/1.5b") }
-        self.state = .resolvingLink
-        return .call(ResolveUniversalLink(), after: step, "UC2.3/1.5a")
+    private func enterApp(_ snapshot: Snapshot, after step: StepID) -> Transition {
+        guard snapshot.setup == .done else { return .goTo(SetUpRemotePIN(from: snapshot.setup), after: step) }
+        guard snapshot.hasPID else { return .goTo(ObtainPID(), after: step, "UC2.3/1.5b") }
+        return self.to(.resolvingLink, after: step, "UC2.3/1.5a")
     }
 
-    private func goOn(after step: StepID) -> Turn {
+    private func finish(after step: StepID) -> Transition {
         switch self.purpose {
         case .resume: .finish(.unlocked, after: step, "UC2.3/1.7a")
         case .enter: .goTo(Dashboard(), after: step, "UC2.3/1.7b")

@@ -1,97 +1,74 @@
 internal import Vocabulary
 
-/// UC3.1 Obtain PID: its two edges; what issues an identity is the host application's.
+/// UC3.1 Obtain PID: its two edges; the issuing itself belongs to the host application.
 ///
 ///     offer (1.1) ──Obtain──▶ hook (1.2) ──obtained──▶ PF2.4 (1.3) ──confirmed──▶ linking (1.4) ──▶ UC7.1
-///        ▲                      │ cancelled, failed      └──Back──▶ offer             └──denied──▶ UC1.2/6
+///        ▲                      │ canceled, failed       └──Back──▶ offer             └──denied──▶ UC1.2/6
 ///        └──────────────────────┘
 struct ObtainPID: Flow {
-    private enum State {
+    enum State {
+        case starting
         case offering
         case obtaining
         case confirming(RecoveryCode)
         case linking(PINEntry, RecoveryCode)
     }
 
-    private var state = State.offering
+    var state = State.starting
 
     var place: Place { .behindLock }
 
     var endsWithLock: Bool {
         switch self.state {
-        case .offering: false
+        case .starting, .offering: false
         case .obtaining, .confirming, .linking: true
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        // A link that came along is told that there is no identity yet, before the offer (PF2.7/3).
-        facts.link == nil ? self.offer() : .call(ResolveUniversalLink())
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.state, action) {
-        case (.offering, .obtain):
-            self.state = .obtaining
-            return .ask(.obtainPID)
-        case (_, _):
-            return .stay
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        // A link that came along is rejected before the offer, since there is no identity yet (PF2.7/3).
+        case .starting: snapshot.link == nil ? self.to(.offering) : .call(ResolveUniversalLink())
+        case .offering:
+            .show(
+                Dialog("UC3.1/1.1", .screen, .obtainPID, .obtainPIDWhy)
+                    .offering(.obtain, "UC3.1/1.1a", self.to(.obtaining))
+                    .offeringHelp("UC3.1/1.1b")
+            )
+        case .obtaining: .ask(.obtainPID)
+        case .confirming: .call(ConfirmProtectedAction(isCancelable: false))
+        case .linking(let entry, let code): .ask(.linkRecoveryCode(entry, code))
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.obtaining, .pid(.some(let code))):
-            return self.confirm(code, after: "UC3.1/1.2a")
-        case (.obtaining, .pid(.none)):
-            return self.offer(after: "UC3.1/1.2b")
-        case (.linking, .recoveryCodeLinked):
-            return .goTo(Dashboard(), after: "UC3.1/1.4a")
-        case (.linking, .verdict(let verdict)):
-            // The PIN was right a moment ago: somebody else spent attempts, and it has to be confirmed again.
-            return .call(ValidatePIN(showing: verdict))
-        case (_, .failed(.revoked(let revocation))):
-            var turn = RevokedWallet.turn(to: revocation)
-            if revocation.reason == .recoveryCode { turn.steps.insert("UC3.1/1.4b", at: 0) }
-            return turn
-        case (.obtaining, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC3.1/1.2"))
-        case (.linking, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC3.1/1.4"))
-        case (_, _):
-            return .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.starting, .returned(.link)): self.to(.offering)
+
+        case (.obtaining, .answered(.pid(.some(let code)))): self.to(.confirming(code), after: "UC3.1/1.2a")
+        case (.obtaining, .answered(.pid(.none))): self.to(.offering, after: "UC3.1/1.2b")
+        case (.obtaining, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC3.1/1.2"))
+        case (.obtaining, .returned(.tryAgain)): self.to(.obtaining)
+        case (.obtaining, .returned(.closed)): self.to(.offering)
+
+        case (.confirming(let code), .returned(.confirmed(let entry))):
+            self.to(.linking(entry, code), after: "UC3.1/1.3a")
+        case (.confirming, .returned(.back)): self.to(.offering, after: "UC3.1/1.3b")
+
+        case (.linking, .answered(.recoveryCodeLinked)): .goTo(Dashboard(), after: "UC3.1/1.4a")
+        // The PIN was right a moment ago: another client has spent attempts since, and it must be confirmed again.
+        case (.linking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
+        case (.linking(_, let code), .returned(.retry)): self.to(.confirming(code))
+        case (.linking, .answered(.failed(.revoked(let revocation)))) where revocation.reason == .recoveryCode:
+            .call(ErrorScreen(.revoked(revocation), at: "UC3.1/1.4"), after: "UC3.1/1.4b")
+        case (.linking, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC3.1/1.4"))
+        case (.linking(let entry, let code), .returned(.tryAgain)): self.to(.linking(entry, code))
+        case (.linking, .returned(.closed)), (.linking, .returned(.back)): self.to(.offering)
+
+        case (_, .entered), (_, .presented), (.starting, .answered), (.starting, .returned), (.offering, _),
+            (.obtaining, .answered), (.obtaining, .returned), (.confirming, .answered), (.confirming, .returned),
+            (.linking, .answered), (.linking, .returned):
+            .ignored
         }
-    }
-
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.confirming(let code), .confirmed(let entry)):
-            self.state = .linking(entry, code)
-            return .ask(.linkRecoveryCode(entry, code), after: "UC3.1/1.3a")
-        case (.confirming, .back):
-            return self.offer(after: "UC3.1/1.3b")
-        case (.obtaining, .tryAgain):
-            return .ask(.obtainPID)
-        case (.linking(let entry, let code), .tryAgain):
-            return .ask(.linkRecoveryCode(entry, code))
-        case (.linking(_, let code), .retry):
-            return self.confirm(code)
-        case (.offering, .link), (_, .closed), (.linking, .back):
-            return self.offer()
-        case (_, _):
-            return .stay
-        }
-    }
-
-    private mutating func offer(after steps: StepID...) -> Turn {
-        self.state = .offering
-        let scene = Scene("UC3.1/1.1", .screen, .obtainPID, .obtainPIDWhy)
-            .offering((.obtain, "UC3.1/1.1a"), (.help, "UC3.1/1.1b"))
-        return Turn(.show(scene), steps: steps)
-    }
-
-    private mutating func confirm(_ code: RecoveryCode, after steps: StepID...) -> Turn {
-        self.state = .confirming(code)
-        return Turn(.call(ConfirmProtectedAction(isCancelable: false)), steps: steps)
     }
 }

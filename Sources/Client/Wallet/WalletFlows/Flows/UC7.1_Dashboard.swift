@@ -1,55 +1,43 @@
-/// UC7.1 The dashboard with its menu and settings: where an unlocked wallet with an identity rests.
+/// UC7.1 The dashboard with its menu and settings: the home of an unlocked wallet with an identity.
 ///
 ///     dashboard ⇄ menu ⇄ settings ──▶ UC2.6, UC2.2, UC9.12, UC9.4
 ///                  └──Log out──▶ LOCK/1.2
 struct Dashboard: Flow {
-    enum Page: Sendable {
+    enum State {
         case dashboard
         case menu
         case settings
     }
 
-    private var page: Page
-
-    init(at page: Page = .dashboard) {
-        self.page = page
-    }
+    var state = State.dashboard
 
     var place: Place { .behindLock }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.present(self.page, facts)
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch (self.page, action) {
-        case (.dashboard, .menu), (.settings, .back): return self.present(.menu, facts)
-        case (.menu, .back): return self.present(.dashboard, facts)
-        case (.menu, .settings): return self.present(.settings, facts)
-        case (.menu, .logOut): return .lock(.logOut)
-        case (.settings, .changePIN): return .call(ChangePIN())
-        case (.settings, .biometrics): return .call(ManageBiometrics())
-        case (.settings, .deletionCode): return .call(ViewDeletionCode())
-        case (.settings, .deleteData): return .call(WipeAppData())
-        case (_, _): return .stay
-        }
-    }
-
-    private mutating func present(_ page: Page, _ facts: Facts) -> Turn {
-        self.page = page
-        switch page {
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
         case .dashboard:
-            return .show(Scene("UC7.1/1.1", .screen, .dashboard).offering((.menu, "UC7.1/1.1a")))
-        case .menu:
-            return .show(
-                Scene("UC7.1/1.2", .screen, .menu)
-                    .offering((.settings, "UC7.1/1.2a"), (.logOut, "UC7.1/1.2b"), (.back, "UC7.1/1.2c"))
+            .show(
+                Dialog("UC7.1/1.1", .screen, .dashboard)
+                    .offering(.menu, "UC7.1/1.1a", self.to(.menu))
             )
-        case .settings:
-            var scene = Scene("UC7.1/1.3", .screen, .settings)
-                .offering((.changePIN, "UC7.1/1.3a"), (.biometrics, "UC7.1/1.3b"))
-            if facts.offersDeletionCode { scene = scene.offering((.deletionCode, "UC7.1/1.3c")) }
-            return .show(scene.offering((.deleteData, "UC7.1/1.3d"), (.back, "UC7.1/1.3e")))
+        case .menu:
+            .show(
+                Dialog("UC7.1/1.2", .screen, .menu)
+                    .offering(.settings, "UC7.1/1.2a", self.to(.settings))
+                    .offering(.logOut, "UC7.1/1.2b", .lock(.logOut))
+                    .offering(.back, "UC7.1/1.2c", self.to(.dashboard))
+            )
+        case .settings: .show(self.settings(snapshot))
         }
+    }
+
+    private func settings(_ snapshot: Snapshot) -> Dialog {
+        let dialog = Dialog("UC7.1/1.3", .screen, .settings)
+            .offering(.changePIN, "UC7.1/1.3a", .call(ChangePIN()))
+            .offering(.biometrics, "UC7.1/1.3b", .call(ManageBiometrics()))
+        let code = dialog.offering(.deletionCode, "UC7.1/1.3c", .call(ViewDeletionCode()))
+        return (snapshot.offersDeletionCode ? code : dialog)
+            .offering(.deleteData, "UC7.1/1.3d", .call(WipeAppData()))
+            .offering(.back, "UC7.1/1.3e", self.to(.menu))
     }
 }

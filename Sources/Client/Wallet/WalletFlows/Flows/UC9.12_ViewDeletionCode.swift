@@ -3,15 +3,15 @@ internal import Vocabulary
 /// UC9.12 View the deletion code: the PIN, then the code, which the server keeps and the wallet does not.
 ///
 ///     confirming (PF2.4) ──▶ asking ──▶ code ──Back──▶ (caller)
-///        └──Back──▶ (caller)   └──error──▶ failed ──Close──▶ (caller)
+///        └──Back──▶ (caller)   └──error── Close──▶ (caller)
 struct ViewDeletionCode: Flow {
-    private enum State {
+    enum State {
         case confirming
         case asking(PINEntry)
-        case code
+        case code(DeletionCode)
     }
 
-    private var state = State.confirming
+    var state = State.confirming
 
     var place: Place { .behindLock }
 
@@ -22,51 +22,34 @@ struct ViewDeletionCode: Flow {
         }
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        self.state = .confirming
-        return .call(ConfirmProtectedAction())
-    }
-
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch (self.state, result) {
-        case (.confirming, .confirmed(let entry)):
-            self.state = .asking(entry)
-            return .ask(.showDeletionCode(entry), after: "UC9.12/1.1a")
-        case (.confirming, .back):
-            return .finish(.returned, after: "UC9.12/1.1b")
-        case (.asking(let entry), .tryAgain):
-            return .ask(.showDeletionCode(entry))
-        case (.asking, .closed), (.asking, .retry), (.asking, .back):
-            return .finish(.returned)
-        case (_, _):
-            return .stay
-        }
-    }
-
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch (self.state, answer) {
-        case (.asking, .deletionCode(let code)):
-            self.state = .code
-            return .show(
-                Scene("UC9.12/1.2", .screen, .deletionCode, .deletionCodePurpose)
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .confirming: .call(ConfirmProtectedAction())
+        case .asking(let entry): .ask(.showDeletionCode(entry))
+        case .code(let code):
+            .show(
+                Dialog("UC9.12/1.2", .screen, .deletionCode, .deletionCodePurpose)
                     .with(.deletionCode(code))
-                    .offering((.back, "UC9.12/1.2a"))
+                    .offering(.back, "UC9.12/1.2a", .finish(.returned))
             )
-        case (.asking, .verdict(let verdict)):
-            return .call(ValidatePIN(showing: verdict))
-        case (.asking, .failed(.revoked(let revocation))):
-            return RevokedWallet.turn(to: revocation)
-        case (.asking, .failed(let failure)):
-            return .call(ErrorScreen(failure, at: "UC9.12/1.2"))
-        case (_, _):
-            return .stay
         }
     }
 
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .back: .finish(.returned)
-        case _: .stay
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.confirming, .returned(.confirmed(let entry))): self.to(.asking(entry), after: "UC9.12/1.1a")
+        case (.confirming, .returned(.back)): .finish(.returned, after: "UC9.12/1.1b")
+
+        case (.asking, .answered(.deletionCode(let code))): self.to(.code(code))
+        case (.asking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
+        case (.asking, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC9.12/1.2"))
+        case (.asking(let entry), .returned(.tryAgain)): self.to(.asking(entry))
+        case (.asking, .returned(.closed)), (.asking, .returned(.retry)), (.asking, .returned(.back)):
+            .finish(.returned)
+
+        case (_, .entered), (_, .presented), (.code, _), (.confirming, .answered), (.confirming, .returned),
+            (.asking, .answered), (.asking, .returned):
+            .ignored
         }
     }
 }

@@ -1,17 +1,10 @@
-/// UC9.2 Get app information: which product, which version, which server.
+/// UC9.2 Get app information: the product, its version and its server.
 struct AppInformation: Flow {
-    mutating func start(_ facts: Facts) -> Turn {
+    func enter(_ snapshot: Snapshot) -> Transition {
         .show(
-            Scene("UC9.2/1.1", .screen, .appInformation)
-                .with(.product, .version(facts.appVersion), .server(facts.server))
-                .offering((.back, "UC9.2/1.1a"))
+            Dialog("UC9.2/1.1", .screen, .appInformation)
+                .with(.product, .version(snapshot.appVersion), .server(snapshot.server))
+                .offering(.back, "UC9.2/1.1a", .finish(.returned))
         )
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .back: .finish(.returned)
-        case _: .stay
-        }
     }
 }

@@ -1,51 +1,42 @@
-/// UC9.4 Wipe all app data: gone from the device at once, and the server is told, now or at a later launch.
+/// UC9.4 Wipe all app data: deleted from the device at once; the server is notified now or at a later launch.
 ///
 ///     asking ──Yes──▶ wiping ──▶ UC1.1
 ///        └──Cancel──▶ (caller)
 struct WipeAppData: Flow {
-    private let isConfirmed: Bool
+    enum State {
+        case asking
+        case wiping
+    }
 
-    /// `confirmed` where a screen before has asked already: a revoked wallet is created anew (UC1.2/5).
+    var state: State
+
+    /// `confirmed` if a screen before has asked already: a revoked wallet is created anew (UC1.2/5).
     init(confirmed isConfirmed: Bool = false) {
-        self.isConfirmed = isConfirmed
+        self.state = isConfirmed ? .wiping : .asking
     }
 
-    mutating func start(_ facts: Facts) -> Turn {
-        guard !self.isConfirmed else { return .ask(.wipe) }
-        return .show(
-            Scene("UC9.4/1.1", .screen, .wipeAppData, .sureToDelete)
-                .offering((.yesDelete, "UC9.4/1.1a"), (.cancel, "UC9.4/1.1b"))
-        )
-    }
-
-    mutating func select(_ action: ActionID, _ facts: Facts) -> Turn {
-        switch action {
-        case .yesDelete: .ask(.wipe)
-        case .cancel: .finish(.returned)
-        case _: .stay
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .asking:
+            .show(
+                Dialog("UC9.4/1.1", .screen, .wipeAppData, .sureToDelete)
+                    .offering(.yesDelete, "UC9.4/1.1a", self.to(.wiping))
+                    .offering(.cancel, "UC9.4/1.1b", .finish(.returned))
+            )
+        case .wiping: .ask(.wipe)
         }
     }
 
-    mutating func receive(_ answer: Answer, _ facts: Facts) -> Turn {
-        switch answer {
-        case .wiped(serverTold: true):
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.wiping, .answered(.wiped(serverTold: true))):
             .goTo(IntroduceTheApp(), after: "UC9.4/1.2", "UC9.4/1.2a")
-        case .wiped(serverTold: false):
+        case (.wiping, .answered(.wiped(serverTold: false))):
             .goTo(IntroduceTheApp(), after: "UC9.4/1.2", "UC9.4/1.2b")
-        case .failed(let failure):
-            .call(ErrorScreen(failure, at: "UC9.4/1.2"))
-        case .updatePolicy, .status, .verdict, .enrolled, .pinChanged, .deletionCode, .progressKept, .prompted,
-            .itemGone,
-            .biometricsChanged, .pid, .recoveryCodeLinked, .locked:
-            .stay
-        }
-    }
-
-    mutating func resume(after result: FlowResult, _ facts: Facts) -> Turn {
-        switch result {
-        case .tryAgain: .ask(.wipe)
-        case .closed: .finish(.returned)
-        case .returned, .allowed, .confirmed, .retry, .back, .succeeded, .unlocked, .link: .stay
+        case (.wiping, .answered(.failed(let failure))): .call(ErrorScreen(failure, at: "UC9.4/1.2"))
+        case (.wiping, .returned(.tryAgain)): self.to(.wiping)
+        case (.wiping, .returned(.closed)): .finish(.returned)
+        case (_, .entered), (_, .presented), (.asking, _), (.wiping, .answered), (.wiping, .returned): .ignored
         }
     }
 }

@@ -63,7 +63,7 @@ enum ProtectedAction {
     ///
     /// Returns nil if the wallet is not unlocked.
     static func open(
-        _ destination: AppStateMachine.Destination,
+        _ destination: AppDestination,
         _ app: AppSession,
         _ pins: PINSource
     ) async throws -> Screen? {

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone

@@ -62,7 +62,7 @@ struct RunTargetOptions: ParsableArguments {
             caFile: Environment.absolute(ca),
             authority: Environment.absolute(authority)
         )
-        guard await existing.isThere() else {
+        guard await existing.isReachable() else {
             throw RunFailure(exitCode: Self.unavailable, message: "no server answers at \(server)")
         }
         return .server(existing)
@@ -133,7 +133,7 @@ struct RunOutputOptions: ParsableArguments {
     /// Prints the schema or the keys if requested; returns false otherwise.
     func writeFormat() throws -> Bool {
         if self.schema { StandardStreams.writeOutput(ScenarioSchema.text) }
-        if self.keys { StandardStreams.writeOutput(ScenarioKeys.markdown) }
+        if self.keys { StandardStreams.writeOutput(ScenarioManual.markdown) }
         return self.writesFormat
     }
 

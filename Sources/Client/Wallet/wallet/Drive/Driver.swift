@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone

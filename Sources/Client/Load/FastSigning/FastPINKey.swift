@@ -1,0 +1,32 @@
+package import Secrets
+package import Statements
+package import Vocabulary
+
+/// A signature with the y coordinate of its nonce's point R.
+package struct FastSignature: Sendable {
+    package let signature: P256Signature
+    package let nonceY: P256NonceY
+}
+
+/// A PIN's key in a form that signs thousands of statements a second, for keys that protect nothing.
+///
+/// The signer knows R when it chooses the nonce, so reporting it costs nothing, and nonces are prepared in
+/// batches. Signing leaves copies of the private key in memory and takes a time that depends on it. A wallet
+/// therefore must not link this target; it signs with ``PINKey`` and drops the key after one signature.
+package final class FastPINKey: Sendable {
+    package let publicKey: P256PublicKey
+    private let scalar: SecretBytes
+
+    /// Derives the same key as ``PINKey``.
+    ///
+    /// - Precondition: The salt has 32 bytes.
+    package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
+        self.publicKey = PINKey(pin: pin, salt: salt).publicKey
+        self.scalar = PINKey.keyMaterial(pin: pin, salt: salt).p256PrivateScalar()
+    }
+
+    /// Signs a statement: ECDSA with SHA-256 of its bytes, hashed once, r‖s.
+    package func sign(_ statement: Statement) -> FastSignature {
+        PreparedNonces.withPooled { $0.sign(statement.digest, scalar: self.scalar) }
+    }
+}

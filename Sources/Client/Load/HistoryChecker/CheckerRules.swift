@@ -1,0 +1,48 @@
+package import Vocabulary
+
+/// The expectations that a server's responses are checked against; one instance for all wallets of a run.
+package final class CheckerRules: Sendable {
+    /// The policy from the server's Hello.
+    package let policy: AttemptPolicy
+    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured
+    /// time.
+    package let clockTolerance: Duration
+    /// The longest time after which an operation without a response may still take effect.
+    ///
+    /// Closing a connection does not take back a request that the server has already read.
+    package let lateEffect: Duration
+
+    /// Checks the ends of blocks to the tolerance, so that a clock set over the network causes no false alarm.
+    package init(
+        policy: AttemptPolicy,
+        clockTolerance: Duration = .milliseconds(50),
+        lateEffect: Duration = .seconds(60)
+    ) {
+        self.policy = policy
+        self.clockTolerance = clockTolerance
+        self.lateEffect = lateEffect
+    }
+}
+
+extension CheckerRules {
+    /// Length in milliseconds of the block that begins after this many wrong PINs; 0 if none begins.
+    func blockLength(after failures: Int) -> Int64 {
+        guard failures.isMultiple(of: self.policy.attemptsPerRound), let last = self.policy.blocks.last else {
+            return 0
+        }
+        let round = failures / self.policy.attemptsPerRound
+        return max(0, (round <= self.policy.blocks.count ? self.policy.blocks[round - 1] : last).milliseconds)
+    }
+
+    /// The state that an unblocked wallet reports after this many wrong PINs.
+    func openState(after failures: Int) -> PINState {
+        let (allowance, perRound) = (self.policy.allowance, self.policy.attemptsPerRound)
+        guard failures < allowance else { return .open(attemptsLeft: 1, finalRound: true) }
+        return .open(
+            attemptsLeft: perRound - failures % perRound,
+            finalRound: failures >= allowance - perRound
+        )
+    }
+
+    func tolerance(over length: Int64) -> Int64 { self.clockTolerance.milliseconds + length / 2000 }
+}

@@ -1,0 +1,152 @@
+package import Vocabulary
+
+/// A response that no server can give that keeps the promises of docs/protocol.md.
+///
+/// The checker has allowed for lost, interrupted and reordered messages: there is no order of the sent
+/// operations in which the response would be correct.
+package enum HistoryViolation: Error, Hashable, Sendable {
+    case rightPINCalledWrong
+    case wrongPINCalledValid
+    /// The verdict was right, but the share was another wallet's.
+    case shareOfAnotherWallet
+    /// A PIN was judged at least this long before the block could have ended.
+    case judgedDuringBlock(early: Duration)
+    /// A PIN was judged after rounds × attempts wrong ones.
+    case judgedBeyondBound
+    /// A verdict came with a state that was not among the possible ones.
+    case impossibleCount(said: PINState, possible: [PINState])
+    case blockWithoutCause
+    case permanentBlockWithoutCause
+    /// A reported block has a wrong end or a wrong length.
+    case impossibleBlock(said: Duration)
+    /// A session reported a state that the wallet is not in.
+    case impossibleOpening(said: PINState, possible: [PINState])
+    /// The reported PIN key is not one that a change could have put in force.
+    case impossiblePINKey
+    /// A call was refused as not judged, and its PIN was counted.
+    case refusedButCounted
+    /// A response that does not belong to the request.
+    case answerToAnotherQuestion
+}
+
+extension HistoryViolation: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .rightPINCalledWrong: "the right PIN was called wrong"
+        case .wrongPINCalledValid: "a wrong PIN was called valid"
+        case .shareOfAnotherWallet: "the response to a right PIN carried a share that is not this wallet's"
+        case .judgedDuringBlock(let early):
+            "a PIN was judged during a block, at least \(early.milliseconds) ms before its end"
+        case .judgedBeyondBound: "a PIN was judged although the wallet is blocked permanently"
+        case .impossibleCount(let said, let possible):
+            "a verdict reported \(Self.text(said)); possible: \(Self.text(possible))"
+        case .blockWithoutCause: "a wallet was reported as blocked that is in no block"
+        case .permanentBlockWithoutCause: "a wallet was reported as blocked permanently that is not"
+        case .impossibleBlock(let said):
+            "a block was reported to last \(said.milliseconds) ms more, which does not match its end"
+        case .impossibleOpening(let said, let possible):
+            "a session reported \(Self.text(said)); possible: \(Self.text(possible))"
+        case .impossiblePINKey: "the reported PIN key was not put in force by any change"
+        case .refusedButCounted: "a call was refused as not judged, but its PIN was counted"
+        case .answerToAnotherQuestion: "a response does not belong to its request"
+        }
+    }
+
+    /// A name for tables and counts, independent of the numbers.
+    package var name: String {
+        switch self {
+        case .rightPINCalledWrong: "right-pin-called-wrong"
+        case .wrongPINCalledValid: "wrong-pin-called-valid"
+        case .shareOfAnotherWallet: "share-of-another-wallet"
+        case .judgedDuringBlock: "judged-during-block"
+        case .judgedBeyondBound: "judged-beyond-bound"
+        case .impossibleCount: "impossible-count"
+        case .blockWithoutCause: "block-without-cause"
+        case .permanentBlockWithoutCause: "permanent-block-without-cause"
+        case .impossibleBlock: "impossible-block"
+        case .impossibleOpening: "impossible-opening"
+        case .impossiblePINKey: "impossible-pin-key"
+        case .refusedButCounted: "refused-but-counted"
+        case .answerToAnotherQuestion: "answer-to-another-question"
+        }
+    }
+
+    private static func text(_ states: [PINState]) -> String {
+        states.isEmpty ? "another state" : states.map(self.text).joined(separator: " or ")
+    }
+
+    private static func text(_ state: PINState) -> String {
+        switch state {
+        case .open(let left, let isFinal): "\(left) attempts left\(isFinal ? " in the final round" : "")"
+        case .blocked(let remaining): "blocked for \(remaining.milliseconds) ms"
+        case .blockedPermanently: "blocked permanently"
+        }
+    }
+}
+
+extension HistoryViolation {
+    /// Classifies a response that none of the possible states explains.
+    init(
+        _ response: WalletResponse,
+        to sent: PendingOperation,
+        in window: Window,
+        among states: [ModelState],
+        _ rules: CheckerRules
+    ) {
+        let isOpening = sent.operation == .opening
+        switch response {
+        case .validWithForeignShare:
+            self = sent.operation.isRight ? .shareOfAnotherWallet : .wrongPINCalledValid
+        case .opened(let said, _):
+            self =
+                isOpening
+                ? .impossibleOpening(said: said, possible: Self.shown(by: states, window, rules))
+                : .answerToAnotherQuestion
+        case .pinKeyChanged: self = isOpening ? .answerToAnotherQuestion : .impossiblePINKey
+        case .refused: self = .refusedButCounted
+        case .verdict where isOpening: self = .answerToAnotherQuestion
+        case .verdict(.valid):
+            self = sent.operation.isRight ? Self.judged(states, window, or: .impossiblePINKey) : .wrongPINCalledValid
+        case .verdict(.wrong) where sent.operation.isRight: self = .rightPINCalledWrong
+        case .verdict(.wrong(let said)):
+            let possible = states.compactMap { state -> PINState? in
+                let judged = state.judging(sent.operation, by: .attempt(sent.attempt), in: window, rules)
+                guard case .wrong(let next)? = judged?.verdict else { return nil }
+                return next
+            }
+            self = Self.judged(states, window, or: .impossibleCount(said: said, possible: Self.distinct(possible)))
+        case .verdict(.blocked(let said)):
+            self = states.contains { $0.block != nil } ? .impossibleBlock(said: said) : .blockWithoutCause
+        case .verdict(.blockedPermanently): self = .permanentBlockWithoutCause
+        }
+    }
+
+    /// The violation if a PIN was judged although no state allows it; otherwise the other one.
+    private static func judged(
+        _ states: [ModelState],
+        _ window: Window,
+        or other: HistoryViolation
+    ) -> HistoryViolation {
+        if states.allSatisfy(\.isPermanent) { return .judgedBeyondBound }
+        let waits = states.filter { !$0.isPermanent }.map { ($0.block?.earliest ?? .min / 4) - window.until }
+        guard let least = waits.min(), least > 0 else { return other }
+        return .judgedDuringBlock(early: .milliseconds(least))
+    }
+
+    private static func shown(by states: [ModelState], _ window: Window, _ rules: CheckerRules) -> [PINState] {
+        self.distinct(
+            states.map { state in
+                if state.isPermanent { return .blockedPermanently }
+                guard let block = state.block, block.earliest > window.until else {
+                    return rules.openState(after: state.failures)
+                }
+                return .blocked(remaining: .milliseconds(block.latest - window.from))
+            }
+        )
+    }
+
+    /// Each state once, in a stable order, at most as many as fit on a line.
+    private static func distinct(_ states: [PINState]) -> [PINState] {
+        Array(Set(states).sorted { "\($0)" < "\($1)" }.prefix(4))
+    }
+}

@@ -1,0 +1,185 @@
+internal import Vocabulary
+
+/// A possible state of one wallet on its server.
+struct ModelState: Hashable, Sendable {
+    /// Wrong PINs since the last right one.
+    var failures = 0
+    var isPermanent = false
+    /// The block that the last wrong PIN began; it may be over.
+    var block: BlockSpan?
+    /// The generation of the PIN key in force; nil if unknown.
+    var generation: Int?
+    var lastWrong = LastWrong.none
+
+    /// The origin of the last counted wrong PIN, which decides whether a repeated attempt is counted again.
+    enum LastWrong: Hashable, Sendable {
+        case none
+        case attempt(Int)
+        /// A judged operation that is not identified yet.
+        case event(Int)
+        case unknown
+    }
+
+    /// Every state that a wallet can be in.
+    static func all(_ rules: CheckerRules, generation: Int? = nil) -> [ModelState] {
+        var states = [ModelState(failures: rules.policy.allowance, isPermanent: true, generation: generation)]
+        for count in 0...rules.policy.allowance {
+            let last = count == 0 ? LastWrong.none : .unknown
+            states.append(ModelState(failures: count, generation: generation, lastWrong: last))
+            guard count > 0 else { continue }
+            states.append(ModelState(failures: count, block: .unknown, generation: generation, lastWrong: last))
+        }
+        return states
+    }
+}
+
+/// The time at which a block ends, as far as it is known; milliseconds since 1970, tolerance included.
+struct BlockSpan: Hashable, Sendable {
+    var earliest: Int64
+    var latest: Int64
+    /// Nil if an earlier run's policy may have begun the block.
+    var length: Int64?
+
+    /// A block with an unknown end, which may be over.
+    static let unknown = BlockSpan(earliest: .min / 4, latest: .max / 4, length: nil)
+
+    /// The smallest span that contains both.
+    func hull(with other: BlockSpan) -> BlockSpan {
+        BlockSpan(
+            earliest: min(self.earliest, other.earliest),
+            latest: max(self.latest, other.latest),
+            length: self.length == other.length ? self.length : nil
+        )
+    }
+}
+
+/// The interval in which an operation met the server's clock.
+struct Window {
+    let from: Int64
+    let until: Int64
+    /// The earliest time that any pending operation may carry.
+    ///
+    /// An operation that waited in the server since then has an older time and shortens a new block accordingly.
+    let oldest: Int64
+}
+
+extension ModelState {
+    private func mayHave(_ generation: Int) -> Bool { self.generation ?? generation == generation }
+
+    private func mayBeOpen(_ window: Window) -> Bool {
+        guard !self.isPermanent else { return false }
+        guard let block = self.block else { return true }
+        return block.earliest <= window.until
+    }
+
+    private func mayBeBlocked(for remaining: Duration, _ window: Window) -> Bool {
+        guard !self.isPermanent, let block = self.block else { return false }
+        let rest = remaining.milliseconds
+        guard rest > 0, rest <= block.length ?? .max else { return false }
+        return block.earliest - window.until <= rest && rest <= block.latest - window.from
+    }
+
+    private func with(_ change: (inout ModelState) -> Void) -> ModelState {
+        var state = self
+        change(&state)
+        return state
+    }
+
+    /// The state after a response that changes nothing; nil if the response is impossible in this state.
+    ///
+    /// - Parameter isExact: true if no other operation was pending, so that a reported end of a block stays valid.
+    func admits(
+        _ response: WalletResponse,
+        to sent: PendingOperation,
+        in window: Window,
+        isExact: Bool,
+        _ rules: CheckerRules
+    ) -> ModelState? {
+        switch response {
+        case .opened(let state, let generation):
+            guard sent.operation == .opening, self.mayHave(generation) else { return nil }
+            return self.shows(state, window, isExact: isExact, rules)?.with { $0.generation = generation }
+        case .pinKeyChanged(let current):
+            guard let current, let named = sent.operation.generation, current != named, self.mayHave(current) else {
+                return nil
+            }
+            return self.with { $0.generation = current }
+        case .verdict(let verdict):
+            guard let named = sent.operation.generation, self.mayHave(named) else { return nil }
+            return self.admits(verdict, to: sent, in: window, isExact: isExact, rules)?.with { $0.generation = named }
+        case .refused: return self
+        case .validWithForeignShare: return nil
+        }
+    }
+
+    private func admits(
+        _ verdict: PINVerdict,
+        to sent: PendingOperation,
+        in window: Window,
+        isExact: Bool,
+        _ rules: CheckerRules
+    ) -> ModelState? {
+        switch verdict {
+        case .blocked(let remaining):
+            return self.shows(.blocked(remaining: remaining), window, isExact: isExact, rules)
+        case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: isExact, rules)
+        case .wrong(let state):
+            // A repetition of the last wrong attempt reports the present state, for any PIN that came with it.
+            let repeats =
+                self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
+            guard repeats, self.mayBeOpen(window), rules.openState(after: self.failures) == state else { return nil }
+            return self.with { $0.lastWrong = .attempt(sent.attempt) }
+        case .valid:
+            // If no wrong PIN is counted, a right PIN changes nothing.
+            let isClean = self.failures == 0 && self.block == nil && !self.isPermanent && self.lastWrong == .none
+            let changesKey = sent.operation.generationAfterwards != sent.operation.generation
+            return sent.operation.isRight && !changesKey && isClean ? self : nil
+        }
+    }
+
+    private func shows(_ state: PINState, _ window: Window, isExact: Bool, _ rules: CheckerRules) -> ModelState? {
+        switch state {
+        case .open: return self.mayBeOpen(window) && rules.openState(after: self.failures) == state ? self : nil
+        case .blockedPermanently: return self.isPermanent ? self : nil
+        case .blocked(let remaining):
+            guard self.mayBeBlocked(for: remaining, window) else { return nil }
+            return isExact ? self.with(remaining: remaining.milliseconds, window, rules) : self
+        }
+    }
+
+    /// Narrows the block's end: the shorter the operation took, the more exact is the end that it reports.
+    private func with(remaining: Int64, _ window: Window, _ rules: CheckerRules) -> ModelState {
+        guard let block = self.block else { return self }
+        let tolerance = rules.tolerance(over: remaining)
+        let earliest = max(block.earliest, window.from + remaining - tolerance)
+        let latest = min(block.latest, window.until + remaining + tolerance)
+        guard earliest <= latest else { return self }
+        return self.with { $0.block = BlockSpan(earliest: earliest, latest: latest, length: block.length) }
+    }
+
+    /// The state and the verdict after an operation is counted and judged; nil if it would not be.
+    func judging(
+        _ operation: WalletOperation,
+        by origin: LastWrong,
+        in window: Window,
+        _ rules: CheckerRules
+    ) -> (state: ModelState, verdict: PINVerdict)? {
+        guard let named = operation.generation, self.mayHave(named), self.mayBeOpen(window) else { return nil }
+        if case .attempt = origin, self.lastWrong == origin { return nil }
+        if operation.isRight { return (ModelState(generation: operation.generationAfterwards), .valid) }
+        var state = ModelState(failures: self.failures + 1, generation: named, lastWrong: origin)
+        guard state.failures < rules.policy.allowance else {
+            state = ModelState(failures: rules.policy.allowance, isPermanent: true, generation: named)
+            return (state, .wrong(.blockedPermanently))
+        }
+        let length = rules.blockLength(after: state.failures)
+        guard length > 0 else { return (state, .wrong(rules.openState(after: state.failures))) }
+        let tolerance = rules.tolerance(over: length)
+        state.block = BlockSpan(
+            earliest: window.oldest + length - tolerance,
+            latest: window.until + length + tolerance,
+            length: length
+        )
+        return (state, .wrong(.blocked(remaining: .milliseconds(length))))
+    }
+}

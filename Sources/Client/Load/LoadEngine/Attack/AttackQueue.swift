@@ -1,0 +1,62 @@
+internal import LoadPlan
+internal import LoadReport
+internal import Vocabulary
+
+/// The wallets of an attack, in the order in which they may be attacked.
+struct AttackQueue {
+    private var ready: ArraySlice<Int>
+    private var blocked: [(until: Timestamp, index: Int)] = []
+    /// The time by which a lab's clock was advanced for them.
+    private(set) var advanced = Duration.zero
+
+    /// All wallets in random order.
+    init(count: Int, using generator: inout PlanGenerator) {
+        self.ready = (0..<count).shuffled(using: &generator)[...]
+    }
+
+    /// Takes the ready wallet that was attacked longest ago.
+    mutating func take() -> Int? { self.ready.popFirst() }
+
+    /// Returns a wallet that may be attacked again.
+    mutating func append(_ index: Int) { self.ready.append(index) }
+
+    /// Returns a wallet that is blocked.
+    mutating func append(_ index: Int, blockedUntil end: Timestamp) { self.blocked.append((end, index)) }
+
+    /// The end of the last block; nil if no wallet is blocked.
+    var lastEnd: Timestamp? { self.blocked.map(\.until).max() }
+
+    /// Makes all blocked wallets ready, because the clock was advanced past their blocks.
+    mutating func release(after duration: Duration) {
+        self.advanced += duration
+        self.ready += self.blocked.map(\.index)
+        self.blocked = []
+    }
+}
+
+/// Collects an attack's measurements about once a second.
+struct IntervalCollector {
+    let recorder: Recorder
+    let connections: Int
+    private(set) var intervals: [Interval] = []
+    /// The totals of all intervals.
+    private(set) var totals = Totals()
+    private var last = Duration.zero
+
+    init(recorder: Recorder, connections: Int) {
+        self.recorder = recorder
+        self.connections = connections
+    }
+
+    /// Ends the current interval if it is long enough; returns true if it did.
+    @discardableResult
+    mutating func take(at now: Duration, isLast: Bool) -> Bool {
+        guard now > self.last, isLast || now - self.last >= .seconds(1) else { return false }
+        let gauges = Gauges(connections: self.connections)
+        let interval = self.recorder.takeInterval(from: self.last, to: now, gauges: gauges)
+        self.last = now
+        self.totals.add(interval)
+        self.intervals.append(interval)
+        return true
+    }
+}

@@ -1,0 +1,29 @@
+internal import Synchronization
+
+/// A barrier that releases its tasks at once when the last of them has arrived.
+final class StartBarrier: Sendable {
+    private let count: Int
+    private let onRelease: @Sendable () -> Void
+    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+    /// - Parameter onRelease: called before the release.
+    init(count: Int, onRelease: @escaping @Sendable () -> Void) {
+        self.count = count
+        self.onRelease = onRelease
+    }
+
+    /// Returns when all tasks have arrived.
+    func arrive() async {
+        await withCheckedContinuation { continuation in
+            let released = self.waiting.withLock { waiting -> [CheckedContinuation<Void, Never>] in
+                waiting.append(continuation)
+                guard waiting.count == self.count else { return [] }
+                defer { waiting = [] }
+                return waiting
+            }
+            guard !released.isEmpty else { return }
+            self.onRelease()
+            for continuation in released { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import HistoryChecker
+internal import LoadFleet
+internal import Synchronization
+internal import Vocabulary
+
+/// A wallet in use with its history, against which every response is checked.
+///
+/// One user has it at a time, except for a single wallet under attack, which all users share.
+final class CheckedWallet: Sendable {
+    private struct State {
+        var history: WalletHistory
+        var lastID = 0
+        /// The last id of an operation with a PIN.
+        var lastPINID = 0
+        /// Wrong PINs since the last right one, including those without a response, as far as this run knows.
+        var wrongInRow = 0
+        var users = 0
+    }
+
+    let wallet: FleetWallet
+    private let attemptsPerRound: Int
+    private let state: Mutex<State>
+
+    init(_ wallet: FleetWallet, _ history: WalletHistory, attemptsPerRound: Int) {
+        self.wallet = wallet
+        self.attemptsPerRound = attemptsPerRound
+        self.state = Mutex(State(history: history))
+    }
+
+    /// Records an operation before it is sent; returns its id.
+    ///
+    /// - Parameter first: the id of the first operation with the same attempt id.
+    func invokes(_ operation: WalletOperation, repeating first: Int? = nil, at now: Timestamp) -> Int {
+        self.state.withLock { state in
+            state.lastID += 1
+            if operation != .opening { state.lastPINID = state.lastID }
+            state.history.invoke(state.lastID, operation, repeating: first, at: now)
+            return state.lastID
+        }
+    }
+
+    /// Records a response; returns a violation if no correct server can give it.
+    func completes(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
+        self.state.withLock { state in
+            switch response {
+            case .verdict(.valid), .validWithForeignShare: state.wrongInRow = 0
+            case .verdict(.wrong): state.wrongInRow += 1
+            case .opened(.open(let left, _), _):
+                state.wrongInRow = max(state.wrongInRow, self.attemptsPerRound - left)
+            case .verdict, .opened, .pinKeyChanged, .refused: break
+            }
+            return state.history.complete(id, response, at: now)
+        }
+    }
+
+    /// Records that no response will arrive.
+    func loses(_ id: Int, isWrong: Bool, at now: Timestamp) {
+        self.state.withLock { state in
+            if isWrong { state.wrongInRow += 1 }
+            state.history.lose(id, at: now)
+        }
+    }
+
+    /// Records that the server's process ended before this moment.
+    func serverEnded(by now: Timestamp) {
+        self.state.withLock { $0.history.serverEnded(by: now) }
+    }
+
+    /// Returns true if no operation with a PIN followed this one.
+    func isLastPIN(_ id: Int) -> Bool { self.state.withLock { $0.lastPINID == id } }
+
+    /// Returns true if one more wrong PIN stays within the plan's limit.
+    func allowsWrong(atMost limit: Int) -> Bool { self.state.withLock { $0.wrongInRow < limit } }
+
+    /// True if wrong PINs may have been counted since the last right one.
+    var hasCounts: Bool { self.state.withLock { $0.wrongInRow > 0 } }
+
+    var overflowCount: Int { self.state.withLock { $0.history.overflowCount } }
+
+    // MARK: Users
+
+    func enter() { self.state.withLock { $0.users += 1 } }
+
+    /// Returns true if no user is left and no pending operation can still be judged, so that the summary is exact.
+    func leave() -> Bool {
+        self.state.withLock { state in
+            state.users -= 1
+            return state.users == 0 && state.history.isQuiet
+        }
+    }
+
+    func summary(at now: Timestamp, generation: UInt32) -> HistorySummary {
+        self.state.withLock { $0.history.summary(at: now, generation: Int(generation)) }
+    }
+}

@@ -1,0 +1,180 @@
+internal import HistoryChecker
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import Synchronization
+internal import Transport
+internal import Vocabulary
+internal import Wire
+
+extension RunContext {
+    /// Opens a session on a new connection and checks the response against the wallet's history.
+    ///
+    /// A rejected iOS proof is retried once on a new connection, as the protocol requires of wallets.
+    func openSession(
+        of wallet: CheckedWallet,
+        _ number: Int,
+        resuming: Bool = false
+    ) async throws(FleetFailure) -> FleetSession {
+        do throws(FleetFailure) {
+            return try await self.tryToOpenSession(of: wallet, number, resuming: resuming)
+        } catch .refused(.authenticationFailed) where wallet.wallet.platform == .iOS {
+            return try await self.tryToOpenSession(of: wallet, number, resuming: resuming)
+        }
+    }
+
+    private func tryToOpenSession(
+        of wallet: CheckedWallet,
+        _ number: Int,
+        resuming: Bool
+    ) async throws(FleetFailure) -> FleetSession {
+        let connection = try await self.connect(number, resuming: resuming)
+        let id = wallet.invokes(.opening, at: self.serverTime)
+        do throws(FleetFailure) {
+            let session = try await FleetSession.begin(
+                wallet.wallet,
+                of: self.fleet,
+                on: connection,
+                timeout: self.plan.timeout
+            )
+            let response = WalletResponse.opened(session.opening.pinState, generation: Int(session.generation))
+            let now = self.clock.now
+            self.report(wallet.completes(id, response, at: self.clock.wall(at: now)), of: wallet, at: now)
+            return session
+        } catch {
+            self.check(error, of: wallet, id, isWrong: false, generation: nil, at: self.clock.now)
+            throw error
+        }
+    }
+
+    /// Checks the result of an instruction against the wallet's history.
+    ///
+    /// - Parameter isWrong: true if the instruction carried a wrong PIN.
+    func check(
+        _ result: Result<InstructResult, FleetFailure>,
+        of wallet: CheckedWallet,
+        _ id: Int,
+        isWrong: Bool,
+        in session: FleetSession,
+        at time: Duration
+    ) -> Outcome {
+        switch result {
+        case .success(let answer):
+            if let verdict = answer.verdict {
+                if case .wrong = verdict { self.events.verdictTrigger.fire() }
+                let violation = wallet.completes(id, .verdict(verdict), at: self.clock.wall(at: time))
+                self.report(violation, of: wallet, at: time)
+            } else {
+                self.report(.answerToAnotherQuestion, of: wallet, at: time)
+                wallet.loses(id, isWrong: isWrong, at: self.clock.wall(at: time))
+            }
+            return answer.outcome
+        case .failure(let failure):
+            self.check(failure, of: wallet, id, isWrong: isWrong, generation: session.generation, at: time)
+            return self.outcome(of: failure)
+        }
+    }
+
+    /// Checks a failure against the wallet's history.
+    ///
+    /// - Parameter generation: the generation of the session's PIN after the failure; nil without a session.
+    private func check(
+        _ failure: FleetFailure,
+        of wallet: CheckedWallet,
+        _ id: Int,
+        isWrong: Bool,
+        generation: UInt32?,
+        at time: Duration
+    ) {
+        let response: WalletResponse?
+        switch failure {
+        case .falseShare: response = .validWithForeignShare
+        case .strangePINKey: response = .pinKeyChanged(current: nil)
+        case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
+        // These do not say whether the attempt was counted.
+        case .refused(.unavailable), .refused(.internal): response = nil
+        case .refused, .revoked: response = .refused
+        case .connect, .call, .fleet: response = nil
+        case .unexpectedAnswer:
+            self.report(.answerToAnotherQuestion, of: wallet, at: time)
+            response = nil
+        }
+        let now = self.clock.wall(at: time)
+        guard let response else { return wallet.loses(id, isWrong: isWrong, at: now) }
+        self.report(wallet.completes(id, response, at: now), of: wallet, at: time)
+    }
+
+    /// The outcome of a failed operation; ends the run if the wallets' file failed.
+    func outcome(of failure: FleetFailure) -> Outcome {
+        switch failure {
+        case .fleet(let error): self.events.end(.aborted, failure: .fleet(error))
+        case .call(.closed): self.events.connectionWasLost()
+        case .refused(.rateLimited): self.gauges.rateLimited.add(1, ordering: .relaxed)
+        // Only the end of a run cancels a call.
+        case .call(.cancelled): return .interrupted
+        default: break
+        }
+        return .failed(failure.reason)
+    }
+
+    /// Records a response that no correct server gives.
+    private func report(_ violation: HistoryViolation?, of wallet: CheckedWallet, at time: Duration) {
+        guard let violation else { return }
+        if case .impossibleOpening = violation {
+            self.events.note(
+                """
+                a server whose store was restored from a backup since the last run has other counts, which is not a \
+                fault: run once with --forget-histories to begin new histories
+                """
+            )
+        }
+        let wallet = wallet.wallet
+        self.recorder.recordViolation(
+            """
+            \(violation.name): wallet \(wallet.index) (\(wallet.walletID)), \(time.milliseconds) ms after the start: \
+            \(violation)
+            """
+        )
+    }
+
+    /// Notes that a wallet is not used any longer.
+    func excludes(_ wallet: FleetWallet, for failure: FleetFailure) {
+        let count = self.gauges.excluded.add(1, ordering: .relaxed).newValue
+        guard count <= Self.maxNamed else {
+            return self.events.note("more than \(Self.maxNamed) wallets were excluded; the first ones are named")
+        }
+        var text = "wallet \(wallet.index) (\(wallet.walletID)) was excluded: \(failure)"
+        if failure == .refused(.authenticationFailed) {
+            text += "; the server removes a wallet without a session after enrollment.unopened-lifetime"
+        }
+        self.events.note(text)
+    }
+
+    /// The largest number of excluded wallets that are named.
+    private static let maxNamed = 5
+}
+
+extension InstructResult {
+    /// The verdict on the PIN; nil for a result that only other instructions have.
+    fileprivate var verdict: PINVerdict? {
+        switch self {
+        case .pinValid, .pinChanged: .valid
+        case .wrong(let state): .wrong(state)
+        case .blocked(let remaining): .blocked(remaining: remaining)
+        case .blockedPermanently: .blockedPermanently
+        case .recoveryCodeLinked, .deletionCode: nil
+        }
+    }
+
+    /// The outcome in reports.
+    fileprivate var outcome: Outcome {
+        switch self {
+        case .pinValid: .valid
+        case .pinChanged: .changed
+        case .wrong: .wrong
+        case .blocked: .blocked
+        case .blockedPermanently: .blockedPermanently
+        case .recoveryCodeLinked, .deletionCode: .failed("unexpected-answer")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import LoadPlan
+internal import Synchronization
+
+/// Starts users as the plan wants them, and waits for all of them at its end.
+final class UserScheduler: Sendable {
+    /// The interval at which the plan is asked for the wanted number of users.
+    private static let step: Duration = .milliseconds(50)
+    /// The time for which a run that is ended early waits for responses under way.
+    private static let grace: Duration = .seconds(1)
+
+    private let run: RunContext
+    private let slots: Mutex<[Slot]>
+
+    /// The state of one user number.
+    private struct Slot {
+        var isTaken = false
+        /// The number of users that had it.
+        var lives = 0
+    }
+
+    init(_ run: RunContext) {
+        self.run = run
+        let most = run.plan.isOpen ? run.plan.openConnections : Int(run.plan.stages.peak.rounded(.up))
+        self.slots = Mutex(Array(repeating: Slot(), count: most))
+    }
+
+    /// Returns when the last user has ended.
+    func run(starting opened: [OpenedSession]) async {
+        await withTaskGroup { group in
+            group.addTask { await self.follow(opened) }
+            group.addTask {
+                await self.run.events.ends()
+                self.run.gauges.stop()
+                await self.run.clock.sleep(until: self.run.clock.now + Self.grace)
+            }
+            _ = await group.next()
+            group.cancelAll()
+            await group.waitForAll()
+        }
+    }
+
+    private func follow(_ opened: [OpenedSession]) async {
+        var opened = opened
+        let end = self.run.schedule.duration
+        await withDiscardingTaskGroup { users in
+            while !self.run.gauges.isStopping, !Task.isCancelled {
+                let now = self.run.clock.now
+                guard now < end else { break }
+                let wanted = self.run.usersWanted(at: now)
+                self.run.gauges.wanted.store(wanted, ordering: .relaxed)
+                for (number, life) in self.takeSlots(below: wanted) {
+                    let session = opened.isEmpty ? nil : opened.removeLast()
+                    users.addTask {
+                        await VirtualUser(number, life: life, in: self.run, opened: session).work()
+                        self.slots.withLock { $0[number].isTaken = false }
+                    }
+                }
+                await self.run.clock.sleep(until: min(end, now + Self.step))
+            }
+            for session in opened { try? session.close(in: self.run) }
+            // In an open loop, checks already due are still sent; the users end when none is left.
+            if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
+        }
+        if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {
+            await FinalCheck(run: self.run).run()
+        }
+    }
+
+    /// Sends the waiting checks for as long as one call may take.
+    private func drain() async {
+        let end = self.run.schedule.duration + self.run.plan.timeout
+        while !self.run.gauges.isStopping, !Task.isCancelled, self.run.clock.now < end {
+            guard let queue = self.run.queue, !queue.isIdle(at: self.run.clock.now) else { break }
+            await self.run.clock.sleep(until: self.run.clock.now + Self.step)
+        }
+        self.run.gauges.stop()
+    }
+
+    private func takeSlots(below wanted: Int) -> [(number: Int, life: Int)] {
+        self.slots.withLock { slots in
+            let numbers = (0..<min(wanted, slots.count)).filter { !slots[$0].isTaken }
+            return numbers.map { number in
+                defer { slots[number] = Slot(isTaken: true, lives: slots[number].lives + 1) }
+                return (number, slots[number].lives)
+            }
+        }
+    }
+}

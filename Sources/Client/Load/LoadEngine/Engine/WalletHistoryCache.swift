@@ -1,0 +1,125 @@
+internal import HistoryChecker
+package import LoadFleet
+internal import Synchronization
+internal import Vocabulary
+
+extension Fleet {
+    /// Resets the histories of all wallets to unknown; their next responses are accepted, and checked from
+    /// then on.
+    ///
+    /// For a server whose store was restored from a backup: its counts differ from those of earlier runs
+    /// without a fault.
+    package func forgetHistories() throws(FleetError) {
+        for index in 0..<self.count { try self.record(.unknown, of: index) }
+    }
+}
+
+/// The histories of the wallets in use, loaded from the fleet's file and saved to it.
+///
+/// While a wallet is in use, its history in the file is "unknown", so that a killed run causes no false alarm
+/// in the next one. A wallet with operations that may still be judged stays in the cache until the end.
+final class WalletHistoryCache: Sendable {
+    private let fleet: Fleet
+    private let rules: CheckerRules
+    private let unknown: HistorySummary
+    private let wallets = Mutex<[Int: CheckedWallet]>([:])
+    private let past = Mutex(Past())
+
+    /// The remembered properties of wallets that are not in use.
+    private struct Past {
+        var overflowCount = 0
+        var uses = 0
+        /// The wallets with counted wrong PINs on the server, each with the number of its last use.
+        var withCounts: [Int: Int] = [:]
+
+        mutating func note(_ wallet: CheckedWallet, atMost most: Int) {
+            let index = wallet.wallet.index
+            self.overflowCount += wallet.overflowCount
+            self.uses += 1
+            if !wallet.hasCounts {
+                self.withCounts[index] = nil
+            } else if self.withCounts.count < most || self.withCounts[index] != nil {
+                self.withCounts[index] = self.uses
+            }
+        }
+    }
+
+    /// The largest number of wallets for the check at the end of a run.
+    private static let maxRemembered = 100_000
+
+    init(_ fleet: Fleet, _ rules: CheckerRules) {
+        self.fleet = fleet
+        self.rules = rules
+        self.unknown = WalletHistory(unknownUnder: rules).summary(at: Timestamp(milliseconds: 0), generation: 0)
+    }
+
+    /// Begins the use of a wallet.
+    func open(_ index: Int) throws(FleetFailure) -> CheckedWallet {
+        let known = self.wallets.withLock { wallets in
+            wallets[index]?.enter()
+            return wallets[index]
+        }
+        if let known { return known }
+        let loaded: CheckedWallet
+        do throws(FleetError) { loaded = try self.load(index) } catch { throw .fleet(error) }
+        return self.wallets.withLock { wallets in
+            let first = wallets[index] ?? loaded
+            first.enter()
+            wallets[index] = first
+            return first
+        }
+    }
+
+    private func load(_ index: Int) throws(FleetError) -> CheckedWallet {
+        let wallet = try self.fleet[index]
+        let summary = try self.fleet.history(of: index)
+        try self.fleet.record(self.unknown, of: index)
+        return CheckedWallet(
+            wallet,
+            WalletHistory(self.rules, from: summary, generation: Int(wallet.generation)),
+            attemptsPerRound: self.rules.policy.attemptsPerRound
+        )
+    }
+
+    /// Ends one user's use of a wallet.
+    func close(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetFailure) {
+        let isDone = self.wallets.withLock { wallets in
+            guard wallet.leave() else { return false }
+            wallets[wallet.wallet.index] = nil
+            return true
+        }
+        guard isDone else { return }
+        self.past.withLock { $0.note(wallet, atMost: Self.maxRemembered) }
+        do throws(FleetError) { try self.save(wallet, at: now) } catch { throw .fleet(error) }
+    }
+
+    /// The wallets with counted wrong PINs on the server, most recently used first.
+    var withCounts: [Int] {
+        let inUse = self.wallets.withLock { wallets in wallets.values.filter(\.hasCounts).map(\.wallet.index) }
+        let past = self.past.withLock(\.withCounts)
+        return inUse + past.sorted { $0.value > $1.value }.map(\.key).filter { !inUse.contains($0) }
+    }
+
+    /// Saves the remaining wallets after all connections have closed; returns the number of overflows of all
+    /// histories.
+    func saveAll(at now: Timestamp) throws(FleetError) -> Int {
+        let rest = self.wallets.withLock { wallets in
+            defer { wallets = [:] }
+            return Array(wallets.values)
+        }
+        for wallet in rest { try self.save(wallet, at: now) }
+        return rest.reduce(self.past.withLock(\.overflowCount)) { $0 + $1.overflowCount }
+    }
+
+    /// Records that the server's process ended before this moment.
+    func serverEnded(by now: Timestamp) {
+        for wallet in self.wallets.withLock({ Array($0.values) }) { wallet.serverEnded(by: now) }
+    }
+
+    private func save(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
+        let index = wallet.wallet.index
+        // Read again, because the session may have changed the PIN.
+        let generation = try self.fleet[index].generation
+        try self.fleet.record(wallet.summary(at: now, generation: generation), of: index)
+    }
+}

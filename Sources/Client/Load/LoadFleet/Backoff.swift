@@ -1,0 +1,18 @@
+/// Exponential back-off with jitter, so that a server that returns is not met by all connections at once.
+package struct Backoff: Sendable {
+    package static let first: Duration = .milliseconds(50)
+    package static let longest: Duration = .seconds(2)
+
+    private var next = Self.first
+
+    package init() {}
+
+    /// The pause after a failure: doubled each time up to ``longest``, then reduced at random by up to half.
+    package mutating func nextPause(using generator: inout some RandomNumberGenerator) -> Duration {
+        defer { self.next = min(self.next * 2, Self.longest) }
+        return self.next * Double.random(in: 0.5...1, using: &generator)
+    }
+
+    /// Begins again after a success.
+    package mutating func reset() { self.next = Self.first }
+}

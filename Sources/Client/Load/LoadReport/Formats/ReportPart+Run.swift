@@ -1,0 +1,156 @@
+/// The parts that the terminal and the page show of a run.
+extension RunResult {
+    /// Violations and notes: a reader must know them before the measurements.
+    var warnings: [ReportPart] {
+        let violations = self.totals.violations
+        let more = violations.count - violations.examples.count
+        let parts = [
+            ReportPart(
+                heading: "Violations",
+                partStyle: "callout bad",
+                sentences: ["A correct server never gives these answers."],
+                items: violations.examples + (more > 0 ? ["and \(NumberText.count(more)) more"] : [])
+            ),
+            ReportPart(heading: "Notes on validity", partStyle: "callout", items: self.remarks),
+        ]
+        return parts.filter { !$0.items.isEmpty }
+    }
+
+    /// Thresholds, times, outcomes, sections and setting.
+    var parts: [ReportPart] {
+        let hasOperations = !self.totals.operations.isEmpty
+        return (self.thresholds.isEmpty ? [] : [self.thresholdPart])
+            + (hasOperations ? [self.timesPart, self.outcomesPart] : []) + self.sections.map(ReportPart.init)
+            + [self.settingPart]
+    }
+
+    private var thresholdPart: ReportPart {
+        var table = ReportTable("Thresholds", columns: ["threshold", "measured", "result"], isLeft: true)
+        for threshold in self.thresholds {
+            let style = threshold.verdict == .met ? "good" : "bad"
+            table.add(
+                ReportTable.Cell(threshold.text, style: "code"),
+                [ReportTable.Cell(threshold.value), ReportTable.Cell(threshold.verdict.text, style: style)]
+            )
+        }
+        return ReportPart(heading: "Thresholds", tables: [table])
+    }
+
+    private var timesPart: ReportPart {
+        let columns = ["operation", "count", "rate", "p50", "p90", "p99", "p99.9", "max", "mean"]
+        let hasDueTimes = self.hasDueTimes
+        var latency = ReportTable("Latency \(self.latencyOrigin)", columns: columns, isCaptionHidden: false)
+        var service = ReportTable("Service time from sending", columns: columns, isCaptionHidden: false)
+        for (operation, figures) in self.totals.sortedOperations {
+            let rate = self.totals.rate(of: operation).map(NumberText.rate) ?? "–"
+            func cells(_ times: Latencies) -> [String] {
+                [NumberText.count(figures.count), rate]
+                    + [50, 90, 99, 99.9].map { NumberText.time(times.percentile($0)) }
+                    + [NumberText.time(times.max), times.mean.map { NumberText.time(microseconds: $0) } ?? "–"]
+            }
+            latency.add(ReportTable.Cell(operation.rawValue), cells(figures.latency))
+            service.add(ReportTable.Cell(operation.rawValue), cells(figures.serviceTime))
+        }
+        return ReportPart(heading: "Times", tables: hasDueTimes ? [latency, service] : [latency])
+    }
+
+    private var outcomesPart: ReportPart {
+        let operations = self.totals.sortedOperations
+        let outcomes = operations.reduce(into: Set<Outcome>()) { $0.formUnion($1.figures.outcomes.keys) }
+        var table = ReportTable(
+            "Outcomes",
+            columns: ["outcome"] + operations.flatMap { [$0.operation.rawValue, "share"] }
+        )
+        for outcome in outcomes.sorted() {
+            let cells = operations.flatMap { _, figures -> [ReportTable.Cell] in
+                guard let count = figures.outcomes[outcome] else { return ["", ""] }
+                let share = NumberText.percent(Double(count) / Double(figures.count))
+                return [ReportTable.Cell(NumberText.count(count)), ReportTable.Cell(share, style: "quiet")]
+            }
+            table.add(ReportTable.Cell(outcome.rawValue, style: outcome.isFailure ? "bad" : ""), cells)
+        }
+        return ReportPart(heading: "Outcomes", tables: [table])
+    }
+
+    private var settingPart: ReportPart {
+        var table = ReportTable("Plan and machine", columns: [], isLeft: true)
+        let costs = [("server CPU", self.totals.serverText), ("tool CPU", self.totals.toolText)]
+        for (name, value) in self.setting.rows + costs.compactMap({ name, text in text.map { (name, $0) } }) {
+            let style = name == "command" ? "code wrap" : "wrap"
+            table.add(ReportTable.Cell(name), [ReportTable.Cell(value, style: style)])
+        }
+        return ReportPart(heading: "Plan and machine", tables: [table])
+    }
+}
+
+extension ReportPart {
+    fileprivate init(_ section: ReportSection) {
+        var table = ReportTable(section.title, columns: section.columns)
+        for row in section.rows {
+            let texts = row.map(\.displayText)
+            table.add(ReportTable.Cell(texts.first ?? ""), Array(texts.dropFirst()))
+        }
+        self.init(
+            heading: section.title,
+            verdict: section.verdict == .neutral ? nil : section.verdict.rawValue,
+            sentences: section.summary.isEmpty ? [] : [section.summary],
+            tables: [table]
+        )
+    }
+}
+
+extension ReportSection.Value {
+    fileprivate var displayText: String {
+        switch self {
+        case .text(let text): text
+        case .count(let count): NumberText.count(count)
+        case .number(let number): NumberText.fixed(number, number >= 0.1 || number == 0 ? 1 : 6)
+        case .share(let share): NumberText.percent(share)
+        case .micros(let micros): NumberText.time(microseconds: Double(micros))
+        }
+    }
+}
+
+extension ThresholdResult.Verdict {
+    fileprivate var text: String {
+        switch self {
+        case .met: "met"
+        case .failed: "FAILED"
+        case .unmeasured: "NOT MEASURED"
+        }
+    }
+}
+
+extension Totals {
+    /// The operations of the run, in the order that every report uses.
+    var sortedOperations: [(operation: Operation, figures: OperationFigures)] {
+        self.operations.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// The resources that the server used; nil if unknown.
+    var serverText: String? {
+        let parts = [
+            self.serverCPUMicrosecondsPerOperation.map { "\(NumberText.time(microseconds: $0)) per operation" },
+            self.verificationText, self.coresText(self.serverCPUSeconds),
+            self.serverPeakResidentBytes.map { "at most \(NumberText.bytes(Double($0))) of memory" },
+        ].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    /// The CPU time that pin-load used; nil if unknown.
+    var toolText: String? {
+        guard let seconds = self.toolCPUSeconds, self.count > 0, let cores = self.coresText(seconds) else { return nil }
+        return "\(NumberText.time(microseconds: seconds * 1_000_000 / Double(self.count))) per operation, \(cores)"
+    }
+
+    private func coresText(_ seconds: Double?) -> String? {
+        guard let seconds, self.duration > .zero else { return nil }
+        return "\(NumberText.fixed(seconds / self.duration.inSeconds, 2)) cores busy"
+    }
+
+    private var verificationText: String? {
+        guard let cost = self.verificationMicroseconds, let share = self.verificationShare else { return nil }
+        return "\(NumberText.fixed(share, 2)) of it for one separate P-256 verification "
+            + "(\(NumberText.time(microseconds: cost)))"
+    }
+}

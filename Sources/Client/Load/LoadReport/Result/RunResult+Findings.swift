@@ -1,0 +1,61 @@
+extension RunResult {
+    /// The reasons for which the run failed, the most severe first; empty if it passed.
+    var failures: [String] {
+        var failures: [String] = []
+        let violations = self.totals.violations.count
+        if violations > 0 { failures.append("\(NumberText.count(violations)) violation\(violations == 1 ? "" : "s")") }
+        let missed = self.thresholds.count { $0.verdict != .met }
+        if missed > 0 { failures.append("\(missed) of \(self.thresholds.count) thresholds not met") }
+        if self.end == .aborted, missed == 0 {
+            failures.append("aborted by a threshold that was met again at the end")
+        }
+        if self.end == .lost { failures.append("the server stopped answering") }
+        failures += self.sections.filter { $0.verdict == .failed }.map(\.title)
+        return failures
+    }
+
+    /// True if latency differs from service time: in an open loop, and in an attack, which sends all guesses at once.
+    ///
+    /// A closed loop sends an operation after the answer to the previous one, so that the two are the same.
+    var hasDueTimes: Bool {
+        self.intervals.contains { $0.gauges.plannedRate != nil }
+            || self.totals.operations.values.contains { $0.latency != $0.serviceTime }
+    }
+
+    /// The start of the times in ``OperationFigures/latency``.
+    var latencyOrigin: String { self.hasDueTimes ? "from the due time" : "from sending" }
+
+    /// The notes, preceded by a warning if a closed loop hid a stall.
+    var remarks: [String] { (self.stall.map { [$0] } ?? []) + self.notes }
+
+    /// A warning about coordinated omission: during a stall a closed loop sends nothing, so that few times show it.
+    private var stall: String? {
+        guard !self.hasDueTimes else { return nil }
+        let stalled = self.measuredIntervals.filter {
+            !$0.isTail && $0.gauges.inFlight > 0 && $0.totals.answered == 0
+        }
+        guard !stalled.isEmpty else { return nil }
+        let seconds = stalled.reduce(0.0) { $0 + ($1.end - $1.start).inSeconds }
+        return "no answer arrived for \(NumberText.fixed(seconds, 1)) s with operations in flight; a closed loop hides "
+            + "such a stall (coordinated omission), use --rate to measure it"
+    }
+
+    /// The end, the measured time and the target.
+    var headline: String {
+        let warmup = self.intervals.filter(\.isWarmup).reduce(0.0) { $0 + ($1.end - $1.start).inSeconds }
+        let before = warmup > 0 ? " after \(NumberText.fixed(warmup, 1)) s of warm-up" : ""
+        let measured = "\(NumberText.fixed(self.totals.duration.inSeconds, 1)) s measured"
+        return "\(self.end.text) · \(measured)\(before) · \(self.setting.target)"
+    }
+}
+
+extension RunEnd {
+    var text: String {
+        switch self {
+        case .completed: "completed"
+        case .interrupted: "interrupted"
+        case .aborted: "aborted by a threshold"
+        case .lost: "server lost"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// The configuration of a run: the command, the plan, the server and the machine.
+package struct RunSetting: Sendable, Equatable, Codable {
+    /// The words of the command line, beginning with the program's name.
+    package var command: [String]
+    /// The start in ms since 1970.
+    package var startMilliseconds: Int64
+    /// The seed of every random choice.
+    package var seed: UInt64
+    /// Host and port of the server.
+    package var target: String
+    /// The server's version and git id; nil if unknown.
+    package var serverBuild: String?
+    /// The version and git id of pin-load.
+    package var toolBuild: String
+    /// Versions of libraries that affect the result.
+    package var libraries: [String: String]
+    /// The plan as names and values, in the order of the reports.
+    package var plan: [PlanEntry]
+    package var machine: Machine
+
+    package init(
+        command: [String],
+        startMilliseconds: Int64,
+        seed: UInt64,
+        target: String,
+        serverBuild: String? = nil,
+        toolBuild: String,
+        libraries: [String: String] = [:],
+        plan: [PlanEntry],
+        machine: Machine
+    ) {
+        self.command = command
+        self.startMilliseconds = startMilliseconds
+        self.seed = seed
+        self.target = target
+        self.serverBuild = serverBuild
+        self.toolBuild = toolBuild
+        self.libraries = libraries
+        self.plan = plan
+        self.machine = machine
+    }
+
+    /// Every setting as a name and a value, for reports and comparisons.
+    var rows: [(name: String, value: String)] {
+        let libraries = self.libraries.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        return self.plan.map { (name: $0.name, value: $0.value) } + [
+            ("seed", "\(self.seed)"), ("command", self.commandText), ("target", self.target),
+            ("server", self.serverBuild ?? "unknown"), ("tool", self.toolBuild),
+        ] + libraries + [
+            ("processor", self.machine.cpuModel), ("cores", "\(self.machine.cores)"),
+            ("memory", NumberText.bytes(Double(self.machine.memoryBytes))), ("kernel", self.machine.kernel),
+        ]
+    }
+
+    /// The command line, quoted for a shell.
+    private var commandText: String {
+        self.command.map { word in
+            let isPlain = !word.isEmpty && word.allSatisfy { $0.isLetter || $0.isNumber || "-_./:=,@%+".contains($0) }
+            return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        }.joined(separator: " ")
+    }
+}
+
+/// One setting of a plan.
+package struct PlanEntry: Sendable, Equatable, Codable {
+    package let name: String
+    package let value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+internal import HostSystem
+
+/// The exit codes of pin-load; their meaning never changes.
+enum PinLoadStatus: Int32 {
+    case done = 0
+    /// The command line, or a file that it names, is invalid.
+    case usage = 1
+    /// The server is unreachable, not trusted, or rejects the request.
+    case unavailable = 69
+    /// A file or the machine failed.
+    case failed = 70
+    /// Another process uses the wallets.
+    case inUse = 75
+    /// A threshold is not met, or the server violated its protocol.
+    case broken = 99
+    /// A signal ended the command.
+    case interrupted = 130
+
+    var exitCode: ExitCode { ExitCode(self.rawValue) }
+}
+
+/// The message and the exit code with which a command ends early.
+struct PinLoadFailure: Error {
+    var status: PinLoadStatus
+    var message: String
+
+    init(_ status: PinLoadStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+/// Runs the body of a command, and prints the message of a ``PinLoadFailure``.
+func reportingFailure(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch let failure as PinLoadFailure {
+        StandardStreams.writeError("pin-load: \(failure.message)\n")
+        throw failure.status.exitCode
+    }
+}

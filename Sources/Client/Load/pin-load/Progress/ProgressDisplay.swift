@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HostSystem
+internal import Synchronization
+internal import UnixSignals
+
+/// The state of a running command: parts that a terminal shows below each other and a log in one line.
+struct ProgressText: Sendable {
+    let parts: [String]
+    /// Parts that a terminal highlights.
+    let problems: [String]
+
+    /// Omits empty parts.
+    init(_ parts: [String], problems: [String] = []) {
+        self.parts = parts.filter { !$0.isEmpty }
+        self.problems = problems.filter { !$0.isEmpty }
+    }
+}
+
+/// The display of a running command on standard error.
+///
+/// On a terminal a block of lines is redrawn in place, below the previous output of the shell. Otherwise each state is
+/// one line.
+final class ProgressDisplay: Sendable {
+    private struct State {
+        /// The lines on the terminal that the next block replaces.
+        var drawnLines = 0
+        var isStopping = false
+        var isEnded = false
+    }
+
+    private let isBlock: Bool
+    private let hasColor: Bool
+    private let state = Mutex(State())
+
+    /// - Parameter wantsLines: True if a terminal gets lines too.
+    init(wantsLines: Bool = false) {
+        let environment = ProcessInfo.processInfo.environment
+        self.isBlock = Terminal.isTerminal(2) && !wantsLines && environment["TERM"] ?? "dumb" != "dumb"
+        self.hasColor = environment["NO_COLOR"] == nil
+    }
+
+    /// True if a signal asked the command to stop.
+    var isStopping: Bool { self.state.withLock(\.isStopping) }
+
+    /// Shows the new state.
+    func show(_ text: ProgressText) {
+        self.state.withLock { state in
+            guard !state.isEnded else { return }
+            guard self.isBlock else {
+                StandardStreams.writeError((text.parts + text.problems).joined(separator: "  ") + "\n")
+                return
+            }
+            let width = max(1, (Terminal.columns(of: 2) ?? 80) - 1)
+            let lines =
+                text.parts.map { "\($0.prefix(width))\u{1B}[K\n" }
+                + text.problems.map { "\u{1B}[\(self.hasColor ? "1;31" : "1")m\($0.prefix(width))\u{1B}[0m\u{1B}[K\n" }
+            let home = state.drawnLines > 0 ? "\u{1B}[\(state.drawnLines)A\r" : "\r"
+            StandardStreams.writeError(home + lines.joined() + "\u{1B}[J")
+            state.drawnLines = lines.count
+        }
+    }
+
+    /// Shows the state every half second on a terminal, otherwise after one second and then every five seconds.
+    private func follow(_ text: @Sendable () -> ProgressText) async {
+        var pause: Duration = self.isBlock ? .milliseconds(500) : .seconds(1)
+        while true {
+            try? await Task.sleep(for: pause)
+            if Task.isCancelled { return }
+            self.show(text())
+            if !self.isBlock { pause = .seconds(5) }
+        }
+    }
+
+    /// Runs `body` and shows its state.
+    ///
+    /// The first SIGINT or SIGTERM calls `stop`, after which `body` has to return; the second one ends the process.
+    ///
+    /// - Parameter text: The state to show at regular intervals; nil if `body` itself calls ``show(_:)``.
+    func run<Value, Failure: Error>(
+        following text: (@Sendable () -> ProgressText)? = nil,
+        stop: @escaping @Sendable () -> Void,
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let watching = Task {
+            for await _ in signals {
+                if self.isStopping {
+                    self.end()
+                    PinLoadProgram.exit(withError: PinLoadStatus.interrupted.exitCode)
+                }
+                self.announceStop()
+                stop()
+            }
+        }
+        let following = text.map { text in Task { await self.follow(text) } }
+        defer {
+            watching.cancel()
+            following?.cancel()
+            self.end()
+        }
+        return try await body()
+    }
+
+    private func announceStop() {
+        self.state.withLock { state in
+            state.isStopping = true
+            // The block after this line is drawn below it.
+            state.drawnLines = 0
+            StandardStreams.writeError("stopping after the operations in flight; Ctrl-C again exits at once\n")
+        }
+    }
+
+    private func end() { self.state.withLock { $0.isEnded = true } }
+}
+
+extension Duration {
+    /// `0:09`, `12:34` or `1:02:03`.
+    var clockText: String {
+        let seconds = Int((self / .seconds(1)).rounded())
+        func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let minutes = "\(seconds / 60 % 60):\(twoDigits(seconds % 60))"
+        guard seconds >= 3600 else { return minutes }
+        return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(twoDigits(seconds % 60))"
+    }
+}

@@ -1,0 +1,253 @@
+import ArgumentParser
+internal import HostSystem
+internal import LoadEngine
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+internal import Transport
+internal import Vocabulary
+
+/// `pin-load run`: a load test and its report.
+struct LoadRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Load a server with PIN checks, verify every answer, and report.",
+        discussion: """
+            pin-load knows the PIN and the history of every wallet and verifies every answer. An answer that a correct \
+            server never gives (a right PIN called wrong, a guess judged during a block) is a violation and fails the \
+            run.
+
+            EXAMPLES
+
+              Closed loop with 100 connections:
+                pin-load run --lab lab --wallets wallets --connections 100 \\
+                  --duration 30s
+
+              Open loop with 2,000 checks per second, one in ten wrong, for CI:
+                pin-load run --lab lab --wallets wallets --rate 2000 --duration 1m \\
+                  --arrivals poisson --warmup 5s --mix right=90,wrong=10 \\
+                  --threshold 'p99<20ms' --threshold 'errors<0.1%'
+
+              A new connection per check; ramp-up, hold, spike:
+                pin-load run --lab lab --wallets wallets --connection new \\
+                  --stages '30s:50/s,1m,10s:=500/s,30s:=50/s'
+
+              One wallet attacked over 50 connections:
+                pin-load run --lab lab --wallets wallets --pick single \\
+                  --mix wrong=1 --connections 50 --duration 20s
+
+              10,000 idle sessions, and all reports in a folder:
+                pin-load run --lab lab --wallets wallets --rate 500 --duration 1m \\
+                  --idle-connections 10k --out result
+
+              200 bursts of 64 concurrent guesses, one of them right:
+                pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
+
+              A lab server that is killed every three seconds:
+                pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
+                  --mix right=70,wrong=30 --kill-server-every 3s
+
+            STAGES FILE
+
+              stages:
+                - {name: morning, for: 30s, ramp_to: 100/s}   # without /s: connections
+                - {for: 2m}                                   # holds
+                - {name: spike, for: 10s, at: 2000/s}         # jumps
+
+            Ctrl-C ends the run with its report, a second Ctrl-C at once.
+
+            EXIT CODES
+
+                0  success
+                1  usage error, or an unusable file
+               69  the server is unreachable
+               70  a disk error, or a damaged wallet record
+               75  another process uses the wallets
+               99  a threshold is not met, a violation, or the server was lost;
+                   takes precedence over 130
+              130  interrupted
+            """
+    )
+
+    @OptionGroup(title: "Server") var target: TargetOptions
+
+    @Option(
+        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
+        completion: .file()
+    )
+    var wallets: String
+
+    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
+    var forgetHistories = false
+
+    @OptionGroup(title: "Load") var load: LoadOptions
+
+    @OptionGroup(title: "Attack") var attack: AttackOptions
+
+    @OptionGroup(title: "Crashes") var crashes: CrashOptions
+
+    @OptionGroup(title: "Result") var report: ReportOptions
+
+    func run() async throws {
+        try await reportingFailure {
+            let (work, interval) = try self.work()
+            let thresholds = try self.report.readThresholds()
+            let destinations = try self.report.destinations()
+            if let threads = self.load.threads { EventLoops.use(threads: threads) }
+            guard let interval else { return try await self.run(work, nil, thresholds, destinations) }
+            let server = try await self.crashes.startServer(of: self.target)
+            do {
+                try await self.run(work, (server, interval), thresholds, destinations)
+            } catch {
+                await server.stop()
+                throw error
+            }
+        }
+    }
+
+    /// The kind of a run.
+    enum Work {
+        case load(LoadPlan)
+        case attack(BurstPlan)
+    }
+
+    /// The work, and the interval between two kills of the server.
+    private func work() throws(PinLoadFailure) -> (Work, killing: Duration?) {
+        do throws(PlanError) {
+            let interval = try self.crashes.interval(self.target)
+            guard let attack = try self.attack.plan(self.load, self.report) else {
+                return (.load(try self.load.plan()), interval)
+            }
+            if interval != nil {
+                throw PlanError([PlanProblem(place: "--kill-server-every", "not together with --attack")])
+            }
+            return (.attack(attack), nil)
+        } catch {
+            throw PinLoadFailure(error)
+        }
+    }
+
+    private func run(
+        _ work: Work,
+        _ crashing: (server: CrashingServer, interval: Duration)?,
+        _ thresholds: [Threshold],
+        _ destinations: [ReportOptions.Destination]
+    ) async throws {
+        let target = try self.target.target()
+        let fleet: Fleet
+        do throws(FleetError) {
+            fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            if self.forgetHistories { try fleet.forgetHistories() }
+        } catch {
+            throw PinLoadFailure(error)
+        }
+        let work = self.fitted(work, to: fleet)
+        var options = LoadRun.Options()
+        options.thresholds = thresholds
+        options.abortsOnFail = self.report.abortOnFail
+        options.serverPID =
+            crashing?.server.processID ?? self.report.serverPID
+            ?? (target.isLoopback ? ListeningProcess.pid(onPort: target.port) : nil)
+        if let (server, interval) = crashing {
+            options.companions.append { await server.crash(every: interval, telling: $0) }
+        }
+        // A killed server's process is gone after the run.
+        let serverBuild = options.serverPID.flatMap(ServerBuild.of)
+        var measured = try await self.measure(work, fleet, target, options)
+        if let (server, _) = crashing {
+            await server.stop()
+            measured.sections.append(server.section)
+        }
+        let setting = RunSetting.here(work, target, serverBuild: serverBuild, start: measured.start)
+        let result = measured.result(setting, thresholds)
+        try self.report.write(result, to: destinations)
+        if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+    }
+
+    /// Limits the default number of connections of an open loop to the number of wallets.
+    private func fitted(_ work: Work, to fleet: Fleet) -> Work {
+        guard case .load(var plan) = work, self.load.connections == nil else { return work }
+        plan.openConnections = min(plan.openConnections, fleet.count)
+        return .load(plan)
+    }
+
+    private func measure(
+        _ work: Work,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ options: LoadRun.Options
+    ) async throws -> MeasuredRun {
+        let events = RunEvents()
+        do throws(RunError) {
+            let measured: MeasuredRun
+            switch work {
+            case .load(let plan): measured = try await self.load(plan, fleet, target, options, events)
+            case .attack(let plan): measured = try await self.attack(plan, fleet, target, events)
+            }
+            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            return measured
+        } catch {
+            try? fleet.close()
+            throw PinLoadFailure(error)
+        }
+    }
+
+    private func load(
+        _ plan: LoadPlan,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ options: LoadRun.Options,
+        _ events: RunEvents
+    ) async throws(RunError) -> MeasuredRun {
+        let loop = plan.isOpen ? "open loop" : "closed loop"
+        StandardStreams.writeError("\(target.address): \(loop) \(plan.stages.text), seed \(plan.seed)\n")
+        let display = ProgressDisplay(wantsLines: self.report.lines)
+        return try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
+            try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run { progress in
+                switch progress {
+                // Ten lines at most, because a log keeps each one.
+                case .opening(let count, of: let all):
+                    guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
+                    display.show(ProgressText(["\(count) of \(all) sessions are open"]))
+                case .running(let moment): display.show(ProgressText(moment, of: plan))
+                }
+            }
+        }
+    }
+
+    private func attack(
+        _ plan: BurstPlan,
+        _ fleet: Fleet,
+        _ target: Target,
+        _ events: RunEvents
+    ) async throws(RunError) -> MeasuredRun {
+        StandardStreams.writeError(
+            "attacking \(target.address): \(plan.repetitions) bursts of \(plan.size) guesses, connections: "
+                + "\(plan.connections), seed: \(plan.seed)\n"
+        )
+        let display = ProgressDisplay(wantsLines: self.report.lines)
+        return try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
+            try await BurstAttack(plan, of: fleet, at: target, events: events).run { display.show(ProgressText($0)) }
+        }
+    }
+}
+
+extension PinLoadFailure {
+    /// The options are invalid.
+    init(_ error: PlanError) {
+        self.init(.usage, error.problems.map(\.description).joined(separator: "\npin-load: "))
+    }
+
+    /// The run could not start.
+    init(_ error: RunError) {
+        switch error {
+        case .plan(let error): self.init(error)
+        case .fleet(let error): self.init(error)
+        case .target(let problem): self.init(.usage, problem.description)
+        case .interrupted: self.init(.interrupted, error.description)
+        case .server(.connect(.refused), _), .server(.connect(.noRoute), _), .server(.connect(.timedOut), _):
+            self.init(.unavailable, "\(error)\(Self.serveHint)")
+        case .server: self.init(.unavailable, error.description)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Synchronization
+internal import WalletCore
+internal import WalletFlows
+
+/// Records the events of a phone's wallet.
+final class EventRecorder: Sendable {
+    private struct State {
+        var trace: [String] = []
+        var reached: [String] = []
+        var events: [AppEvent] = []
+    }
+
+    private let state = Mutex(State())
+    private let process: SimulatedProcess
+
+    init(_ process: SimulatedProcess) {
+        self.process = process
+    }
+
+    /// Records an event, unless the process has died.
+    func record(_ event: WalletEvent) {
+        guard !self.process.isDead else { return }
+        self.state.withLock { state in
+            switch event {
+            case .step(let step):
+                state.trace.append(step.description)
+                if !state.reached.contains(step.description) { state.reached.append(step.description) }
+            case .event(let event):
+                state.events.append(event)
+            case .screen, .locked:
+                return
+            }
+        }
+    }
+
+    /// The steps since the last ``clearTrace()``.
+    var trace: [String] { self.state.withLock(\.trace) }
+
+    /// Every step taken so far, each once.
+    var reached: [String] { self.state.withLock(\.reached) }
+
+    /// Starts a new trace, after the current one was compared.
+    func clearTrace() { self.state.withLock { $0.trace = [] } }
+
+    /// Returns the events since the last call.
+    func takeEvents() -> [AppEvent] {
+        self.state.withLock { state in
+            defer { state.events = [] }
+            return state.events
+        }
+    }
+}

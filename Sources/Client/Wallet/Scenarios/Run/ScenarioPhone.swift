@@ -1,0 +1,60 @@
+internal import SimulatedPhone
+internal import Phone
+internal import Vocabulary
+internal import WalletCore
+internal import WalletFlows
+
+/// A phone of a scenario: the app on it, its recorded events, and its wallet's id.
+final class ScenarioPhone {
+    let name: String
+    let process = SimulatedProcess()
+    let recorder: EventRecorder
+    let phone: Phone
+    /// The id of the phone's latest wallet; the server is queried even for a wiped one.
+    private(set) var walletID: WalletID?
+
+    init(_ name: String, folder: String, settings: WalletSettings, profile: DeviceProfile) throws(PhoneError) {
+        self.name = name
+        self.recorder = EventRecorder(self.process)
+        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), settings, profile, self.process, self.recorder)
+    }
+
+    /// Ends a process that has died, and updates the wallet's id; called after each action.
+    func settle() async {
+        if self.process.isDead {
+            await self.phone.endProcess()
+            self.process.restart()
+        }
+        if let walletID = await self.phone.walletID { self.walletID = walletID }
+    }
+
+    /// Restores the app's data to another phone, with empty hardware and an empty keychain.
+    func restore(_ change: DeviceChange) async throws(StepProblem) {
+        await self.phone.endProcess()
+        do {
+            var profile = self.phone.device.profile
+            change.apply(to: &profile)
+            let changed = profile
+            try self.phone.device.moveToAnotherPhone { $0 = changed }
+        } catch {
+            throw .failed("the app cannot be restored to this phone: \(error)")
+        }
+    }
+
+    private static func phone(
+        _ home: PhoneHome,
+        _ settings: WalletSettings,
+        _ profile: DeviceProfile,
+        _ process: SimulatedProcess,
+        _ recorder: EventRecorder
+    ) throws(PhoneError) -> Phone {
+        try Phone(
+            home,
+            settings,
+            new: profile,
+            Phone.Behavior(skipsSplash: true),
+            wrappers: Phone.Wrappers(disk: { CrashingDisk($0, process) }, device: { CrashingDevice($0, process) }),
+            observer: { recorder.record($0) }
+        )
+    }
+}

@@ -1,0 +1,151 @@
+internal import SimulatedPhone
+internal import Phone
+internal import Vocabulary
+internal import WalletCore
+internal import WalletFlows
+internal import Wire
+
+/// Compares actual with expected values; each step reports all differences at once.
+extension ScenarioRun {
+    func expect(_ expectation: ScreenExpectation) async throws(StepProblem) {
+        let phone = self.current.phone
+        let screen = await phone.screen
+        var found = Differences()
+        found.compare("screen", expectation.screen, screen.step)
+        found.compare("kind", expectation.kind, screen.kind.rawValue)
+        found.compare("title", try self.filled(expectation.title), screen.title)
+        let text = [screen.message, screen.values["banner"]?.text].compactMap(\.self).joined(separator: " ")
+        for expected in expectation.texts { found.contains("text", try self.filled(expected), text) }
+        let offered = screen.actions.map(\.id.rawValue)
+        let missing = expectation.actions.filter { !offered.contains($0) }
+        if !missing.isEmpty {
+            found.add("actions", expectation.actions.joined(separator: ", "), offered.joined(separator: ", "))
+        }
+        let unwanted = expectation.missingActions.filter(offered.contains)
+        if !unwanted.isEmpty {
+            found.add("no actions", unwanted.joined(separator: ", "), offered.joined(separator: ", "))
+        }
+        found.compare("input", expectation.input, screen.inputs.first?.id ?? "none")
+        for (name, expected) in expectation.values.sorted(by: { $0.key < $1.key }) {
+            found.match("value \(name)", try self.filled(expected), screen.values[name]?.text)
+        }
+        let obstacle = await phone.obstacle
+        found.compare("error", expectation.error, Self.error(obstacle))
+        found.compare("exit", expectation.exitCode, Int(WalletExitStatus(obstacle).rawValue))
+        found.compare("locked", expectation.isLocked, await phone.isLocked)
+        found.compare("running", expectation.isRunning, await phone.isRunning)
+        found.compare("in_front", expectation.isInFront, await phone.isInFront)
+        if expectation.keychainItems != nil {
+            let names = try? phone.device.keychain.names()
+            found.compare("keychain_items", expectation.keychainItems, names?.count)
+        }
+        try found.report("the screen is not as expected")
+    }
+
+    func expect(_ expectation: TraceExpectation) throws(StepProblem) {
+        let trace = self.current.recorder.trace
+        switch expectation {
+        case .exactly(let steps):
+            guard trace != steps else { break }
+            throw .failed("the steps taken differ from the expected ones", Differences.ofTraces(steps, trace))
+        case .contains(let steps):
+            var rest = trace[...]
+            for step in steps {
+                guard let index = rest.firstIndex(of: step) else {
+                    let seen = trace.joined(separator: " ")
+                    throw .failed(
+                        "the step \(step) was not taken, or not in this order",
+                        [
+                            .init(what: "trace", expected: "… \(step) …", seen: seen)
+                        ]
+                    )
+                }
+                rest = rest[(index + 1)...]
+            }
+        }
+        self.current.recorder.clearTrace()
+    }
+
+    func expect(_ expectation: ServerExpectation) async throws(StepProblem) {
+        guard let lab = self.world.lab else { throw .unobservable(World.notOurs) }
+        var found = Differences()
+        guard let walletID = self.current.walletID else {
+            found.compare("state", expectation.state, "unknown")
+            if expectation.state == nil { found.add("wallet", "a registered wallet", "none on this phone") }
+            return try found.report("the server's record is not as expected")
+        }
+        switch try await lab.operate(.showWallet(walletID)) {
+        case .wallet(let report):
+            Self.compare(expectation, report, &found)
+        case .failed(let failure) where failure.kind == .unknownWallet:
+            found.compare("state", expectation.state ?? "a wallet", "unknown")
+        case .failed(let failure):
+            throw .failed("the server cannot show the wallet: \(failure.sentence)")
+        default:
+            throw .failed("the server sent an unexpected reply")
+        }
+        try found.report("the server's record is not as expected")
+    }
+
+    func expect(_ expectation: EventExpectation) throws(StepProblem) {
+        let events = self.current.recorder.takeEvents()
+        let names = events.map(\.name).joined(separator: ", ")
+        if expectation.name == "none" {
+            guard !events.isEmpty else { return }
+            throw .failed("the host received an event", [.init(what: "events", expected: "none", seen: names)])
+        }
+        guard let event = events.last(where: { $0.name == expectation.name }) else {
+            let seen = names.isEmpty ? "none" : names
+            throw .failed(
+                "the host did not receive the event",
+                [.init(what: "event", expected: expectation.name, seen: seen)]
+            )
+        }
+        var found = Differences()
+        found.compare("kind", expectation.kind, event.values["kind"]?.text ?? "none")
+        found.compare("url", try self.filled(expectation.url), event.values["url"]?.text ?? "none")
+        try found.report("the host received a different event")
+    }
+
+    private func filled(_ text: String?) throws(StepProblem) -> String? {
+        guard let text else { return nil }
+        let filled: String = try self.filled(text)
+        return filled
+    }
+
+    private static func compare(_ expected: ServerExpectation, _ report: WalletReport, _ found: inout Differences) {
+        switch report.pin.state {
+        case .open(let attemptsLeft, let finalRound):
+            found.compare("state", expected.state, "open")
+            found.compare("attempts_left", expected.attemptsLeft, attemptsLeft)
+            found.compare("final_round", expected.isFinalRound, finalRound)
+        case .blocked:
+            found.compare("state", expected.state, "blocked")
+            found.compare("attempts_left", expected.attemptsLeft, 0)
+            found.compare("final_round", expected.isFinalRound, nil)
+        case .blockedPermanently:
+            found.compare("state", expected.state, "blocked-permanently")
+            found.compare("attempts_left", expected.attemptsLeft, 0)
+            found.compare("final_round", expected.isFinalRound, true)
+        }
+        found.compare("failed_attempts", expected.failedAttempts, report.pin.failures)
+        found.compare("round", expected.round, report.pin.round)
+        found.compare("revoked", expected.revoked, report.revoked?.revocation.reason.rawValue ?? "no")
+        found.compare("solution_revoked", expected.isSolutionRevoked, report.solutionRevoked)
+        found.compare("recovery_code", expected.hasRecoveryCode, report.isLinkedToRecoveryCode)
+        found.compare("deletion_code", expected.hasDeletionCode, report.hasDeletionCode)
+        found.compare("safe_biometric_unlock", expected.wantsSafeMode, report.features.safeBiometricUnlock)
+    }
+
+    private static func error(_ obstacle: Obstacle?) -> String {
+        switch obstacle {
+        case .some(.noInternet): "no-internet"
+        case .some(.serverUnreachable): "server-unreachable"
+        case .some(.deviceInsecure): "device-insecure"
+        case .some(.other): "generic"
+        case .some(.wrongPIN), .some(.blocked), .some(.blockedPermanently), .some(.revoked), .some(.updateNeeded),
+            .some(.pinNotAccepted), .some(.biometricNotAccepted), .none:
+            "none"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import Vocabulary
+internal import Wire
+
+/// Steps of an operator, through the admin socket, and of the deletion portal.
+extension ScenarioRun {
+    func operate(_ step: OperatorStep) async throws(StepProblem) {
+        let lab = try self.world.requireLab()
+        let result = try await lab.operate(try await self.command(step, lab))
+        if case .failed(let failure) = result { throw .failed("the server rejected the command: \(failure.sentence)") }
+    }
+
+    /// Enters a code in the portal, which answers only whether the code is right.
+    func revoke(with code: String) async throws(StepProblem) {
+        switch try await self.world.revoke(with: try self.filled(code)) {
+        case .revoked: return
+        case .notRecognised: throw .failed("the portal did not recognize the code")
+        }
+    }
+
+    private func command(_ step: OperatorStep, _ lab: LabServer) async throws(StepProblem) -> AdminCommand {
+        switch step {
+        case .revokeWallet(let phone): return .revokeWallets([try self.walletID(of: phone)])
+        case .revokeRecoveryCode(let code): return .revokeRecoveryCode(try self.recoveryCode(code))
+        case .removeFromDenyList(let code): return .removeDenied(.code(try self.recoveryCode(code)))
+        case .revokeSolution: return .revokeSolution
+        case .restoreSolution: return .restoreSolution
+        case .safeBiometricUnlock(let rollout): return .setFlag(.safeBiometricUnlock, try self.rollout(rollout))
+        case .updatePolicy(let rules):
+            let platforms: Set<Platform> = [.android, .iOS]
+            guard !rules.isEmpty else { return .clearUpdatePolicy(platforms) }
+            let now = try await self.now(lab)
+            return .setUpdatePolicy(platforms, try rules.map { (rule) throws(StepProblem) in try rule.rule(at: now) })
+        }
+    }
+
+    /// The wallet of the current phone, or of a named one.
+    private func walletID(of name: String?) throws(StepProblem) -> WalletID {
+        guard let name else {
+            guard let walletID = self.current.walletID else { throw .failed("no wallet was registered on the phone") }
+            return walletID
+        }
+        guard let phone = self.phones[name] else {
+            throw .failed("unknown phone `\(name)`; known are \(self.phones.keys.sorted().joined(separator: ", "))")
+        }
+        guard let walletID = phone.walletID else { throw .failed("no wallet was registered on the phone `\(name)`") }
+        return walletID
+    }
+
+    private func recoveryCode(_ text: String) throws(StepProblem) -> RecoveryCode {
+        guard let code = RecoveryCode(Array(try self.filled(text).utf8)) else {
+            throw .failed("a recovery code must have 1 to 128 bytes")
+        }
+        return code
+    }
+
+    private func rollout(_ rollout: OperatorStep.Rollout) throws(StepProblem) -> Rollout {
+        switch rollout {
+        case .off: return .off
+        case .on: return .on
+        case .percentage(let percentage): return .percentage(percentage)
+        case .phones(let names):
+            return .wallets(Set(try names.map { (name) throws(StepProblem) in try self.walletID(of: name) }))
+        }
+    }
+
+    /// The server's time.
+    private func now(_ lab: LabServer) async throws(StepProblem) -> Timestamp {
+        guard case .updatePolicy(let report) = try await lab.operate(.showUpdatePolicy) else {
+            throw .failed("the server did not return its update policy")
+        }
+        return report.now
+    }
+}
+
+extension OperatorStep.Rule {
+    /// The rule as a value of the admin protocol.
+    func rule(at now: Timestamp) throws(StepProblem) -> UpdateRule {
+        let word: UpdateRule.Word =
+            switch self.word {
+            case "notify": .notify
+            case "recommend": .recommend
+            case "warn": .warn(until: now + (self.blockedIn ?? .seconds(86_400)))
+            case "block": .block(updateAvailable: self.isUpdateAvailable)
+            default: .ok
+            }
+        guard
+            let rule = UpdateRule(
+                from: self.from.flatMap(AppVersion.init),
+                below: self.below.flatMap(AppVersion.init),
+                word
+            )
+        else { throw .failed("the rule's range of versions is empty") }
+        return rule
+    }
+}

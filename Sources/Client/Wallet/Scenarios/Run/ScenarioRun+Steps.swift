@@ -1,0 +1,137 @@
+internal import DeviceInterface
+internal import SimulatedPhone
+internal import Phone
+internal import WalletCore
+internal import WalletFlows
+
+extension ScenarioRun {
+    /// Executes one step.
+    func take(_ action: Step.Action) async throws(StepProblem) {
+        switch action {
+        case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession:
+            try await self.useApp(action)
+        case .setUp(let setUp): try await self.setUp(setUp)
+        case .unlock(let pin): try await self.unlock(pin)
+        case .advance(let duration): try await self.advance(by: duration)
+        case .device(let change): try self.change(change)
+        case .restore(let change): try await self.current.restore(change)
+        case .enterPasscode: try self.enterPasscode()
+        case .phone(let name, let device): try self.switchPhone(to: name, device)
+        case .stopServer: try await self.world.requireLab().stop()
+        case .killServer: try await self.world.requireLab().kill()
+        case .startServer: try await self.world.requireLab().start()
+        case .keep(let names): try await self.keep(names)
+        case .operate(let step): try await self.operate(step)
+        case .revokeWithCode(let code): try await self.revoke(with: code)
+        case .expectScreen(let expectation): try await self.expect(expectation)
+        case .expectTrace(let expectation): try self.expect(expectation)
+        case .expectServer(let expectation): try await self.expect(expectation)
+        case .expectEvent(let expectation): try self.expect(expectation)
+        }
+    }
+
+    /// Executes an action of the user or the operating system on the app.
+    private func useApp(_ action: Step.Action) async throws(StepProblem) {
+        let phone = self.current.phone
+        switch action {
+        case .launch(let link):
+            let link = try link.map { (link) throws(StepProblem) in try self.incoming(link) }
+            try await self.act { (phone) throws(PhoneError) in try await phone.launch(opening: link) }
+        case .resume(let link):
+            let link = try link.map { (link) throws(StepProblem) in try self.incoming(link) }
+            try await self.act { (phone) throws(PhoneError) in try await phone.resume(opening: link) }
+        case .background(let duration):
+            try await self.act { (phone) throws(PhoneError) in try await phone.background() }
+            if let duration { try await self.advance(by: duration) }
+        case .killApp(atWrite: .some(let number)):
+            self.current.process.crash(beforeWrite: number)
+        case .killApp(atWrite: nil):
+            self.current.process.restart()
+            await phone.endProcess()
+        case .tap(let actions):
+            for action in actions {
+                try await self.act { (phone) throws(PhoneError) in try await phone.tap(action) }
+            }
+        case .enter(let pins):
+            for pin in pins { try await self.enter(pin) }
+        case .present(let presentations):
+            for presentation in presentations { try await self.present(presentation) }
+        case .link(let link):
+            let link = try self.incoming(link)
+            try await self.act { (phone) throws(PhoneError) in try await phone.open(link) }
+        case .hostSession(let session):
+            try await self.act { (phone) throws(PhoneError) in try await phone.setHostSession(session) }
+        default:
+            return
+        }
+    }
+
+    /// Executes an action on the current phone's app.
+    func act(_ body: (Phone) async throws(PhoneError) -> Screen) async throws(StepProblem) {
+        do throws(PhoneError) {
+            _ = try await body(self.current.phone)
+        } catch {
+            guard !self.current.process.isDead else {
+                await self.current.settle()
+                return
+            }
+            let screen = await self.current.phone.screen
+            let offers = screen.actions.map(\.id.rawValue).joined(separator: ", ")
+            throw .failed(
+                "\(error)",
+                [.init(what: "actions of the screen", expected: "the step's action", seen: offers)]
+            )
+        }
+        await self.current.settle()
+    }
+
+    func enter(_ pin: String) async throws(StepProblem) {
+        let pin = try self.filled(pin)
+        try await self.act { (phone) throws(PhoneError) in try await phone.enter(PINInput(typed: Array(pin.utf8))) }
+    }
+
+    func present(_ presentation: Presentation) async throws(StepProblem) {
+        try await self.act { (phone) throws(PhoneError) in try await phone.present(presentation) }
+    }
+
+    /// Advances the clock of server and phones, and refreshes a running app.
+    private func advance(by duration: Duration) async throws(StepProblem) {
+        try await self.world.requireLab().advance(by: duration)
+        guard await self.current.phone.isRunning else { return }
+        try await self.act { (phone) throws(PhoneError) in await phone.refresh() }
+    }
+
+    private func change(_ change: DeviceChange) throws(StepProblem) {
+        do {
+            var profile = self.current.phone.device.profile
+            change.apply(to: &profile)
+            let changed = profile
+            try self.current.phone.device.update { $0 = changed }
+        } catch {
+            throw .failed("the phone cannot be changed: \(error)")
+        }
+    }
+
+    private func enterPasscode() throws(StepProblem) {
+        do throws(DeviceError) {
+            try self.current.phone.device.unlockWithPasscode()
+        } catch {
+            throw .failed("the phone cannot be unlocked: \(error)")
+        }
+    }
+
+    private func keep(_ names: [String: String]) async throws(StepProblem) {
+        let values = await self.current.phone.screen.values
+        for (name, value) in names {
+            guard let value = values[value] else {
+                let known = values.keys.sorted().joined(separator: ", ")
+                throw .failed("the screen shows no value `\(value)`; its values: \(known.isEmpty ? "none" : known)")
+            }
+            self.kept[name] = value.text
+        }
+    }
+
+    private func incoming(_ link: LinkText) throws(StepProblem) -> IncomingLink {
+        IncomingLink(try self.filled(link.url), from: link.source)
+    }
+}

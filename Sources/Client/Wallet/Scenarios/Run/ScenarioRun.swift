@@ -1,0 +1,156 @@
+internal import DeviceInterface
+internal import Phone
+internal import Vocabulary
+internal import WalletCore
+internal import WalletFlows
+
+/// The run of one scenario: its phones, its named values, and its progress.
+///
+/// Only one task uses it.
+final class ScenarioRun {
+    let scenario: Scenario
+    let world: World
+    /// The folder of the phones' homes.
+    let folder: String
+    private(set) var phones: [String: ScenarioPhone] = [:]
+    private(set) var current: ScenarioPhone
+    /// Values of screens, by the names from `keep`.
+    var kept: [String: String] = [:]
+    private(set) var skips: [ScenarioResult.Skip] = []
+    private(set) var stepsDone = 0
+
+    /// The name of the initial phone.
+    static let firstPhone = "first"
+
+    init(_ scenario: Scenario, in world: World, folder: String) throws(StepProblem) {
+        self.scenario = scenario
+        self.world = world
+        self.folder = folder
+        self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
+        self.phones[Self.firstPhone] = self.current
+    }
+
+    /// Executes all steps until one fails.
+    func run() async -> ScenarioResult.Outcome {
+        for step in self.scenario.steps {
+            do throws(StepProblem) {
+                if Task.isCancelled { throw .unsupported("the run was interrupted") }
+                try await self.take(step.action)
+                self.stepsDone += 1
+            } catch {
+                switch error {
+                case .failed(let message, let differences):
+                    return .failed(await self.failure(step, message, differences))
+                case .unsupported(let reason):
+                    return .skipped("line \(step.line), \(step.text): \(reason)")
+                case .unobservable(let reason):
+                    self.skips.append(.init(line: step.line, step: step.text, reason: reason))
+                }
+            }
+        }
+        return .passed
+    }
+
+    /// Ends the app's process on every phone.
+    func end() async {
+        for phone in self.phones.values { await phone.phone.endProcess() }
+    }
+
+    /// The steps of the flows that any phone took, in the order of the phones' names.
+    var reached: [String] {
+        var steps: [String] = []
+        var known: Set<String> = []
+        for (_, phone) in self.phones.sorted(by: { $0.key < $1.key }) {
+            for step in phone.recorder.reached where known.insert(step).inserted { steps.append(step) }
+        }
+        return steps
+    }
+
+    /// Switches to a phone, and creates it if the name is new.
+    func switchPhone(to name: String, _ device: DeviceChange) throws(StepProblem) {
+        if let phone = self.phones[name] {
+            guard device.isEmpty else { throw .failed("the phone \(name) exists already; change it with `device`") }
+            self.current = phone
+        } else {
+            self.current = try Self.makePhone(name, device, self.world, self.folder)
+            self.phones[name] = self.current
+        }
+    }
+
+    /// Replaces the names from `keep` in a text by their values.
+    func filled(_ text: String) throws(StepProblem) -> String {
+        guard text.contains("${") else { return text }
+        var text = text
+        for (name, value) in self.kept {
+            text = text.split(separator: "${\(name)}", omittingEmptySubsequences: false).joined(separator: value)
+        }
+        guard !text.contains("${") else {
+            let names = self.kept.keys.sorted().joined(separator: ", ")
+            throw .failed("unknown name in `\(text)`; known names: \(names.isEmpty ? "none" : names)")
+        }
+        return text
+    }
+
+    private static func makePhone(
+        _ name: String,
+        _ device: DeviceChange,
+        _ world: World,
+        _ folder: String
+    ) throws(StepProblem) -> ScenarioPhone {
+        do {
+            return try ScenarioPhone(name, folder: folder, settings: world.settings, profile: device.newProfile)
+        } catch {
+            throw .failed("the phone cannot be created: \(error)")
+        }
+    }
+
+    private func failure(
+        _ step: Step,
+        _ message: String,
+        _ differences: [ScenarioResult.Difference]
+    ) async -> ScenarioResult.Failure {
+        ScenarioResult.Failure(
+            line: step.line,
+            step: step.text,
+            message: message,
+            differences: differences,
+            screen: await self.current.phone.screen.lines,
+            trace: self.current.recorder.trace,
+            log: self.logLines()
+        )
+    }
+
+    /// The last lines of the server's log that concern the current wallet, or are warnings or errors.
+    private func logLines() -> [String] {
+        guard let log = self.world.lab?.log else { return [] }
+        let id = self.current.walletID?.description
+        let lines = log.split(separator: "\n").map(String.init).filter { line in
+            id.map(line.contains) ?? false || line.contains(" warning ") || line.contains(" error ")
+        }
+        return lines.suffix(20).map { $0.count <= 240 ? $0 : "\($0.prefix(239))…" }
+    }
+}
+
+extension Screen {
+    /// The screen for a report, with one line for each element.
+    var lines: [String] {
+        guard !self.step.isEmpty else { return ["no app is running"] }
+        var lines = ["\(self.step) (\(self.kind.rawValue)) \(self.title)"]
+        if !self.message.isEmpty { lines.append(self.message) }
+        for (name, value) in self.values.sorted(by: { $0.key < $1.key }) { lines.append("\(name): \(value.text)") }
+        if !self.inputs.isEmpty { lines.append("asks for: \(self.inputs.map(\.id).joined(separator: ", "))") }
+        lines.append("offers: \(self.actions.map(\.id.rawValue).joined(separator: ", "))")
+        return lines
+    }
+}
+
+extension Screen.Value {
+    /// The text of the value in a scenario.
+    var text: String {
+        switch self {
+        case .text(let text): text
+        case .number(let number): "\(number)"
+        case .truth(let truth): "\(truth)"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import DeviceInterface
+
+/// A scene with the transitions that start at it, which are written where the scene offers them.
+///
+/// A choice without a transition cannot be offered, so no flow switches over ``ActionID``. The transitions are made
+/// when the scene is shown: a decision that depends on a later snapshot belongs into the entry action of a state.
+struct Dialog: Sendable {
+    var scene: Scene
+    private(set) var transitions: [ActionID: Transition] = [:]
+    /// The transition at the end of the scene's timer.
+    private(set) var timeout: Transition?
+
+    init(_ step: StepID, _ kind: Screen.Kind, _ title: Text, _ message: Text? = nil) {
+        self.scene = Scene(step: step, kind: kind, title: title, message: message)
+    }
+
+    /// A prompt of the operating system, with the app's texts.
+    static func prompting(_ prompt: Prompt, at step: StepID, _ snapshot: Snapshot) -> Dialog {
+        let text = Text.promptAccepts(prompt.accepts, snapshot.biometrics)
+        return Dialog(step, .osPrompt, .prompt(prompt.purpose), text).changed { $0.scene.prompt = prompt }
+    }
+
+    func offering(_ action: ActionID, _ step: StepID, _ transition: Transition) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.choices.append(Scene.Choice(id: action, step: step))
+            dialog.transitions[action] = transition
+        }
+    }
+
+    /// Offers the placeholder that Help shows everywhere.
+    func offeringHelp(_ step: StepID) -> Dialog {
+        self.offering(.help, step, .call(UnderConstruction(step: step)))
+    }
+
+    /// Offers UC9.2.
+    func offeringInfo(_ step: StepID) -> Dialog {
+        self.offering(.info, step, .call(AppInformation()))
+    }
+
+    func askingPIN(_ step: StepID) -> Dialog {
+        self.changed { $0.scene.input = Scene.Input(step: step) }
+    }
+
+    func with(_ values: Scene.Value...) -> Dialog {
+        self.changed { $0.scene.values += values }
+    }
+
+    func ending(_ end: Scene.Timer.End, _ step: StepID, _ transition: Transition) -> Dialog {
+        self.changed { dialog in
+            dialog.scene.timer = Scene.Timer(step: step, end: end)
+            dialog.timeout = transition
+        }
+    }
+
+    func because(_ obstacle: Obstacle) -> Dialog {
+        self.changed { $0.scene.obstacle = obstacle }
+    }
+
+    private func changed(_ change: (inout Dialog) -> Void) -> Dialog {
+        var dialog = self
+        change(&dialog)
+        return dialog
+    }
+}

@@ -1,0 +1,31 @@
+internal import COpenSSL
+
+/// P-256 and its order, shared by all threads.
+///
+/// `@unchecked Sendable`: created once and only read afterwards.
+@safe final class Curve: @unchecked Sendable {
+    static let shared = Curve()
+
+    let group: OpaquePointer
+    let order: OpaquePointer
+
+    private init() {
+        unsafe self.group = unsafe made(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1))
+        unsafe self.order = unsafe made(EC_GROUP_get0_order(self.group))
+    }
+}
+
+func newNumber() -> OpaquePointer { unsafe made(BN_new()) }
+
+func made(_ object: OpaquePointer?) -> OpaquePointer {
+    guard let object = unsafe object else { preconditionFailure("libcrypto is out of memory") }
+    return unsafe object
+}
+
+/// Reads a big-endian number.
+func read(_ bytes: RawSpan, into number: OpaquePointer) -> Bool {
+    unsafe bytes.withUnsafeBytes { bytes in
+        let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        return unsafe BN_bin2bn(start, Int32(bytes.count), number) != nil
+    }
+}

@@ -1,0 +1,169 @@
+internal import COpenSSL
+internal import Vocabulary
+
+/// Signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch of them.
+///
+/// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points,
+/// which are public: the message that carries the signature contains or determines all of them.
+///
+/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸ per try**, with two tries for
+/// each equation, independent of the other equations. Each equation is multiplied by a 128-bit number drawn
+/// after all of them have arrived, so an attacker cannot choose signatures whose errors cancel. R is not a
+/// free choice either: its x coordinate is taken from r, because an attacker could otherwise choose r and s
+/// and then an R that makes the equation true.
+///
+/// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
+@safe final class SignatureEquations: @unchecked Sendable {
+    /// The largest batch.
+    ///
+    /// Larger batches save little more. One false signature causes the whole batch to be verified again
+    /// separately, some 50 µs each; this must cost the server no more than the session that the sender needed
+    /// for it and loses by it.
+    static let most = 16
+    private static let factorByteCount = 16
+
+    private let curve = Curve.shared
+    /// libcrypto's temporary variables.
+    private let scratch: OpaquePointer
+    /// Q and R of each signature, alternating, and their multipliers.
+    private let points: UnsafeMutableBufferPointer<OpaquePointer?>
+    private let multipliers: UnsafeMutableBufferPointer<OpaquePointer?>
+    /// r, s and e of each signature.
+    private let numbers: [Numbers]
+    private let generatorMultiplier: OpaquePointer
+    private let factor: OpaquePointer
+    private let product: OpaquePointer
+    private let result: OpaquePointer
+
+    @safe private struct Numbers {
+        let r = unsafe newNumber()
+        let s = unsafe newNumber()
+        let e = unsafe newNumber()
+    }
+
+    private init() {
+        let capacity = Self.most
+        unsafe self.scratch = unsafe made(BN_CTX_new())
+        unsafe self.points = .allocate(capacity: 2 * capacity)
+        unsafe self.multipliers = .allocate(capacity: 2 * capacity)
+        for index in 0..<2 * capacity {
+            unsafe self.points.initializeElement(at: index, to: made(EC_POINT_new(self.curve.group)))
+            unsafe self.multipliers.initializeElement(at: index, to: newNumber())
+        }
+        self.numbers = (0..<capacity).map { _ in Numbers() }
+        unsafe self.generatorMultiplier = newNumber()
+        unsafe self.factor = newNumber()
+        unsafe self.product = newNumber()
+        unsafe self.result = unsafe made(EC_POINT_new(self.curve.group))
+    }
+
+    deinit {
+        for index in unsafe self.points.indices {
+            unsafe EC_POINT_clear_free(self.points[index])
+            unsafe BN_clear_free(self.multipliers[index])
+        }
+        unsafe self.points.deallocate()
+        unsafe self.multipliers.deallocate()
+        for numbers in self.numbers {
+            unsafe BN_clear_free(numbers.r)
+            unsafe BN_clear_free(numbers.s)
+            unsafe BN_clear_free(numbers.e)
+        }
+        unsafe BN_clear_free(self.generatorMultiplier)
+        unsafe BN_clear_free(self.factor)
+        unsafe BN_clear_free(self.product)
+        unsafe EC_POINT_clear_free(self.result)
+        unsafe BN_CTX_free(self.scratch)
+    }
+
+    private static let pool = ScratchPool<SignatureEquations>()
+
+    /// Lends an instance from a pool; it keeps the last signatures and keys until others replace them.
+    static func withPooled<Result>(_ body: (SignatureEquations) -> Result) -> Result {
+        Self.pool.withValue(orNew: { SignatureEquations() }, body)
+    }
+
+    /// Returns the truth of each claim, at most ``most`` of them.
+    func verdicts(on claims: ArraySlice<SignatureClaim>) -> [Bool] {
+        // The place of each claim's numbers; nil for a claim that is false independently of the equation.
+        var count = 0
+        let places = claims.map { claim -> Int? in
+            guard self.load(claim, at: count) else { return nil }
+            count += 1
+            return count - 1
+        }
+        guard count > 0 else { return places.map { _ in false } }
+        if self.hold(0..<count) { return places.map { $0 != nil } }
+        guard count > 1 else { return places.map { _ in false } }
+        return places.map { place in place.map { self.hold($0..<$0 + 1) } ?? false }
+    }
+
+    /// Reads a claim's numbers and points; returns false if one is out of range or off the curve.
+    private func load(_ claim: SignatureClaim, at place: Int) -> Bool {
+        let halves = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
+        return self.load(halves.0, halves.1, claim.digest.bytes, at: place)
+            && self.load(claim.key.bytes, intoPoint: 2 * place)
+            && self.load([0x04] + halves.0 + claim.nonceY.bytes, intoPoint: 2 * place + 1)
+    }
+
+    /// Reads r and s, from 1 to q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
+    private func load(_ r: ArraySlice<UInt8>, _ s: ArraySlice<UInt8>, _ e: [UInt8], at place: Int) -> Bool {
+        let numbers = self.numbers[place]
+        return unsafe read(r.span.bytes, into: numbers.r) && read(s.span.bytes, into: numbers.s)
+            && read(e.span.bytes, into: numbers.e)
+            && self.isInRange(numbers.r) && self.isInRange(numbers.s)
+    }
+
+    private func isInRange(_ number: OpaquePointer) -> Bool {
+        unsafe BN_is_zero(number) == 0 && BN_cmp(number, self.curve.order) < 0
+    }
+
+    /// Decodes a point; libcrypto checks that it is on the curve, whose order is prime.
+    private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
+        // For each point separately: the queue has 16 places, and more errors would push the mark out of it.
+        discardingErrors {
+            unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
+        }
+    }
+
+    /// Returns true if all of these equations hold: Σ z·(e·G + r·Q − s·R), with a separate random z for each,
+    /// is the point at infinity.
+    private func hold(_ places: Range<Int>) -> Bool {
+        var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
+        guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }
+        unsafe BN_zero_ex(self.generatorMultiplier)
+        for (number, place) in places.enumerated() {
+            let start = number * Self.factorByteCount
+            guard self.add(place, times: factors[start..<start + Self.factorByteCount]) else { return false }
+        }
+        let first = 2 * places.lowerBound
+        let isDone = unsafe COpenSSL_EC_POINTs_mul(
+            self.curve.group,
+            self.result,
+            self.generatorMultiplier,
+            2 * places.count,
+            self.points.baseAddress.map { unsafe $0 + first },
+            self.multipliers.baseAddress.map { unsafe $0 + first },
+            self.scratch
+        )
+        return unsafe isDone == 1 && EC_POINT_is_at_infinity(self.curve.group, self.result) == 1
+    }
+
+    /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as that of R.
+    private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
+        let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
+        let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])
+        return unsafe read(factor.span.bytes, into: self.factor)
+            && BN_mod_mul(self.product, self.factor, numbers.e, order, self.scratch) == 1
+            && BN_mod_add(
+                self.generatorMultiplier,
+                self.generatorMultiplier,
+                self.product,
+                order,
+                self.scratch
+            ) == 1
+            && BN_mod_mul(ofQ, self.factor, numbers.r, order, self.scratch) == 1
+            && BN_mod_mul(self.product, self.factor, numbers.s, order, self.scratch) == 1
+            && BN_sub(ofR, order, self.product) == 1
+    }
+}

@@ -1,0 +1,89 @@
+internal import Logging
+internal import Transport
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+// The only mapping from a failure to what the peer learns of it.
+extension CallFailure {
+    /// The delay before a client repeats a call that could not be answered.
+    private static let retryAfter: Duration = .seconds(2)
+
+    /// The reason that the peer receives.
+    ///
+    /// An unknown wallet and a wrong proof give the same answer. A failure of the store or the
+    /// vault never looks like a verdict.
+    var refusal: Refusal.Reason {
+        switch self {
+        case .malformed(.unknownInstruction), .unsupported: .unsupported
+        case .violation, .malformed, .inconsistent: .malformed
+        case .order(.notAllowed), .notAllowed: .notAllowed
+        case .order(.sessionRequired): .sessionRequired
+        case .order(.outOfOrder): .outOfOrder
+        case .authentication: .authenticationFailed
+        case .challengeInvalid: .challengeInvalid
+        case .attestation(let reason): .attestationRejected(reason)
+        case .revoked(let revocation): .revoked(revocation)
+        case .pinKeyChanged(let current): .pinKeyChanged(current: current)
+        case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
+        case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
+            .unavailable(retryAfter: Self.retryAfter)
+        case .store(.corrupt), .vault(.notOurs), .unexpected: .internal
+        }
+    }
+
+    /// Whether the connection ends with the answer.
+    ///
+    /// It ends after an invalid proof, so that every further attempt costs a handshake.
+    var endsConnection: Bool {
+        switch self {
+        case .authentication: true
+        case .violation(let violation): violation.endsConnection
+        case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
+            .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
+            false
+        }
+    }
+
+    /// The text for the log, which holds nothing that the peer sent.
+    var logged: String {
+        switch self {
+        case .violation(.message(let error)): "malformed: \(error)"
+        case .violation(.frame(let violation)): "malformed: \(violation)"
+        case .malformed(let error): "malformed: \(error)"
+        case .inconsistent(let what): "malformed: \(what.rawValue)"
+        case .unsupported: "unsupported call"
+        case .order(.notAllowed(let cause)): "not allowed: \(cause.rawValue)"
+        case .order(.sessionRequired): "no session"
+        case .order(.outOfOrder(let expected)): "out of order: \(expected) was expected"
+        case .authentication(let fault): "authentication failed: \(fault.rawValue)"
+        case .challengeInvalid(let fault): "challenge invalid: \(fault.rawValue)"
+        case .attestation(let reason): "attestation rejected: \(reason)"
+        case .notAllowed(let fault): "not allowed: \(fault.rawValue)"
+        case .revoked(let revocation): "revoked: \(revocation.reason.rawValue)"
+        case .pinKeyChanged: "another PIN key is current"
+        case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
+        case .store(.unavailable): "the store is unavailable"
+        case .store(.notErased): "done, but the store's log still holds the destroyed data; is its disk full?"
+        case .store(.corrupt): "the store holds data that it did not write"
+        case .vault(.unreachable): "the vault is unreachable"
+        case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
+        case .contended: "the wallet's identity changed repeatedly"
+        case .unexpected(let type): "unexpected error \(type)"
+        }
+    }
+
+    /// The log level: an error needs an operator's attention, the rest is caused by the peer.
+    var logLevel: Logger.Level {
+        switch self {
+        case .store(.corrupt), .store(.notErased), .vault(.notOurs), .unexpected: .error
+        case .store(.unavailable), .vault(.unreachable), .contended: .warning
+        case .authentication, .attestation, .challengeInvalid, .revoked: .notice
+        case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
+            .info
+        // A client decides their number; they are counted and logged in sum.
+        case .rateLimited: .debug
+        }
+    }
+}

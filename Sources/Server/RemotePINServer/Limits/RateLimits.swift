@@ -1,0 +1,28 @@
+internal import LogLines
+internal import Logging
+internal import Metrics
+internal import Vocabulary
+
+/// The limits on calls of one source and on log lines that clients cause, with the state that they
+/// need.
+final class RateLimits: Sendable {
+    let rules: SourceLimits
+    let sources: SourceTable
+    let metrics: LimitMetrics
+    let refusalLog = RefusalLogLimiter()
+    /// A wallet may change its PIN as often as its source may call.
+    let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
+
+    init(_ rules: SourceLimits, metrics: any MetricsFactory) {
+        self.rules = rules
+        self.sources = SourceTable(rules)
+        self.metrics = LimitMetrics(metrics)
+    }
+
+    /// Takes one deletion code from a source's allowance.
+    func takeCode(of account: SourceAccount, at now: Timestamp, log: Logger) throws(CallFailure) {
+        guard let wait = account.codes.take(self.rules.codes, at: now) else { return }
+        self.metrics.note(.codes, of: account.source, log: log)
+        throw .rateLimited(.codes, retryAfter: max(wait, SourceLimits.leastWait))
+    }
+}

@@ -1,0 +1,19 @@
+internal import Vocabulary
+
+/// The terms on which wallets are served: the settings, and what operators change while the server
+/// runs.
+package struct ServiceTerms: Sendable {
+    package let rules: ServiceRules
+    let controls: OperatorControls
+
+    /// The features that the server offers before it knows the wallet.
+    var features: Features { Features(deletionCode: self.rules.offersDeletionCode, safeBiometricUnlock: false) }
+
+    /// The features that the server offers to one wallet.
+    func features(of wallet: WalletID) -> Features {
+        Features(
+            deletionCode: self.rules.offersDeletionCode,
+            safeBiometricUnlock: self.controls.isOn(.safeBiometricUnlock, for: wallet)
+        )
+    }
+}

@@ -1,0 +1,82 @@
+internal import AttestationVerifier
+internal import HostSystem
+internal import LogLines
+internal import Metrics
+internal import Synchronization
+package import Vault
+package import Vocabulary
+package import WalletStore
+
+/// The parts of the server that all conversations share, each the owner of its own state.
+///
+/// A class, so that a call carries one reference instead of a dozen.
+package final class ServerState: Sendable {
+    package let clock: any WallClock
+    package let store: any WalletStore
+    package let vault: any Vault
+    package let terms: ServiceTerms
+    let devices: DeviceVerifier
+    let registry: ConnectionRegistry
+    let revocations: Revocations
+    let limits: RateLimits
+    let lastSessions = LastSessions()
+    let statistics: ServerStatistics
+    /// Receives each committed incident of a wallet; does not block.
+    package let onEvent: @Sendable (WalletIncident) -> Void
+    /// Set once, before the connections are stopped: clients are then asked to reconnect later.
+    let isStopping = Atomic<Bool>(false)
+
+    init(_ parts: RemotePINServer.Parts, decoy: Decoy, controls: OperatorControls) {
+        self.clock = parts.clock
+        self.store = parts.store
+        self.vault = parts.vault
+        self.terms = ServiceTerms(rules: parts.rules, controls: controls)
+        self.devices = DeviceVerifier(
+            attestations: Attestations(parts.attestations, statusList: parts.statusList),
+            decoy: decoy
+        )
+        let meters = RevocationMeters(parts.metrics)
+        let notify = parts.onEvent
+        let onEvent: @Sendable (WalletIncident) -> Void = { incident in
+            meters.note(incident)
+            notify(incident)
+        }
+        self.onEvent = onEvent
+        self.registry = ConnectionRegistry()
+        self.revocations = Revocations(
+            store: parts.store,
+            audit: parts.audit,
+            registry: self.registry,
+            onEvent: onEvent
+        )
+        self.limits = RateLimits(parts.rules.sources, metrics: parts.metrics)
+        self.statistics = ServerStatistics(metrics: parts.metrics)
+    }
+}
+
+/// The checks of registrations' evidence and of device proofs.
+struct DeviceVerifier: Sendable {
+    let attestations: Attestations
+    let proofs: DeviceProofs
+    /// The stand-in for a wallet that does not exist.
+    let decoy: Decoy
+
+    init(attestations: Attestations, decoy: Decoy) {
+        self.attestations = attestations
+        self.proofs = DeviceProofs(decoy: decoy.record)
+        self.decoy = decoy
+    }
+}
+
+/// The counters of one server process, for operators and metrics.
+final class ServerStatistics: Sendable {
+    /// The start of the process on a clock that no setting moves.
+    let start = ContinuousClock.now
+    let openConnections = Atomic<Int>(0)
+    let pinOutcomes = PINOutcomes()
+    let calls: CallMeters
+
+    init(metrics: any MetricsFactory) {
+        self.calls = CallMeters(metrics)
+    }
+}

@@ -1,0 +1,85 @@
+internal import AuditLog
+internal import Foundation
+internal import Vault
+internal import Vocabulary
+
+/// The label at the end of a backup: a description of its pages under the vault's MAC.
+///
+///     {"remotePINBackup":1,"takenAt":…,"epoch":1,"auditNumber":…,"auditMAC":"…","byteCount":…,"sha256":"…","mac":"…"}
+///
+/// One line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":`,
+/// and the pages through their digest. A changed attempt count, an undone revocation or a page of
+/// another backup is thus found before a restore begins.
+struct BackupLabel: Hashable {
+    /// The time at which the copy was complete, in milliseconds since 1970.
+    var takenAt: Timestamp
+    var epoch: Int
+    /// The audit log's newest entry just before the copy was complete; a restore replays the later
+    /// entries.
+    var audit: AuditMark
+    /// The length of the pages.
+    var pagesByteCount: Int
+    /// SHA-256 of the pages.
+    var digest: [UInt8]
+
+    /// The length of every label, sufficient for the longest numbers.
+    static let byteCount = 512
+    private static let macName = Array(",\"mac\":\"".utf8)
+    private static let end = Array("\"}".utf8)
+
+    private struct Body: Decodable {
+        let remotePINBackup: Int
+        let takenAt: Int64
+        let epoch: Int
+        let auditNumber: UInt64
+        let auditMAC: String
+        let byteCount: Int
+        let sha256: String
+    }
+
+    /// Encodes the label as its line.
+    func line(by vault: any Vault) async throws -> [UInt8] {
+        let text =
+            "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
+            + "\"auditNumber\":\(self.audit.number),\"auditMAC\":\"\(self.audit.mac)\","
+            + "\"byteCount\":\(self.pagesByteCount),\"sha256\":\"\(self.digest.hex)\""
+        let message = Array(text.utf8)
+        let mac = try await vault.mac(message, for: .backup)
+        let line = message + Self.macName + Array(mac.hex.utf8) + Self.end
+        precondition(line.count < Self.byteCount, "a label fits the longest numbers")
+        return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
+    }
+
+    /// The reason that bytes are rejected as a label.
+    enum Problem: Error {
+        /// The bytes do not decode: the file is not a backup or is incomplete.
+        case malformed
+        /// This vault did not make the label, or the label was changed.
+        case foreign
+    }
+
+    /// Decodes a line that this vault made and rejects any other.
+    static func read(_ bytes: [UInt8], by vault: any Vault) async throws -> BackupLabel {
+        guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.malformed }
+        let filling = bytes.dropLast().reversed().prefix { $0 == 0x20 }.count
+        let line = Array(bytes.dropLast(1 + filling))
+        let tail = Self.macName.count + 64 + Self.end.count
+        guard line.count > tail, line.suffix(Self.end.count) == Self.end[...] else { throw Problem.malformed }
+        let message = Array(line.dropLast(tail))
+        let name = line.dropLast(tail - Self.macName.count).suffix(Self.macName.count)
+        let digits = line.dropLast(Self.end.count).suffix(64)
+        guard name == Self.macName[...], let mac = [UInt8](hex: String(decoding: digits, as: UTF8.self)),
+            let body = try? JSONDecoder().decode(Body.self, from: Data(line)), body.remotePINBackup == 1,
+            let mark = AuditMark("\(body.auditNumber):\(body.auditMAC)"), let digest = [UInt8](hex: body.sha256),
+            digest.count == 32, body.byteCount >= 0, body.epoch > 0
+        else { throw Problem.malformed }
+        guard try await vault.isMAC(mac, of: message, for: .backup) else { throw Problem.foreign }
+        return BackupLabel(
+            takenAt: Timestamp(milliseconds: body.takenAt),
+            epoch: body.epoch,
+            audit: mark,
+            pagesByteCount: body.byteCount,
+            digest: digest
+        )
+    }
+}

@@ -1,0 +1,173 @@
+package import AuditLog
+internal import Crypto
+package import HostSystem
+package import Vault
+package import Vocabulary
+package import WalletStore
+
+/// Makes a backup of a store, which may be in use.
+///
+///     pages, some at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
+///
+/// A file with the final name is always complete. The backup does not hold the vault's key: the
+/// backup alone opens no wallet, and a backup without the key is useless.
+package struct BackupMaker: Sendable {
+    /// The pages of one step and the pause after it, which together use less than a tenth of the
+    /// store's time.
+    private static let pagesAtOnce = 32
+    private static let pause: Duration = .milliseconds(2)
+    private static let chunk = 1 << 20
+
+    private let store: any MaintenanceStore
+    private let vault: any Vault
+    private let clock: any WallClock
+    private let stateOf: Timestamp?
+    private let newestEntry: @Sendable () -> AuditMark
+
+    /// - Parameters:
+    ///   - stateOf: The time whose state the store holds, if it is not the present.
+    ///   - newestEntry: Returns the audit log's newest entry.
+    package init(
+        store: any MaintenanceStore,
+        vault: any Vault,
+        clock: any WallClock,
+        stateOf: Timestamp? = nil,
+        newestEntry: @escaping @Sendable () -> AuditMark
+    ) {
+        self.store = store
+        self.vault = vault
+        self.clock = clock
+        self.stateOf = stateOf
+        self.newestEntry = newestEntry
+    }
+
+    /// A finished backup.
+    package struct Backup: Hashable, Sendable {
+        /// The length with the label.
+        package var byteCount: Int
+        /// The time whose state it holds.
+        package var takenAt: Timestamp
+        package var epoch: Int
+    }
+
+    /// Makes a backup in a file that must not exist yet; reports progress after each step.
+    package func make(
+        at path: String,
+        progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
+    ) async throws(BackupFailure) -> Backup {
+        let temporary = path + ".partial"
+        do {
+            guard !DurableFile.exists(path) else { throw FileError.exists(path) }
+            // Left behind by a killed server; a running one makes one backup at a time.
+            if DurableFile.exists(temporary) { try DurableFile.remove(temporary) }
+            try DurableFile.makeEmpty(temporary)
+            do {
+                let mark = try await self.copy(to: temporary, progress: progress)
+                return try await self.finish(temporary, as: path, mark: mark)
+            } catch {
+                try? DurableFile.remove(temporary)
+                throw error
+            }
+        } catch {
+            throw BackupFailure(error)
+        }
+    }
+
+    /// Copies all pages; returns the audit log's newest entry at a time just before the copy was
+    /// complete.
+    private func copy(
+        to path: String,
+        progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
+    ) async throws -> AuditMark {
+        try await self.store.beginCopy(to: path)
+        do {
+            while true {
+                // An entry precedes its commit. So each commit that the copy lacks has an entry
+                // after this one, or a begun entry before it without an entry that states its
+                // outcome.
+                let mark = self.newestEntry()
+                let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
+                progress(step.copied, step.pages)
+                if step.isWhole {
+                    try await self.store.endCopy()
+                    return mark
+                }
+                try await Task.sleep(for: Self.pause)
+            }
+        } catch {
+            try? await self.store.endCopy()
+            throw error
+        }
+    }
+
+    private func finish(_ temporary: String, as path: String, mark: AuditMark) async throws -> Backup {
+        let takenAt = self.stateOf ?? self.clock.now()
+        let epoch = try await self.store.epochs().count + 1
+        try StoreFile.mark(temporary, as: .backup)
+        let (byteCount, digest) = try await Self.digest(of: temporary)
+        let label = BackupLabel(
+            takenAt: takenAt,
+            epoch: epoch,
+            audit: mark,
+            pagesByteCount: byteCount,
+            digest: digest
+        )
+        let line = try await label.line(by: self.vault)
+        try DurableFile.append(line, to: temporary)
+        try DurableFile.place(temporary, at: path)
+        return Backup(byteCount: byteCount + line.count, takenAt: takenAt, epoch: epoch)
+    }
+
+    private static func digest(of path: String) async throws -> (Int, [UInt8]) {
+        let file = try AppendFile(reading: path)
+        var hash = SHA256()
+        var count = 0
+        while true {
+            let bytes = try file.read(at: count, atMost: Self.chunk)
+            if bytes.isEmpty { break }
+            hash.update(data: bytes)
+            count += bytes.count
+            // Calls are answered on the same threads.
+            await Task.yield()
+        }
+        return (count, Array(hash.finalize()))
+    }
+}
+
+/// The reason that no backup was made; no file is left behind.
+package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The backup's file cannot be written: name another file or free disk space.
+    case file(FileError)
+    /// The store was not copied.
+    case copy(StoreCopyError)
+    /// The vault did not answer: retry later.
+    case vault
+    /// The server is stopping.
+    case stopped
+
+    /// Translates an error of a backup's step.
+    fileprivate init(_ error: any Error) {
+        self =
+            switch error {
+            case let error as FileError: .file(error)
+            case let error as StoreCopyError: .copy(error)
+            case is StoreError: .copy(.closing)
+            case is VaultError: .vault
+            default: .stopped
+            }
+    }
+
+    package var description: String {
+        switch self {
+        case .file(let error): error.description
+        case .copy(.busy): "another backup is being made"
+        case .copy(.closing): "the store is closing"
+        case .copy(.diskFull): "no space left on the backup's device"
+        case .copy(.unreadable(let code)):
+            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the existing backups"
+        case .copy(.failed(let code)): "the backup's file cannot be written (SQLite's code \(code))"
+        case .vault: "the vault did not answer"
+        case .stopped: "the server is stopping"
+        }
+    }
+}

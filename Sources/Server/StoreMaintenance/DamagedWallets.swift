@@ -1,0 +1,40 @@
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// Wallets in use with a sealed value that does not open.
+struct DamagedWallets: Error, Hashable, CustomStringConvertible {
+    var ids: [WalletID]
+
+    /// Names the remedy; shorter than the limit of an answer's sentence.
+    var description: String {
+        "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of the "
+            + "file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
+    }
+}
+
+extension [WalletID] {
+    /// Names the first ids and the number of the others: "wallet …", "wallets …, … and 3 more".
+    package func named(atMost limit: Int) -> String {
+        let more = self.count > limit ? " and \(self.count - limit) more" : ""
+        return
+            "wallet\(self.count == 1 ? "" : "s") \(self.prefix(limit).map(\.description).joined(separator: ", "))\(more)"
+    }
+}
+
+extension SealedWallet {
+    /// Whether the wallet has ended: its shares are destroyed, and only its identity is left.
+    var hasEnded: Bool { self.values.shares == nil }
+}
+
+extension SealedValues {
+    /// Each value with the field that it is sealed as.
+    var byField: [(field: VaultField, sealed: Sealed)] {
+        var values: [(VaultField, Sealed)] = [(.identity, self.identity)]
+        if let shares {
+            values += [(.unlockShare, shares.unlock), (.presenceShare, shares.presence)]
+            if let code = shares.deletionCode { values.append((.deletionCode, code)) }
+        }
+        return values
+    }
+}

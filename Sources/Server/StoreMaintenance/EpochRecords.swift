@@ -1,0 +1,48 @@
+internal import PINPolicy
+package import Vault
+internal import Vocabulary
+package import WalletStore
+
+/// The records of epochs, each under a MAC of the vault that also covers the previous record's MAC.
+///
+/// An attacker that can write the database but not use the vault can remove records, which the
+/// audit log's epochs reveal. It can neither forge nor change one, so no rule becomes milder.
+package enum EpochRecords {
+    /// Whether a restore with this vault made every record as it is.
+    package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
+        var previous: [UInt8] = []
+        for epoch in epochs {
+            let message = Self.message(epoch.number, epoch.rule, epoch.openedAt, previous)
+            guard try await vault.isMAC(epoch.mac, of: message, for: .storeEpoch) else { return false }
+            previous = epoch.mac
+        }
+        return true
+    }
+
+    /// The records that lead from `epochs` to the epoch `number`.
+    ///
+    /// Interrupted restores may have used up numbers in between; the records that fill the gap
+    /// charge no attempts, and the last record has the rule.
+    static func next(
+        _ number: Int,
+        _ rule: EpochRule,
+        at now: Timestamp,
+        after epochs: [StoredEpoch],
+        by vault: any Vault
+    ) async throws(VaultError) -> [StoredEpoch] {
+        precondition(number > epochs.count + 1, "epochs rise")
+        var previous = epochs.last?.mac ?? []
+        var records: [StoredEpoch] = []
+        for step in (epochs.count + 2)...number {
+            let stepRule = step == number ? rule : .trust
+            let mac = try await vault.mac(Self.message(step, stepRule, now, previous), for: .storeEpoch)
+            records.append(StoredEpoch(number: step, rule: stepRule, openedAt: now, mac: mac))
+            previous = mac
+        }
+        return records
+    }
+
+    private static func message(_ number: Int, _ rule: EpochRule, _ at: Timestamp, _ previous: [UInt8]) -> [UInt8] {
+        Array("\(number) \(rule.rawValue) \(at.milliseconds) \(previous.hex)".utf8)
+    }
+}

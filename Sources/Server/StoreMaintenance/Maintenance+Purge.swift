@@ -1,0 +1,71 @@
+internal import AuditLog
+internal import Logging
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+// The removal of ended wallets after a time.
+//
+// Until then, a phone that was off still learns that its wallet was revoked, and why. Two things
+// outlive the wallet: the digest of its deletion code with the time of its end, so that the code is
+// still answered with "done", and the deny list, which belongs to no wallet.
+extension Maintenance {
+    /// The number of wallets that one step examines and may remove.
+    private static let stepSize = 200
+    private static let pause: Duration = .milliseconds(5)
+    /// The interval between examinations of all ended wallets, on the server's clock.
+    private static let interval: Duration = .seconds(3600)
+
+    /// Removes the wallets that are due, unless this was done within the last hour.
+    package func runDuePurge() async {
+        guard let after = self.parts.purgeAfter else { return }
+        let now = self.parts.clock.now()
+        let isDue = self.state.withLock { state in
+            // A clock that was set back makes the purge due, too.
+            if let last = state.lastPurge, last <= now, now < last + Self.interval { return false }
+            state.lastPurge = now
+            return true
+        }
+        guard isDue else { return }
+        do {
+            let purged = try await self.purge(endedBefore: now + (.zero - after))
+            if purged > 0 { self.parts.log.notice("wallets purged", metadata: ["count": "\(purged)"]) }
+        } catch {
+            self.parts.log.warning("the purge was not finished", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func purge(endedBefore limit: Timestamp) async throws -> Int {
+        while try await self.parts.store.findEarlierEnds(lookingAt: Self.stepSize) {
+            try await Task.sleep(for: Self.pause)
+        }
+        var purged = 0
+        var after: UInt64?
+        while true {
+            let due = try await self.parts.store.purgeable(
+                after: after,
+                lookingAt: Self.stepSize,
+                endedBefore: limit
+            )
+            if !due.wallets.isEmpty { purged += try await self.purge(due.wallets, endedBefore: limit) }
+            guard let next = due.next else { return purged }
+            after = next
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// Removes wallets; their ids are on record before, as for every end of a wallet.
+    private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
+        let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
+        let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number
+        let purged: Int
+        do {
+            purged = try await self.parts.store.purge(wallets, endedBefore: limit)
+        } catch {
+            await audit.tryAppend(.purge, by: .server, on: subject, .unclear(of: begun, reason: "\(error)"))
+            throw error
+        }
+        await audit.mustAppend(.purge, by: .server, on: subject, .done(of: begun, result: "\(purged) purged"))
+        return purged
+    }
+}

@@ -1,0 +1,268 @@
+internal import AuditLog
+internal import Foundation
+internal import Logging
+internal import Secrets
+internal import Vault
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+// The rotation of the vault's keys: a new version seals at once, and values of older versions are
+// resealed in the background.
+//
+//     key file, durable ─▶ passes over all wallets until one finds no old value ─▶ recorded in the store
+//
+// An interrupted pass leaves no record, so the next start repeats it and finds the resealed values
+// up to date. A resealed value replaces the old one only if the store still holds the old one, so
+// that no PIN key, share or code that was written meanwhile is lost.
+extension Maintenance {
+    /// The number of wallets that one step reads and writes.
+    private static let resealStep = 16
+    private static let countStep = 500
+    private static let pause: Duration = .milliseconds(2)
+    /// An upper bound of a call's time from sealing a value to its commit.
+    private static let inFlight: Duration = .seconds(600)
+
+    /// The time for which values outside the store may need an older version: enrollment tokens and
+    /// calls in flight.
+    private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
+
+    /// Adds a key version; ``resealIfDue()`` does the rest.
+    ///
+    /// Rejected while the last rotation is in progress or tokens from before it are valid: after
+    /// two rotations in a row, no key would accept the tokens from before the first one.
+    package func rotate() async throws {
+        let now = self.parts.clock.now()
+        let versions = try await self.recordedVersions(at: now)
+        // Certainly not done, hence not `unavailable`, which the audit log would record as unclear.
+        if let active = versions.last {
+            guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
+                throw MaintenanceFailure.notAllowed(
+                    "The last rotation is not finished; `vault status` shows its progress.\(self.damage)"
+                )
+            }
+            // No version precedes the first one of a key file.
+            if versions.count > 1, now < active.activeSince + self.neededFor {
+                throw MaintenanceFailure.notAllowed(
+                    "Enrollments from before the last rotation may still need the previous version; retry after "
+                        + "\(Self.text(of: active.activeSince + self.neededFor))."
+                )
+            }
+        }
+        let version: UInt32
+        do throws(KeyFileError) { version = try self.parts.vault.addVersion() } catch {
+            throw MaintenanceFailure(error)
+        }
+        self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
+        _ = try await self.recordedVersions(at: now)
+        self.state.withLock { $0.reseal = ResealProgress(version: version) }
+        self.askedReseals.yield()
+    }
+
+    /// Records the active version and returns all versions that the store knows.
+    private func recordedVersions(at now: Timestamp) async throws -> [StoredVaultVersion] {
+        try await self.record(self.parts.vault.activeVersion, at: now)
+    }
+
+    private func record(_ version: UInt32, at now: Timestamp) async throws -> [StoredVaultVersion] {
+        let check = self.parts.vault.check(of: version) ?? []
+        return try await self.parts.store.note(vaultVersion: version, check: check, at: now)
+    }
+
+    /// Reseals the values of older versions, unless this was done since the active one seals.
+    func resealIfDue() async {
+        let active = self.parts.vault.activeVersion
+        do {
+            let noted = try await self.record(active, at: self.parts.clock.now())
+            guard noted.last(where: { $0.version == active })?.sealedAnewAt == nil else { return }
+            let isFirst = self.parts.vault.versions.first == active
+            if !isFirst { self.state.withLock { $0.reseal = ResealProgress(version: active) } }
+            var count = 0
+            while true {
+                let pass = try await self.resealPass()
+                count += pass.replaced
+                // An operator must end a wallet that does not open; the others do not wait for it.
+                self.state.withLock { $0.damaged = pass.damaged }
+                if let damaged = pass.damaged { throw damaged }
+                if pass.replaced == 0 { break }
+            }
+            // A rotation in between starts its own pass.
+            guard self.parts.vault.activeVersion == active else { return }
+            do {
+                try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
+            } catch StoreError.notErased {
+                // Withdrawn, so that the next run repeats the erasure.
+                try? await self.parts.store.noteSealedAnew(vaultVersion: active, at: nil)
+                throw StoreError.notErased
+            }
+            if !isFirst {
+                let result = "version \(active), \(count) wallets"
+                try await self.parts.audit.append(.resealed, by: .server, .done(of: nil, result: result))
+                self.parts.log.notice("vault: all values resealed", metadata: ["version": "\(active)"])
+                self.state.withLock { $0.reseal?.state = .done }
+            }
+        } catch is CancellationError {
+            // The next start continues.
+        } catch {
+            self.parts.log.warning("resealing failed and is retried", metadata: ["reason": "\(error)"])
+            self.state.withLock { state in
+                state.reseal?.state = .failed
+                state.reseal?.problem = "\(error)"
+            }
+        }
+    }
+
+    /// Examines every wallet once; returns the number of resealed wallets, and the wallets in use
+    /// that do not open.
+    ///
+    /// Only the identity of an ended wallet is left; no rotation waits for one that does not open.
+    private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
+        let wallets = try await self.parts.store.walletCount()
+        var (replaced, done, after): (Int, Int, UInt64?) = (0, 0, nil)
+        var damaged: [WalletID] = []
+        while true {
+            let some = try await self.parts.store.sealedValues(after: after, limit: Self.resealStep)
+            var replacements: [SealedReplacement] = []
+            for wallet in some where self.isOutdated(wallet.values) {
+                do {
+                    let new = try await self.resealed(wallet.values, of: wallet.walletID)
+                    replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
+                } catch VaultError.notOurs {
+                    if !wallet.hasEnded { damaged.append(wallet.walletID) }
+                }
+            }
+            if !replacements.isEmpty { try await self.parts.store.replace(replacements) }
+            replaced += replacements.count
+            done += some.count
+            let progress = done
+            self.state.withLock { state in
+                state.reseal?.wallets = max(wallets, progress)
+                state.reseal?.walletsDone = progress
+            }
+            guard some.count == Self.resealStep, let last = some.last else {
+                return (replaced, damaged.isEmpty ? nil : DamagedWallets(ids: damaged))
+            }
+            after = last.place
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    private func isOutdated(_ values: SealedValues) -> Bool {
+        let active = self.parts.vault.activeVersion
+        return values.byField.contains { self.parts.vault.keyVersion(of: $0.sealed) != active }
+    }
+
+    private func resealed(_ values: SealedValues, of wallet: WalletID) async throws -> SealedValues {
+        let vault = self.parts.vault
+        func reseal(_ sealed: Sealed, _ field: VaultField) async throws -> Sealed {
+            try await vault.seal(try await vault.unseal(sealed, as: field, of: wallet), as: field, of: wallet)
+        }
+        var fresh = SealedValues(identity: try await reseal(values.identity, .identity), shares: nil)
+        if let shares = values.shares {
+            fresh.shares = SealedValues.Shares(
+                unlock: try await reseal(shares.unlock, .unlockShare),
+                presence: try await reseal(shares.presence, .presenceShare),
+                deletionCode: nil
+            )
+            if let code = shares.deletionCode { fresh.shares?.deletionCode = try await reseal(code, .deletionCode) }
+        }
+        return fresh
+    }
+}
+
+extension Maintenance {
+    /// Examines every wallet and returns the use of each version.
+    package func vaultKeys() async throws -> [VaultKeyUsage] {
+        let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
+        let noted = try await self.recordedVersions(at: now)
+        var counts: [UInt32: Int] = [:]
+        var after: UInt64?
+        while true {
+            let some = try await store.sealedValues(after: after, limit: Self.countStep)
+            for wallet in some where try await self.needsItsKeys(wallet) {
+                for (_, sealed) in wallet.values.byField {
+                    counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
+                }
+            }
+            guard some.count == Self.countStep, let last = some.last else { break }
+            after = last.place
+        }
+        let active = vault.activeVersion
+        let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
+        // Includes versions that sealed a value and are missing from the key file: their values do
+        // not open.
+        let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
+        return versions.map { version in
+            VaultKeyUsage(
+                version: version,
+                isActive: version == active,
+                values: counts[version, default: 0],
+                activeSince: noted.first { $0.version == version }?.activeSince,
+                isRetirable: version < active && counts[version, default: 0] == 0 && rest.map { now >= $0 } ?? false
+            )
+        }
+    }
+
+    /// Whether a wallet needs its keys: if it is in use, or if it has ended and its identity opens.
+    private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
+        let (vault, identity) = (self.parts.vault, wallet.values.identity)
+        guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
+        return try await vault.opens(identity, as: .identity, of: wallet.walletID)
+    }
+
+    /// A further sentence about the wallets that the last pass could not reseal; empty if it
+    /// resealed all.
+    private var damage: String { self.state.withLock { $0.damaged.map { " \($0)" } ?? "" } }
+
+    /// Removes the versions that no value needs; returns the others.
+    ///
+    /// If an older version still seals a value, such as one that a call in flight stored after the
+    /// last pass, a new pass reseals it first.
+    package func retire() async throws -> [VaultKeyUsage] {
+        let versions = try await self.vaultKeys()
+        let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
+        if versions.contains(where: { !$0.isActive && $0.values > 0 }) {
+            let (store, active) = (self.parts.store, self.parts.vault.activeVersion)
+            try await store.noteSealedAnew(vaultVersion: active, at: nil)
+            self.askedReseals.yield()
+        }
+        guard !retirable.isEmpty else {
+            throw MaintenanceFailure.notAllowed(try await self.reasonForNone(of: versions))
+        }
+        do { try self.parts.vault.remove(retirable) } catch { throw MaintenanceFailure(error) }
+        self.parts.log.notice("vault keys retired", metadata: ["versions": "\(retirable.sorted())"])
+        let left = self.parts.vault.versions
+        return versions.filter { left.contains($0.version) }
+    }
+}
+
+extension Maintenance {
+    /// The reason that no version can be removed, with the time from which one can.
+    private func reasonForNone(of versions: [VaultKeyUsage]) async throws -> String {
+        let older = versions.filter { !$0.isActive }
+        guard !older.isEmpty else { return "Nothing was removed: the only version is the active one." }
+        let needed = older.filter { $0.values > 0 }
+            .map { "version \($0.version) still seals \($0.values) value\($0.values == 1 ? "" : "s")" }
+        guard needed.isEmpty else {
+            return
+                "Nothing was removed: \(needed.prefix(4).joined(separator: ", ")); these values are being resealed."
+                + self.damage
+        }
+        let now = self.parts.clock.now()
+        let since = try await self.recordedVersions(at: now).last?.activeSince ?? now
+        return "Nothing was removed: enrollments from before the last rotation may need the older versions until "
+            + "\(Self.text(of: since + self.neededFor))."
+    }
+
+    /// Formats a time as ISO 8601, to the second.
+    private static func text(of time: Timestamp) -> String {
+        Date(timeIntervalSince1970: Double(time.milliseconds / 1000 + 1)).formatted(.iso8601)
+    }
+}
+
+extension MaintenanceFailure {
+    /// Distinguishes a key file that was not changed from one that may have been.
+    fileprivate init(_ error: KeyFileError) {
+        self = if case .otherKeys = error { .notAllowed("\(error)") } else { .unavailable("\(error)") }
+    }
+}

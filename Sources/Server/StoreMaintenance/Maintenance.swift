@@ -1,0 +1,150 @@
+package import AuditLog
+internal import HostSystem
+package import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+package import Vault
+package import Vocabulary
+package import WalletStore
+
+/// Work on the store as a whole while wallets are served, in steps so small that no PIN check waits
+/// for them.
+///
+/// One task of each kind runs at a time. A task that an operator starts continues without the
+/// operator's connection. An interrupted resealing continues after a restart; an interrupted backup
+/// does not.
+package final class Maintenance: Sendable {
+    /// The parts of the maintenance.
+    package struct Parts: Sendable {
+        package var store: any MaintenanceStore
+        package var vault: any RotatingVault
+        package var clock: any WallClock
+        package var audit: AuditLog
+        /// The store's epoch.
+        package var epoch: Int
+        /// The time after which ended wallets are removed; nil keeps them.
+        package var purgeAfter: Duration?
+        /// The lifetime of an enrollment token.
+        package var tokenLifetime: Duration
+        package var log: Logger
+
+        package init(
+            store: any MaintenanceStore,
+            vault: any RotatingVault,
+            clock: any WallClock,
+            audit: AuditLog,
+            epoch: Int,
+            purgeAfter: Duration? = nil,
+            tokenLifetime: Duration,
+            log: Logger
+        ) {
+            self.store = store
+            self.vault = vault
+            self.clock = clock
+            self.audit = audit
+            self.epoch = epoch
+            self.purgeAfter = purgeAfter
+            self.tokenLifetime = tokenLifetime
+            self.log = log
+        }
+    }
+
+    let parts: Parts
+    let state = Mutex(State())
+    private let backups: AsyncStream<String>
+    private let askedBackups: AsyncStream<String>.Continuation
+    private let reseals: AsyncStream<Void>
+    let askedReseals: AsyncStream<Void>.Continuation
+
+    struct State {
+        var backup: BackupProgress?
+        var reseal: ResealProgress?
+        /// The wallets that the last pass could not reseal; nil if it resealed all.
+        var damaged: DamagedWallets?
+        var lastPurge: Timestamp?
+    }
+
+    /// The interval between checks for due work, in real time.
+    private static let interval: Duration = .seconds(30)
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+        (self.backups, self.askedBackups) = AsyncStream.makeStream()
+        (self.reseals, self.askedReseals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The progress of all tasks.
+    package func report() -> MaintenanceReport {
+        self.state.withLock { MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal) }
+    }
+
+    /// Starts a backup, which ``run()`` makes.
+    package func startBackup(at path: String) throws(MaintenanceFailure) {
+        // Checked again when the backup is made; here, so that the operator sees the error.
+        guard !DurableFile.exists(path) else {
+            throw .notAllowed("\(path) exists and is not overwritten; nothing was done. Name another file.")
+        }
+        let isFree = self.state.withLock { state in
+            guard state.backup?.state != .running else { return false }
+            state.backup = BackupProgress(path: path)
+            return true
+        }
+        guard isFree else { throw .notAllowed("Another backup is being made; wait until it is done.") }
+        self.askedBackups.yield(path)
+    }
+
+    /// Makes the requested backups and does due work until graceful shutdown or cancellation.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            async let backups: Void = self.makeBackups()
+            async let reseals: Void = self.sealAnew()
+            async let dueWork: Void = self.doDueWork()
+            _ = await (backups, reseals, dueWork)
+        }
+    }
+
+    private func makeBackups() async {
+        for await path in self.backups { await self.makeBackup(at: path) }
+    }
+
+    private func sealAnew() async {
+        for await _ in self.reseals { await self.resealIfDue() }
+    }
+
+    private func doDueWork() async {
+        repeat {
+            self.askedReseals.yield()
+            await self.runDuePurge()
+        } while (try? await Task.sleep(for: Self.interval)) != nil
+    }
+
+    private func makeBackup(at path: String) async {
+        let (parts, audit) = (self.parts, self.parts.audit)
+        let maker = BackupMaker(store: parts.store, vault: parts.vault, clock: parts.clock) { audit.newest }
+        do throws(BackupFailure) {
+            let backup = try await maker.make(at: path) { copied, pages in
+                self.state.withLock { state in
+                    state.backup?.pagesCopied = copied
+                    state.backup?.pages = pages
+                }
+            }
+            let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
+            // The request is on record. A full audit log must not stop PIN checks for want of this
+            // entry.
+            await audit.tryAppend(.backup, by: .server, .done(of: nil, result: result), detail: path)
+            parts.log.notice("backup made", metadata: ["file": "\(path)", "bytes": "\(backup.byteCount)"])
+            self.state.withLock { state in
+                state.backup?.state = .done
+                state.backup?.byteCount = backup.byteCount
+                state.backup?.takenAt = backup.takenAt
+            }
+        } catch {
+            await audit.tryAppend(.backup, by: .server, .failed(of: nil, reason: "\(error)"))
+            parts.log.error("no backup was made", metadata: ["file": "\(path)", "reason": "\(error)"])
+            self.state.withLock { state in
+                state.backup?.state = .failed
+                state.backup?.problem = "\(error)"
+            }
+        }
+    }
+}

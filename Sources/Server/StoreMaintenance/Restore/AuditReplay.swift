@@ -1,0 +1,133 @@
+internal import AuditLog
+internal import Vocabulary
+internal import WalletStore
+
+/// The changes since a backup, according to an audit log, that restoring the backup must not undo.
+///
+/// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have
+/// been the last step before a crash. A reversal (a code removed from the deny list, the solution
+/// restored) counts only with a `done` entry. In doubt a wallet stays ended.
+struct AuditReplay {
+    /// One change to repeat, in the order of the log.
+    enum Step: Hashable {
+        case end([WalletID], Revocation, at: Timestamp)
+        /// The wallets are those linked at that time, whether or not the backup has their links.
+        case deny(RecoveryCodeMAC, linked: [WalletID], at: Timestamp)
+        case allow(RecoveryCodeMAC)
+        case setSolutionRevoked(Bool)
+    }
+
+    /// The number of the newest entry at the time of the backup; 0 replays every entry.
+    private let mark: UInt64
+    /// The changes that were begun up to the mark without a known outcome; they may have been
+    /// committed after the copy.
+    private var open: [UInt64: AuditRecord] = [:]
+    /// The changes by the entries that begin them.
+    private var steps: [UInt64: Step] = [:]
+
+    init(after mark: AuditMark?) {
+        self.mark = mark?.number ?? 0
+    }
+
+    /// Reads the log's next entry.
+    mutating func read(_ entry: AuditEntry) {
+        let record = entry.record
+        switch record.phase {
+        case .begun:
+            if entry.number <= self.mark {
+                self.open[entry.number] = record
+            } else {
+                self.steps[entry.number] = Self.ending(record)
+            }
+        case .failed(let of?, _):
+            self.open[of] = nil
+            self.steps[of] = nil
+        case .done(let of?, _):
+            if entry.number <= self.mark {
+                self.open[of] = nil
+            } else if let step = Self.givingBack(record) {
+                self.steps[entry.number] = step
+            } else {
+                // The change may have begun before the mark; the `done` entry repeats its subject.
+                self.open[of] = nil
+                self.steps[of] = Self.ending(record)
+            }
+        case .unclear(let of, _):
+            // The store had decided, so a copy that was completed later contains the change.
+            if entry.number <= self.mark { self.open[of] = nil }
+        case .failed(nil, _), .done(nil, _):
+            break
+        }
+    }
+
+    /// The changes to repeat, in order.
+    func allSteps() -> [Step] {
+        var steps = self.steps
+        for (number, record) in self.open where steps[number] == nil { steps[number] = Self.ending(record) }
+        return steps.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private static func ending(_ record: AuditRecord) -> Step? {
+        let (wallets, at) = (record.subject.wallets, record.at)
+        switch record.event {
+        case .deletionCode, .wipe: return .end(wallets, .byUser, at: at)
+        case .revokeWallets: return .end(wallets, Revocation(reason: .wallet, mayRegisterAnew: true), at: at)
+        case .deniedLink:
+            return .end(wallets, Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: at)
+        case .revokeRecoveryCode:
+            return record.subject.recoveryCode.map { .deny($0, linked: wallets, at: at) }
+        case .revokeSolution: return .setSolutionRevoked(true)
+        default: return nil
+        }
+    }
+
+    private static func givingBack(_ record: AuditRecord) -> Step? {
+        switch record.event {
+        case .removeDenied: record.subject.recoveryCode.map { .allow($0) }
+        case .restoreSolution: .setSolutionRevoked(false)
+        default: nil
+        }
+    }
+}
+
+/// The result of a replay.
+package struct ReplayReport: Hashable, Sendable {
+    /// The number of wallets in use in the backup that were ended again.
+    package var ended = 0
+    /// The number of repeated denials; a recovery code counts once for each.
+    package var denied = 0
+    /// The number of codes removed from the deny list.
+    package var allowed = 0
+    /// Whether the solution is revoked after the replay.
+    package var isSolutionRevoked = false
+
+    package init() {}
+}
+
+extension AuditReplay {
+    /// Repeats the changes, after those of earlier logs; the commits that end wallets also destroy
+    /// their shares.
+    func carryOut(
+        on store: SQLiteWalletStore,
+        after earlier: ReplayReport
+    ) async throws -> ReplayReport {
+        var report = earlier
+        for step in self.allSteps() {
+            switch step {
+            case .end(let wallets, let revocation, let at):
+                report.ended += try await store.end(wallets, as: revocation, at: at).ended
+            case .deny(let mac, let linked, let at):
+                report.denied += 1
+                report.ended += try await store.revoke(recoveryCode: mac, at: at).ended
+                let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+                report.ended += try await store.end(linked, as: revocation, at: at).ended
+            case .allow(let mac):
+                if try await store.removeDenied(mac) != nil { report.allowed += 1 }
+            case .setSolutionRevoked(let isRevoked):
+                _ = try await store.setSolutionRevoked(isRevoked)
+            }
+        }
+        report.isSolutionRevoked = try await store.isSolutionRevoked()
+        return report
+    }
+}

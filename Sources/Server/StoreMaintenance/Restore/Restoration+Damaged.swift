@@ -1,0 +1,110 @@
+internal import AuditLog
+internal import Secrets
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+// Every sealed value is opened once: with a wrong key nothing is restored, and a damaged value is
+// found here and not by the wallet's user.
+extension Restoration {
+    /// The number of wallets whose values are read in one step.
+    private static let stepSize = 500
+
+    /// Opens every sealed value, so that an outdated key file is found now and not wallet by
+    /// wallet.
+    ///
+    /// - Returns: The wallets in use with a value that does not open although its key is the right one. An ended wallet
+    ///   needs none of its values.
+    func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
+        var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
+        var after: UInt64?
+        while true {
+            let wallets = try await store.sealedValues(after: after, limit: Self.stepSize)
+            for wallet in wallets {
+                for (field, sealed) in wallet.values.byField {
+                    let version = self.parts.vault.keyVersion(of: sealed)
+                    if try await self.parts.vault.opens(sealed, as: field, of: wallet.walletID) {
+                        if let version { opened.insert(version) }
+                    } else if !wallet.hasEnded {
+                        unopened.append((wallet.walletID, version))
+                    }
+                }
+            }
+            guard wallets.count == Self.stepSize, let last = wallets.last else { break }
+            after = last.place
+        }
+        let noted = try await store.vaultVersions()
+        var damaged: [WalletID] = []
+        for (wallet, version) in unopened {
+            if let version, !opened.contains(version), !self.isRightKey(version, by: noted) {
+                throw RestoreFailure.sealed(wallet: wallet.description)
+            }
+            if damaged.last != wallet { damaged.append(wallet) }
+        }
+        return damaged
+    }
+
+    /// Whether a key that opens no value is nevertheless the key that the store knows under its
+    /// version.
+    ///
+    /// True as well if no key ever sealed under that version in this store: then the value's
+    /// version number is damaged. A store cannot tell for versions before its first one, and for
+    /// the one after its last, which a rotation may have begun without recording it.
+    private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
+        guard let first = noted.first?.version, let last = noted.last?.version, version >= first,
+            UInt64(version) != UInt64(last) + 1
+        else { return false }
+        guard let known = noted.first(where: { $0.version == version }) else { return true }
+        guard let check = known.check else { return false }
+        return check == self.parts.vault.check(of: version)
+    }
+
+    /// Ends the damaged wallets that are still in use, if the operator chose so.
+    ///
+    /// Runs after the replay, because an earlier restore may have ended them on record.
+    func end(_ damaged: [WalletID], in store: SQLiteWalletStore) async throws -> [WalletID] {
+        var inUse: [WalletID] = []
+        for wallet in damaged {
+            if try await store.report(of: wallet)?.revocation == nil { inUse.append(wallet) }
+        }
+        guard !inUse.isEmpty else { return [] }
+        guard self.parts.endsDamaged else { throw RestoreFailure.damagedWallets(inUse) }
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        _ = try await store.end(inUse, as: revocation, at: self.parts.clock.now())
+        return inUse
+    }
+
+    /// Records that damaged wallets are about to end, as before every end of a wallet.
+    func beginEnds(
+        of wallets: [WalletID],
+        in audit: AuditLog
+    ) async throws -> [(subject: AuditSubject, begun: UInt64)] {
+        guard !wallets.isEmpty else { return [] }
+        var ends: [(AuditSubject, UInt64)] = []
+        do {
+            for subject in AuditSubject(wallets: wallets).inParts {
+                let detail = "damaged: a sealed value does not open"
+                let begun = try await audit.append(
+                    .revokeWallets,
+                    by: self.parts.actor,
+                    on: subject,
+                    .begun,
+                    detail: detail
+                )
+                ends.append((subject, begun.number))
+            }
+        } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
+            throw error
+        }
+        return ends
+    }
+
+    /// Records that begun ends did not happen: a later restore must not repeat them.
+    func undo(_ ends: [(subject: AuditSubject, begun: UInt64)], in audit: AuditLog, for reason: String) async {
+        for end in ends {
+            let phase = AuditPhase.failed(of: end.begun, reason: reason)
+            await audit.tryAppend(.revokeWallets, by: self.parts.actor, on: end.subject, phase)
+        }
+    }
+}

@@ -1,0 +1,260 @@
+package import AuditLog
+internal import Crypto
+internal import HostSystem
+package import PINPolicy
+package import Vault
+package import Vocabulary
+internal import WalletStore
+
+/// The restore of a backup, which grants no fresh attempts and revives no revoked wallet.
+///
+///     label, log ─▶ pages, digest ─▶ soundness, every sealed value ─▶ epoch ─▶ revocations ─▶ on record ─▶ in place
+///
+/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of
+/// the backup passes for one of the new epoch, however often and in whatever order backups are
+/// restored. The store is placed only after all other steps and a durable audit entry that
+/// announces it. A restore that is killed before leaves no store and starts over.
+package struct Restoration: Sendable {
+    /// The parts of a restore.
+    package struct Parts: Sendable {
+        package var backup: String
+        package var dataFolder: String
+        package var auditLog: String
+        package var vault: any RotatingVault
+        package var clock: any WallClock
+        /// The actor for the audit log.
+        package var actor: AuditActor
+        package var rule: EpochRule
+        /// The audit log's newest entry according to the server's log stream; nil if unknown.
+        package var last: AuditMark?
+        /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
+        /// the restore.
+        package var endsDamaged = false
+        /// Called as each stage begins; an error that it throws ends the restore there, as if the
+        /// process had been killed.
+        package var stage: @Sendable (Stage) throws -> Void
+        package var onNewest: @Sendable (AuditMark) -> Void
+        package var onFatal: @Sendable (String) -> Never
+
+        package init(
+            backup: String,
+            dataFolder: String,
+            auditLog: String,
+            vault: any RotatingVault,
+            clock: any WallClock,
+            actor: AuditActor,
+            rule: EpochRule = .strict,
+            last: AuditMark? = nil,
+            stage: @escaping @Sendable (Stage) throws -> Void = { _ in },
+            onNewest: @escaping @Sendable (AuditMark) -> Void = { _ in },
+            onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+        ) {
+            self.backup = backup
+            self.dataFolder = dataFolder
+            self.auditLog = auditLog
+            self.vault = vault
+            self.clock = clock
+            self.actor = actor
+            self.rule = rule
+            self.last = last
+            self.stage = stage
+            self.onNewest = onNewest
+            self.onFatal = onFatal
+        }
+    }
+
+    /// The stages of a restore, in this order.
+    package enum Stage: Hashable, Sendable, CaseIterable {
+        case copying, checking, openingValues, openingEpoch, replaying, recording, placing, finishing
+    }
+
+    /// The result of reading backup and logs, before any change.
+    package struct Plan: Sendable {
+        let label: BackupLabel
+        let logs: RestoreLogs
+        /// The reason that the logs do not cover all changes since the backup; nil if they do.
+        package var problem: LogProblem? { self.logs.problem }
+        /// The time whose state the backup holds.
+        package var takenAt: Timestamp { self.label.takenAt }
+        /// The epoch of the backup, and the latest epoch in backup and logs.
+        package var backupEpoch: Int { self.label.epoch }
+        package var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
+    }
+
+    /// The result of a restore.
+    package struct Report: Hashable, Sendable {
+        package var epoch: Int
+        package var wallets: Int
+        package var replayed: ReplayReport
+        /// The wallets that were ended because a sealed value does not open.
+        package var damaged: [WalletID]
+        /// The time whose state the backup held.
+        package var takenAt: Timestamp
+        /// The reason that the logs did not cover all changes since the backup; nil if they did.
+        package var problem: LogProblem?
+    }
+
+    let parts: Parts
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+    }
+
+    /// Reads the backup's label and the audit logs; changes nothing.
+    package func plan() async throws -> Plan {
+        try await Self.translating {
+            let label = try await self.label()
+            return Plan(label: label, logs: try await RestoreLogs(self.parts, since: label.audit))
+        }
+    }
+
+    /// Runs a part of a restore; throws a ``RestoreFailure`` for every error of a layer below.
+    private static func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch { throw RestoreFailure(error) ?? error }
+    }
+
+    private func label() async throws -> BackupLabel {
+        let path = self.parts.backup
+        do {
+            let file = try AppendFile(reading: path)
+            let length = try file.byteCount()
+            guard length > BackupLabel.byteCount else { throw BackupLabel.Problem.malformed }
+            let start = length - BackupLabel.byteCount
+            let bytes = try file.read(at: start, atMost: BackupLabel.byteCount)
+            let label = try await BackupLabel.read(bytes, by: self.parts.vault)
+            guard label.pagesByteCount == start else { throw BackupLabel.Problem.foreign }
+            return label
+        } catch BackupLabel.Problem.malformed {
+            throw RestoreFailure.notABackup(path)
+        } catch BackupLabel.Problem.foreign {
+            throw RestoreFailure.foreign(path)
+        }
+    }
+}
+
+extension Restoration {
+    /// Restores the backup unless `confirm` throws; with a ``Plan/problem``, an operator must
+    /// accept the loss.
+    ///
+    /// The data folder is locked before anything is read, so that the plan stays valid: no other
+    /// process can restore, or serve and revoke, in between. A damaged log is not continued; it is
+    /// kept next to the new one.
+    package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
+        try await Self.translating {
+            let staged = try StagedStore(folder: self.parts.dataFolder)
+            do {
+                let plan = try await self.plan()
+                try confirm(plan)
+                return try await self.run(plan, in: staged)
+            } catch {
+                staged.abandon()
+                throw error
+            }
+        }
+    }
+
+    private func run(_ plan: Plan, in staged: StagedStore) async throws -> Report {
+        try self.parts.stage(.copying)
+        try await self.copyPages(plan.label, to: staged.file)
+        try self.parts.stage(.checking)
+        let store = try staged.open(onFatal: self.parts.onFatal)
+        var report: Report
+        do {
+            report = try await self.change(store, plan)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+        try self.parts.stage(.recording)
+        let audit = try await self.openAudit(plan, epoch: report.epoch)
+        do {
+            try await self.place(staged, audit, plan, &report)
+        } catch {
+            await audit.close()
+            throw error
+        }
+        await audit.close()
+        return report
+    }
+
+    /// Moves the store into place, between the audit entries for it.
+    private func place(
+        _ staged: StagedStore,
+        _ audit: AuditLog,
+        _ plan: Plan,
+        _ report: inout Report
+    ) async throws {
+        let detail = "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds)"
+        let ends = try await self.beginEnds(of: report.damaged, in: audit)
+        let begun: UInt64
+        do {
+            begun = try await audit.append(.restore, by: self.parts.actor, .begun, detail: detail).number
+        } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
+            throw error
+        }
+        try self.parts.stage(.placing)
+        do {
+            try staged.place()
+        } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
+            await audit.tryAppend(.restore, by: self.parts.actor, .failed(of: begun, reason: "\(error)"))
+            throw error
+        }
+        try self.parts.stage(.finishing)
+        let replayed = report.replayed
+        let result =
+            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.denied) codes denied again"
+            + (report.damaged.isEmpty ? "" : ", \(report.damaged.count) damaged ones ended")
+            + (plan.problem == nil ? "" : "; without a whole audit log")
+        do throws(AuditLogError) {
+            for end in ends {
+                let phase = AuditPhase.done(of: end.begun, result: "\(end.subject.wallets.count) revoked")
+                try await audit.append(.revokeWallets, by: self.parts.actor, on: end.subject, phase)
+            }
+            try await audit.append(.restore, by: self.parts.actor, .done(of: begun, result: result), detail: detail)
+        } catch {
+            throw RestoreFailure.placed(error)
+        }
+    }
+
+    /// The number of wallets, in words.
+    package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
+
+    private func openAudit(_ plan: Plan, epoch: Int) async throws -> AuditLog {
+        var log = AuditLog.Parts(
+            path: self.parts.auditLog,
+            vault: self.parts.vault,
+            clock: self.parts.clock,
+            epoch: epoch,
+            onNewest: self.parts.onNewest,
+            onFatal: self.parts.onFatal
+        )
+        log.opensEpoch = true
+        if plan.logs.mustSetAside {
+            let kept = RestoreLogs.place(of: self.parts.auditLog, beforeEpoch: epoch)
+            try DurableFile.place(self.parts.auditLog, at: kept)
+        }
+        if !AuditLog.exists(at: self.parts.auditLog) { try await AuditLog.create(log) }
+        return try await AuditLog.open(log)
+    }
+
+    /// Copies the pages and compares the digest of the copied bytes with the label, so that the
+    /// checked bytes are the used ones.
+    private func copyPages(_ label: BackupLabel, to path: String) async throws {
+        var hash = SHA256()
+        let source = try AppendFile(reading: self.parts.backup)
+        let target = try RecordFile(opening: path)
+        var offset = 0
+        while offset < label.pagesByteCount {
+            let bytes = try source.read(at: offset, atMost: min(1 << 20, label.pagesByteCount - offset))
+            if bytes.isEmpty { break }
+            try target.write(bytes, at: offset)
+            hash.update(data: bytes)
+            offset += bytes.count
+        }
+        try target.synchronize()
+        guard Array(hash.finalize()) == label.digest else { throw RestoreFailure.damaged(self.parts.backup) }
+    }
+}

@@ -1,0 +1,99 @@
+package import AuditLog
+package import HostSystem
+internal import Vault
+package import Vocabulary
+package import WalletStore
+
+/// The reason that a backup was not restored; the data folder then holds no store, except after
+/// ``placed(_:)``.
+package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file is not a backup or is incomplete: use another.
+    case notABackup(String)
+    /// The backup was not made with this vault's key or was changed since: use another, or the
+    /// matching key file.
+    case foreign(String)
+    /// The bytes differ from the label's digest: the disk is damaged or the file was changed. Use
+    /// another backup.
+    case damaged(String)
+    /// The database is damaged or has definitions that this server does not make: use another
+    /// backup.
+    case unsound(String, [String])
+    /// A sealed value does not open with this vault's key: use the key file with the versions of
+    /// the backup's time.
+    case sealed(wallet: String)
+    /// Values of these wallets do not open although their key is the right one: end the wallets
+    /// with ``Restoration/Parts/endsDamaged`` or use an older backup.
+    case damagedWallets([WalletID])
+    /// A record of an epoch, or the epoch of a wallet, that no restore made.
+    case epochs(String)
+    /// The data folder already holds a store or cannot be used.
+    case store(StoreOpenError)
+    /// The staged store failed: restore again from the beginning.
+    case step(StoreError)
+    /// The audit log rejected the restore: nothing is restored.
+    case audit(AuditLogError)
+    /// The backup or the data folder cannot be read or written.
+    case file(FileError)
+    /// The vault did not answer.
+    case vault
+    /// The store is in place, and the audit log rejected the entry that says so.
+    case placed(AuditLogError)
+
+    /// Translates an error of a restore's step; nil for an error of the caller's closures.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as RestoreFailure: self = error
+        case let error as StoreOpenError: self = .store(error)
+        case let error as StoreError: self = .step(error)
+        case let error as AuditLogError: self = .audit(error)
+        case let error as FileError: self = .file(error)
+        case is VaultError: self = .vault
+        default: return nil
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .notABackup(let path): "\(path) is not a backup or is incomplete"
+        case .foreign(let path): "\(path) was not made with this vault's key, or was changed since"
+        case .damaged(let path):
+            "the pages of \(path) differ from its label's digest: the file is damaged or was changed; use another backup"
+        case .unsound(let path, let reasons): "the database in \(path) is not sound: " + reasons.joined(separator: "; ")
+        case .sealed(let wallet):
+            "a sealed value of wallet \(wallet) does not open with this vault's key; use the key file of the backup's "
+                + "time, with all its versions"
+        case .damagedWallets(let wallets):
+            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it: it was damaged "
+                + "before the backup was made. Use --end-damaged to end these wallets, on record, and restore the others, "
+                + "or an older backup, which may have them intact"
+        case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
+        case .store(let error): error.description
+        case .step(.unavailable), .step(.notErased):
+            "the restored store cannot be changed; is the disk full?"
+        case .step(.corrupt): "the restored store holds data that no server wrote; use another backup"
+        case .audit(let error): "the audit log rejected the restore: \(error)"
+        case .file(let error): error.description
+        case .vault: "the vault did not answer"
+        case .placed(let error): "the store is restored, but the audit log rejected the entry that says so: \(error)"
+        }
+    }
+}
+
+/// The reason that an audit log does not cover all changes since a backup.
+package enum LogProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The log does not exist.
+    case missing(String)
+    /// The log was changed; it is intact up to some entry.
+    case damaged(String, AuditProblem)
+    /// The log lacks the entry that was the newest one at the time of the backup: it was truncated
+    /// or is another log.
+    case otherLog(String, AuditProblem)
+
+    package var description: String {
+        switch self {
+        case .missing(let path): "there is no audit log at \(path)"
+        case .damaged(let path, let problem): "\(path) is not as it was written: \(problem)"
+        case .otherLog(let path, let problem): "\(path) is not the log of the backup, or was cut: \(problem)"
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import AuditLog
+internal import Foundation
+internal import HostSystem
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier
+/// restores set aside because they were damaged.
+///
+/// Invariant: every end since the backup that a log records is repeated, however many restores took
+/// place in between. So a log that was set aside is read like the one that replaced it.
+struct RestoreLogs {
+    /// The result of reading one log.
+    private struct Found {
+        let path: String
+        let verification: AuditVerification
+        let replay: AuditReplay
+        /// The reason that it lacks the entry that was the newest one at the time of the backup;
+        /// nil if it has the entry.
+        let isOther: AuditProblem?
+        /// The epoch and the time of its first entry.
+        let beginning: (epoch: Int, at: Timestamp)
+
+        /// The damage to the log; an entry torn by a crash does not count.
+        var damage: AuditProblem? {
+            if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
+        }
+    }
+
+    /// The latest epoch in any of the logs; 0 without one.
+    let epoch: Int
+    /// The changes to repeat, log by log.
+    let replays: [AuditReplay]
+    /// The reason that the logs do not cover all changes since the backup; nil if they do.
+    let problem: LogProblem?
+    /// Whether the log at `audit.file` is set aside and a new one begun.
+    let mustSetAside: Bool
+
+    /// Reads all logs; changes nothing.
+    init(_ parts: Restoration.Parts, since mark: AuditMark) async throws {
+        let path = parts.auditLog
+        var logs: [Found] = []
+        for aside in try Self.setAside(path) { logs.append(try await Self.read(at: aside, since: mark, parts)) }
+        logs.sort { $0.beginning < $1.beginning }
+        let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
+        if let current { logs.append(current) }
+        // The backup contains the changes of all logs before the one with its newest entry. The
+        // numbers of other logs are unrelated: if no log has the entry, every end in any of them is
+        // repeated.
+        let since = logs.lastIndex { $0.isOther == nil }
+        let relevant = logs[(since ?? 0)...]
+        var problem: LogProblem?
+        if let current {
+            if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {
+                problem = .damaged(damaged.path, damage)
+            } else if since == nil, let other = current.isOther {
+                problem = .otherLog(path, other)
+            }
+        } else {
+            problem = .missing(path)
+        }
+        if problem == nil, let last = parts.last {
+            var other: AuditProblem? = .cut(newest: current?.verification.newest?.number ?? 0, expected: last.number)
+            for log in relevant where other != nil {
+                let found = try await Self.verify(log.path, parts, last: last)
+                other = found.hasMark ? nil : found.problem ?? other
+            }
+            problem = other.map { .otherLog(path, $0) }
+        }
+        self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
+        self.replays = relevant.map(\.replay)
+        self.problem = problem
+        self.mustSetAside = current?.damage != nil
+    }
+
+    /// The path of a log that the restore of an epoch sets aside.
+    static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
+
+    private static func setAside(_ path: String) throws -> [String] {
+        let folder = (path as NSString).deletingLastPathComponent
+        let name = (path as NSString).lastPathComponent + ".before-"
+        guard DurableFile.isFolder(folder) else { return [] }
+        return try DurableFile.names(in: folder).filter { $0.hasPrefix(name) }.map { "\(folder)/\($0)" }
+    }
+
+    private static func read(
+        at path: String,
+        since mark: AuditMark,
+        _ parts: Restoration.Parts
+    ) async throws -> Found {
+        var (first, replay): (AuditRecord?, AuditReplay) = (nil, AuditReplay(after: mark))
+        var verification = try await Self.verify(path, parts, last: mark) { entry in
+            first = first ?? entry.record
+            replay.read(entry)
+        }
+        var isOther: AuditProblem?
+        if !verification.hasMark {
+            isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
+            if case .replaced? = verification.problem { isOther = verification.problem }
+            // Again from the first entry to the last: the first reading stops if another entry has
+            // the mark's number.
+            replay = AuditReplay(after: nil)
+            verification = try await Self.verify(path, parts, last: nil) { replay.read($0) }
+        }
+        return Found(
+            path: path,
+            verification: verification,
+            replay: replay,
+            isOther: isOther,
+            beginning: (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0))
+        )
+    }
+
+    private static func verify(
+        _ path: String,
+        _ parts: Restoration.Parts,
+        last: AuditMark?,
+        read: ((AuditEntry) -> Void)? = nil
+    ) async throws -> AuditVerification {
+        try await AuditReader(path, vault: parts.vault).verify(last: last, read: read)
+    }
+}

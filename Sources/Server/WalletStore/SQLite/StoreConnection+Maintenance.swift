@@ -1,0 +1,135 @@
+internal import GRDB
+internal import PreparedSQL
+import Vocabulary
+
+/// Maintenance steps over many wallets.
+extension StoreConnection {
+    func inspect() throws -> StoreInspection {
+        let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
+        let own = try DatabaseQueue().inDatabase { db in
+            try Schema.migrate(db, creating: true)
+            return try Self.definitions(in: db)
+        }
+        let found = try Self.definitions(in: self.db)
+        var wallets = 0
+        var latestEpoch: UInt32 = 1
+        let states = try Row.fetchCursor(self.db, sql: "SELECT state FROM wallets")
+        while let row = try states.next() {
+            wallets += 1
+            latestEpoch = max(latestEpoch, try row.walletState(0).epoch)
+        }
+        return StoreInspection(
+            damage: words == ["ok"] ? [] : words,
+            foreign: found.symmetricDifference(own).sorted(),
+            wallets: wallets,
+            latestEpoch: Int(latestEpoch)
+        )
+    }
+
+    /// Returns all schema objects of a file, as SQLite stores them.
+    private static func definitions(in db: Database) throws -> Set<String> {
+        let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
+        return Set(
+            rows.map { row in
+                (0..<4).map { String.fromDatabaseValue(row[$0]) ?? "?" }.joined(separator: " ")
+            }
+        )
+    }
+
+    func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) throws -> WalletsEnding {
+        var ending = WalletsEnding()
+        for id in wallets {
+            guard var row = try self.wallet(id) else {
+                ending.unknown += 1
+                continue
+            }
+            if row.state.revocation == nil { ending.ended += 1 } else { ending.before += 1 }
+            try self.revoke(&row, revocation, at: now)
+        }
+        return ending
+    }
+
+    /// Returns which of the next wallets are linked to a recovery code, including ended ones, and where to continue.
+    ///
+    /// The column has no index, because only a right PIN would write it. Instead every wallet is read, some at a
+    /// time.
+    ///
+    /// - Returns: Nil after the last wallet.
+    func linked(
+        to mac: RecoveryCodeMAC,
+        after key: Int64,
+        atMost rows: Int
+    ) throws -> (wallets: [WalletID], last: Int64)? {
+        let end = try Int64.fetchOne(
+            self.db,
+            sql: "SELECT max(key) FROM (SELECT key FROM wallets WHERE key > ? ORDER BY key LIMIT ?)",
+            arguments: [key, rows]
+        )
+        guard let end else { return nil }
+        let wallets = try Row.fetchAll(
+            self.db,
+            sql: "SELECT id, state FROM wallets WHERE key > ? AND key <= ? AND recovery_mac = ?",
+            arguments: [key, end, mac.blob]
+        ).compactMap { row -> WalletID? in try row.walletState(1).isLinked ? try row.identifier(0) : nil }
+        return (wallets, end)
+    }
+
+    func sealedValues(after: UInt64?, limit: Int) throws -> [SealedWallet] {
+        let statement = try PreparedStatement(
+            "SELECT \(WalletRow.columns), id FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            on: self.db
+        )
+        statement.bind(after.map { Int64(bitPattern: $0) } ?? .min, at: 1)
+        statement.bind(Int64(limit), at: 2)
+        return try statement.all { row in
+            let wallet = try WalletRow(row)
+            return SealedWallet(
+                place: UInt64(bitPattern: wallet.key.number),
+                walletID: try row.identifier(9),
+                values: wallet.sealedValues
+            )
+        }
+    }
+
+    /// Compares each old value with the stored one, so that no change in between is lost.
+    func replace(_ values: [SealedReplacement]) throws {
+        for replacement in values {
+            guard var row = try self.wallet(replacement.walletID), row.sealedValues == replacement.old,
+                row.take(replacement.new)
+            else { continue }
+            try self.keep(row)
+        }
+    }
+}
+
+extension WalletRow {
+    /// The values that the vault can open.
+    var sealedValues: SealedValues {
+        SealedValues(
+            identity: self.identity,
+            shares: self.state.revocation != nil
+                ? nil
+                : SealedValues.Shares(
+                    unlock: self.unlockShare,
+                    presence: self.presenceShare,
+                    deletionCode: self.deletionCode.isEmpty ? nil : self.deletionCode
+                )
+        )
+    }
+
+    /// Replaces the values, which must keep their widths; returns false if one does not.
+    mutating func take(_ values: SealedValues) -> Bool {
+        guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
+        else { return false }
+        if let shares = values.shares {
+            guard shares.unlock.count == self.unlockShare.count, shares.presence.count == self.presenceShare.count,
+                shares.deletionCode?.count ?? 0 == self.deletionCode.count
+            else { return false }
+            self.unlockShare = shares.unlock
+            self.presenceShare = shares.presence
+            self.deletionCode = shares.deletionCode ?? []
+        }
+        self.identity = values.identity
+        return true
+    }
+}

@@ -1,0 +1,161 @@
+internal import NIOCore
+
+/// The beginning of a connection: the header of a load balancer if one is required, then the first
+/// TLS record.
+///
+///     awaitingHeader ──header──▶ awaitingHello ──first record──▶ queued ──▶ TLS opened, handler removed
+///            └──────────────┬─────────┴──────────────┬─────────────┘
+///                     fault, timeout            peer closes ──▶ ended
+///
+/// Until then only this handler exists for the connection: a silent peer costs a socket and a
+/// timer. The handler reads only while it needs more bytes, and passes on every byte after the
+/// header.
+final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// The callbacks of the handler, on the event loop.
+    struct Steps {
+        /// Takes the origin that the load balancer named; returns false if the connection is not permitted.
+        var takeOrigin: (ProxyHeader.Origin) -> Bool
+        /// Adds the handlers for TLS and frames: the first record is complete.
+        var open: () throws -> Void
+        /// Reports that the connection ended before `open`; called at most once.
+        var fail: (ConnectionFailure) -> Void
+    }
+
+    private enum Phase {
+        case awaitingHeader
+        case awaitingHello
+        /// The first record is complete; the pacer runs the handshake later.
+        case queued
+        case ended
+    }
+
+    private let deadline: NIODeadline
+    private let pacer: HandshakePacer
+    private var steps: Steps?
+    private var phase: Phase
+    private var bytes = ByteBuffer()
+    private var timer: Scheduled<Void>?
+    /// The load balancer connects for itself, so an early end is not a failure.
+    private var isHealthCheck = false
+
+    /// - Parameters:
+    ///   - demandsHeader: True if the peer is a load balancer, which must name the client.
+    ///   - deadline: The end of the time for header, record and handshake.
+    ///   - pacer: The pacer of the event loop.
+    init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {
+        self.phase = demandsHeader ? .awaitingHeader : .awaitingHello
+        self.deadline = deadline
+        self.pacer = pacer
+        self.steps = steps
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: self.deadline) {
+            self.fail(.tls(.timedOut), context: context)
+        }
+        if context.channel.isActive { context.read() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.end()
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.read()
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.phase != .ended else { return }
+        self.bytes.writeImmutableBuffer(self.unwrapInboundIn(data))
+        self.advance(context: context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        switch self.phase {
+        case .awaitingHeader, .awaitingHello: context.read()
+        case .queued, .ended: break
+        }
+        context.fireChannelReadComplete()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let isQuiet = self.isHealthCheck && self.bytes.readableBytes == 0
+        if self.phase != .ended, !isQuiet { self.steps?.fail(.tls(.endedEarly)) }
+        self.end()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A socket error is followed by the end of the channel.
+        context.close(promise: nil)
+    }
+
+    // MARK: - Transitions
+
+    private func advance(context: ChannelHandlerContext) {
+        if self.phase == .awaitingHeader, !self.takeHeader(context: context) { return }
+        guard self.phase == .awaitingHello else { return }
+        switch ClientHelloRecord.check(self.bytes) {
+        case .incomplete: return
+        case .notTLS: self.fail(.tls(.broken("not a TLS handshake")), context: context)
+        case .complete:
+            self.phase = .queued
+            self.pacer.run { self.open(context: context) }
+        }
+    }
+
+    /// Reads the header; returns true once it is complete and the connection may continue.
+    private func takeHeader(context: ChannelHandlerContext) -> Bool {
+        do throws(ProxyHeaderFault) {
+            guard let header = try ProxyHeader(of: self.bytes.readableBytesView) else { return false }
+            self.bytes.moveReaderIndex(forwardBy: header.byteCount)
+            self.bytes.discardReadBytes()
+            self.isHealthCheck = header.origin == .local
+            guard self.steps?.takeOrigin(header.origin) == true else {
+                self.end()
+                context.close(promise: nil)
+                return false
+            }
+            self.phase = .awaitingHello
+            return true
+        } catch {
+            self.fail(.proxyHeader(error), context: context)
+            return false
+        }
+    }
+
+    /// Replaces this handler by TLS, which gets all received bytes.
+    private func open(context: ChannelHandlerContext) {
+        // The connection may have ended while it was queued.
+        guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }
+        let bytes = self.bytes
+        self.end()
+        do {
+            try steps.open()
+            context.fireChannelRead(self.wrapInboundOut(bytes))
+            context.fireChannelReadComplete()
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    private func fail(_ failure: ConnectionFailure, context: ChannelHandlerContext) {
+        guard self.phase != .ended else { return }
+        self.steps?.fail(failure)
+        self.end()
+        context.close(promise: nil)
+    }
+
+    private func end() {
+        self.phase = .ended
+        self.bytes = ByteBuffer()
+        self.steps = nil
+        self.timer?.cancel()
+        self.timer = nil
+    }
+}

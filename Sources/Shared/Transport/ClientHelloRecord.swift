@@ -1,0 +1,39 @@
+internal import NIOCore
+
+/// The first TLS record of a client, checked before libssl sees the connection.
+///
+/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. A peer
+/// that sends nothing, other bytes, or single bytes slowly costs neither: libssl gets a connection
+/// only when its first record is complete and of the right type. libssl checks the content of the
+/// record.
+enum ClientHelloRecord {
+    /// The state of the bytes received so far.
+    enum Status: Equatable {
+        /// A TLS client never begins with these bytes.
+        case notTLS
+        /// More bytes are needed.
+        case incomplete
+        /// A complete record of handshake messages; any bytes may follow.
+        case complete
+    }
+
+    /// The type, the version and the length.
+    private static let headerByteCount = 5
+    /// RFC 8446 §5.1: 2¹⁴ bytes of plaintext.
+    private static let longestByteCount = 16_384
+    private static let handshake: UInt8 = 22
+    private static let clientHello: UInt8 = 1
+
+    /// Checks the bytes received so far.
+    static func check(_ bytes: ByteBuffer) -> Status {
+        let view = bytes.readableBytesView
+        func byte(_ place: Int) -> UInt8? { place < view.count ? view[view.startIndex + place] : nil }
+        if let type = byte(0), type != Self.handshake { return .notTLS }
+        if let version = byte(1), version != 3 { return .notTLS }
+        guard let high = byte(3), let low = byte(4) else { return .incomplete }
+        let length = Int(high) << 8 | Int(low)
+        guard (1...Self.longestByteCount).contains(length) else { return .notTLS }
+        if let message = byte(5), message != Self.clientHello { return .notTLS }
+        return view.count >= Self.headerByteCount + length ? .complete : .incomplete
+    }
+}

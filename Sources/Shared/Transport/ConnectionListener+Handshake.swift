@@ -1,0 +1,156 @@
+internal import NIOCore
+internal import Synchronization
+internal import Vocabulary
+
+/// The options of a listening socket with TLS.
+struct HandshakeOptions: Sendable {
+    let tls: TLSServerContext
+    /// True if an address belongs to a load balancer, which must name the client of each connection.
+    let isBalancer: @Sendable (_ address: String) -> Bool
+}
+
+// The steps of a network connection: admission, load balancer's header, first TLS record, handshake, frames.
+extension ConnectionListener {
+    /// Admits a connection and waits for its first bytes; an error closes it.
+    ///
+    /// Until then the connection costs only its entry in the list.
+    func begin(_ channel: any Channel, with options: HandshakeOptions) throws {
+        let address = channel.remoteAddress
+        let isBalanced = address?.ipAddress.map(options.isBalancer) ?? false
+        let start = NIODeadline.now()
+        let id = try self.admit(channel, from: isBalanced ? nil : PeerSource(address), start)
+        var peer = address
+        let opening = ClientHelloHandler(
+            demandsHeader: isBalanced,
+            deadline: channel.eventLoop.now + TimeAmount(self.limits.handshake),
+            pacer: .of(channel.eventLoop),
+            steps: ClientHelloHandler.Steps(
+                takeOrigin: { origin in
+                    if let named = SocketAddress(origin) { peer = named }
+                    return self.attribute(id, to: PeerSource(peer))
+                },
+                open: { try self.open(channel, as: id, from: peer, since: start, with: options) },
+                fail: { self.failed(id, peer, $0) }
+            )
+        )
+        try channel.pipeline.syncOperations.addHandler(opening)
+    }
+
+    private func admit(
+        _ channel: any Channel,
+        from source: PeerSource?,
+        _ now: NIODeadline
+    ) throws -> UInt64 {
+        let (id, refusal, displaced, count) = self.state.withLock { state in
+            let (id, refusal) = state.admit(channel, from: source, at: now)
+            let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel) }
+            if let displaced { state.connections[displaced.id]?.isDisplaced = true }
+            return (id, refusal, displaced?.channel, state.handshakes.count)
+        }
+        guard let id else {
+            self.refused(refusal)
+            throw ChannelError.ioOnClosedChannel
+        }
+        self.observer.event(.handshakes(inProgress: count))
+        if let displaced {
+            self.observer.event(.failed(.displaced))
+            self.observer.failure(displaced.remoteAddress?.logText ?? "unknown", .displaced)
+            displaced.close(promise: nil)
+        }
+        channel.closeFuture.whenComplete { _ in
+            self.observer.event(.handshakes(inProgress: self.forget(id)))
+        }
+        return id
+    }
+
+    /// Counts a connection under its source, now known; returns false if the source has too many connections.
+    private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
+        let refusal: State.Refusal? = self.state.withLock { state in
+            if let reason = state.limiter.attribute(to: source) {
+                return State.Refusal(
+                    reason: reason,
+                    report: state.limiter.refused(source, for: reason, at: .now())
+                )
+            }
+            state.connections[id]?.source = source
+            state.handshakes.attribute(id, to: source)
+            return nil
+        }
+        guard let refusal else { return true }
+        self.refused(refusal)
+        return false
+    }
+
+    /// Adds the handlers for TLS and frames.
+    private func open(
+        _ channel: any Channel,
+        as id: UInt64,
+        from peer: SocketAddress?,
+        since start: NIODeadline,
+        with options: HandshakeOptions
+    ) throws {
+        let tls = TLSHandler(
+            options.tls.makeConnection(),
+            on: channel.eventLoop,
+            deadline: start + TimeAmount(self.limits.handshake),
+            recordLimit: TimeAmount(self.limits.frame),
+            pacer: .of(channel.eventLoop)
+        )
+        try channel.pipeline.syncOperations.addHandler(tls)
+        let frames = try FrameChannel(
+            on: channel,
+            peer: peer,
+            limits: self.limits,
+            isSecure: true,
+            onOpen: { frames, tls in self.opened(frames, tls, as: id) },
+            onLongFrame: { isHeld in self.longFrame(isHeld: isHeld, by: id) },
+            onFailure: { self.failed(id, peer, .tls($0)) }
+        )
+        try self.keep(frames, of: id)
+    }
+
+    private func opened(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?, as id: UInt64) {
+        let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
+        // Displaced at this moment; the connection is being closed.
+        guard isIn else { return frames.close() }
+        self.observer.event(.handshakes(inProgress: count))
+        self.yield(frames, tls)
+    }
+
+    /// Records that a connection starts or stops holding a long frame or its beginning.
+    ///
+    /// Invariant: peers without a wallet can make the server hold at most
+    /// ``TransportLimits/longFrames`` times the longest frame, however many they are; every other
+    /// connection holds a TLS record and an ordinary frame.
+    private func longFrame(isHeld: Bool, by id: UInt64) {
+        let (displaced, refusal): (FrameChannel?, State.Refusal?) = self.state.withLock { state in
+            guard isHeld, let connection = state.connections[id] else {
+                state.longFrames.end(id)
+                return (nil, nil)
+            }
+            let gone = state.longFrames.begin(id, from: connection.source, on: connection.channel)
+            guard let gone, let displaced = state.connections[gone.id] else { return (nil, nil) }
+            let source = displaced.source ?? PeerSource(nil)
+            let report = state.limiter.refused(source, for: .longFrames, at: .now())
+            return (displaced.frames, State.Refusal(reason: .longFrames, report: report))
+        }
+        self.refused(refusal)
+        displaced?.abort()
+    }
+
+    private func failed(_ id: UInt64, _ peer: SocketAddress?, _ failure: ConnectionFailure) {
+        guard self.state.withLock({ $0.connections[id]?.isDisplaced == false }) else { return }
+        self.observer.event(.failed(failure))
+        self.observer.failure(peer?.logText ?? "unknown", failure)
+    }
+}
+
+extension SocketAddress {
+    /// The address that a load balancer named; nil if it named none.
+    fileprivate init?(_ origin: ProxyHeader.Origin) {
+        guard case .address(let bytes, let port) = origin,
+            let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))
+        else { return nil }
+        self = address
+    }
+}

@@ -1,0 +1,26 @@
+internal import NIOCore
+
+/// The format of a frame: a big-endian 4-byte length, then that many bytes.
+enum Frame {
+    /// Bytes of the length field.
+    static let headerByteCount = 4
+    /// Bytes of the longest frame, without its length field.
+    static let longestByteCount = 65_536
+    /// Bytes of the longest frame of any call except Register.
+    static let longestOrdinaryByteCount = 4_096
+
+    /// Appends one frame to `buffer`.
+    static func append(_ payload: [UInt8], to buffer: inout ByteBuffer) {
+        precondition((1...Self.longestByteCount).contains(payload.count), "a frame has 1 … 65 536 bytes")
+        buffer.writeInteger(UInt32(payload.count))
+        buffer.writeBytes(payload)
+    }
+}
+
+/// The reason that bytes are not a permitted frame; the connection is closed.
+package enum FrameViolation: Error, Hashable, Sendable {
+    /// The length is zero.
+    case empty
+    /// The length is over 65 536 bytes, or over 4 096 for a call other than Register.
+    case tooLong(byteCount: Int)
+}

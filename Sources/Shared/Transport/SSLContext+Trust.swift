@@ -1,0 +1,102 @@
+internal import COpenSSL
+internal import Vocabulary
+
+/// The public keys of which a server must present one, and the required name of its certificate.
+final class PinnedKeys: Sendable {
+    let digests: Set<SHA256Digest>
+    let name: ServerName
+
+    init(digests: [SHA256Digest], name: ServerName) {
+        self.digests = Set(digests)
+        self.name = name
+    }
+
+    /// Returns `X509_V_OK`, or libssl's error number for the certificate.
+    fileprivate func check(_ certificate: OpaquePointer) -> Int32 {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let byteCount = unsafe i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded)
+        defer { unsafe CRYPTO_free(encoded, #file, #line) }
+        guard byteCount > 0 else { return X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY }
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        unsafe SHA256(encoded, Int(byteCount), &digest)
+        guard let key = SHA256Digest(digest), self.digests.contains(key) else { return X509_V_ERR_CERT_UNTRUSTED }
+        guard unsafe X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0 else {
+            return X509_V_ERR_CERT_NOT_YET_VALID
+        }
+        guard unsafe X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0 else {
+            return X509_V_ERR_CERT_HAS_EXPIRED
+        }
+        switch self.name {
+        case .dns(let name):
+            let isFor = unsafe X509_check_host(certificate, name, 0, nameFlags, nil) == 1
+            return isFor ? X509_V_OK : X509_V_ERR_HOSTNAME_MISMATCH
+        case .address(let address):
+            let isFor = unsafe X509_check_ip_asc(certificate, address, 0) == 1
+            return isFor ? X509_V_OK : X509_V_ERR_IP_ADDRESS_MISMATCH
+        }
+    }
+}
+
+/// Names are read from the subject alternative names only, and a wildcard is a complete label (RFC
+/// 9525 §6.3).
+private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+
+extension SSLContext {
+    /// Trusts only certificates issued by these authorities, for this name.
+    func trust(authorities pem: [UInt8], name: ServerName) throws(TLSContextError) {
+        ERR_clear_error()
+        unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
+        let parameters = unsafe SSL_CTX_get0_param(self.pointer)
+        let isSet: Bool
+        switch name {
+        case .dns(let name):
+            unsafe X509_VERIFY_PARAM_set_hostflags(parameters, nameFlags)
+            isSet = unsafe X509_VERIFY_PARAM_set1_host(parameters, name, 0) == 1
+        case .address(let address):
+            isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, address) == 1
+        }
+        guard isSet else { throw .serverName("\(name)") }
+        guard try self.addAuthorities(pem) > 0 else { throw .trust }
+    }
+
+    /// Adds every certificate of a PEM text to the trusted ones and returns how many.
+    private func addAuthorities(_ pem: [UInt8]) throws(TLSContextError) -> Int {
+        guard let length = Int32(exactly: pem.count), length > 0, let source = unsafe BIO_new(BIO_s_mem()) else {
+            throw .trust
+        }
+        defer { unsafe BIO_free(source) }
+        guard unsafe BIO_write(source, pem, length) == length else { throw .trust }
+        // Without this, the BIO reports a retry at the end of the text instead of the end.
+        unsafe BIO_ctrl(source, BIO_C_SET_BUF_MEM_EOF_RETURN, 0, nil)
+        var count = 0
+        while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) {
+            defer { unsafe X509_free(certificate) }
+            guard unsafe X509_STORE_add_cert(SSL_CTX_get_cert_store(self.pointer), certificate) == 1 else {
+                ERR_clear_error()
+                throw .trust
+            }
+            count += 1
+        }
+        // Only the end of the text may end the loop; an unreadable certificate is not skipped.
+        guard OpenSSLError.take(of: ERR_LIB_PEM).isReason(PEM_R_NO_START_LINE, of: ERR_LIB_PEM) else { throw .trust }
+        return count
+    }
+
+    /// Trusts the pinned keys of the context; this replaces libssl's chain verification completely.
+    func trustPinnedKeys() {
+        guard let pins = self.pins else { preconditionFailure("a context without pins has none to trust") }
+        unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
+        // The context object owns the pins, and every connection keeps the context object alive.
+        let argument = unsafe Unmanaged.passUnretained(pins).toOpaque()
+        unsafe SSL_CTX_set_cert_verify_callback(self.pointer, checkPinnedKey, argument)
+    }
+}
+
+/// The verification callback for pinned keys.
+private func checkPinnedKey(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+    guard let argument = unsafe argument, let certificate = unsafe X509_STORE_CTX_get0_cert(store) else { return 0 }
+    let pins = unsafe Unmanaged<PinnedKeys>.fromOpaque(argument).takeUnretainedValue()
+    let result = unsafe pins.check(certificate)
+    unsafe X509_STORE_CTX_set_error(store, result)
+    return result == X509_V_OK ? 1 : 0
+}

@@ -1,0 +1,13 @@
+/// The reason that a certificate, a key or a trust rule cannot be used; correct the file and retry.
+package enum TLSContextError: Error, Hashable, Sendable {
+    /// The file cannot be read or contains no certificate chain.
+    case certificate(path: String, reason: String)
+    /// The file cannot be read, is encrypted, or contains no key.
+    case key(path: String, reason: String)
+    /// The key does not belong to the certificate.
+    case keyOfAnotherCertificate(path: String)
+    /// The trusted certificates are missing or unreadable.
+    case trust
+    /// The text is neither a DNS name nor an IP address.
+    case serverName(String)
+}

@@ -1,0 +1,216 @@
+internal import CProtobufC
+internal import Secrets
+internal import Vocabulary
+
+/// A generated `…__unpack` function.
+typealias Unpacker<Message> = (
+    UnsafeMutablePointer<ProtobufCAllocator>?, Int, UnsafePointer<UInt8>?
+) -> UnsafeMutablePointer<Message>?
+
+/// Decodes `frame` with the `unpack` function of a message and lends the message to `read`.
+///
+/// - Parameter id: The field that holds the id of the call, for errors.
+@inline(__always) @safe
+func decode<Message, Value>(
+    _ frame: [UInt8],
+    _ unpack: Unpacker<Message>,
+    id: KeyPath<Message, UInt64>? = nil,
+    _ read: (MessageReader<Message>) throws(FieldFault) -> Value
+) throws(WireError) -> Value {
+    let arena = Arena(budget: WireError.decodingBudget(frameByteCount: frame.count))
+    return try unsafe decode(frame, unpack, in: arena, id: id, read)
+}
+
+/// Decodes into an arena of the caller, which can then report the memory that was used.
+@inline(__always) @safe
+func decode<Message, Value>(
+    _ frame: [UInt8],
+    _ unpack: Unpacker<Message>,
+    in arena: borrowing Arena,
+    id: KeyPath<Message, UInt64>? = nil,
+    _ read: (MessageReader<Message>) throws(FieldFault) -> Value
+) throws(WireError) -> Value {
+    guard let message = unsafe arena.unpack(frame, with: unpack) else {
+        throw arena.hasRefused ? .overBudget : .notProtobuf
+    }
+    let reader = unsafe MessageReader(message)
+    do throws(FieldFault) {
+        return try read(reader)
+    } catch {
+        throw error.wireError(id: id.map { reader[dynamicMember: $0] })
+    }
+}
+
+/// A decoded C message, whose fields are copied out and checked against the rules in the .proto.
+///
+/// A reader is valid only inside the closure of `decode`, which keeps the arena of the message; it
+/// must not leave it. The methods are inlined, which reduces a key path to the offset of the field.
+@dynamicMemberLookup
+@safe struct MessageReader<Message> {
+    typealias BytesField = KeyPath<Message, ProtobufCBinaryData>
+    typealias TextField = KeyPath<Message, UnsafeMutablePointer<CChar>?>
+    typealias PartField<Part> = KeyPath<Message, UnsafeMutablePointer<Part>?>
+
+    private let message: UnsafeMutablePointer<Message>
+
+    @inline(__always) init(_ message: UnsafeMutablePointer<Message>) {
+        unsafe self.message = unsafe message
+    }
+
+    /// A number, an enumeration or the case of a oneof.
+    @inline(__always) @safe subscript<Value>(dynamicMember field: KeyPath<Message, Value>) -> Value {
+        unsafe self.message.pointee[keyPath: field]
+    }
+
+    /// A sub-message that must be present.
+    @inline(__always) @safe
+    func part<Part>(_ field: PartField<Part>, _ name: WireField) throws(FieldFault) -> MessageReader<Part> {
+        guard let part = unsafe self.message.pointee[keyPath: field] else { throw .missing(name) }
+        return unsafe MessageReader<Part>(part)
+    }
+
+    /// True if a field of bytes is empty, which is how an optional one is left out.
+    @inline(__always) @safe func isEmpty(_ field: BytesField) -> Bool {
+        unsafe self.message.pointee[keyPath: field].len == 0
+    }
+
+    /// A byte string whose length is in `range`.
+    @inline(__always) @safe func bytes(
+        _ field: BytesField,
+        _ name: WireField,
+        in range: ClosedRange<Int> = 0...(.max)
+    ) throws(FieldFault) -> [UInt8] {
+        try unsafe self.message.pointee[keyPath: field].copied(name, in: range)
+    }
+
+    /// An identifier, a key or a signature of the length of its kind.
+    @inline(__always) @safe
+    func fixed<Kind>(_ field: BytesField, _ name: WireField) throws(FieldFault) -> FixedBytes<Kind> {
+        try unsafe self.message.pointee[keyPath: field].fixed(name)
+    }
+
+    /// A share of 32 bytes.
+    @inline(__always) @safe func share(_ field: BytesField, _ name: WireField) throws(FieldFault) -> Share {
+        try unsafe self.message.pointee[keyPath: field].share(name)
+    }
+
+    /// Valid UTF-8 whose length in bytes is in `range`.
+    @inline(__always) @safe
+    func text(_ field: TextField, _ name: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> String {
+        try unsafe copiedText(self.message.pointee[keyPath: field], name, in: range)
+    }
+
+    /// An app version of at most 32 bytes.
+    @inline(__always) @safe func appVersion(_ field: TextField) throws(FieldFault) -> AppVersion {
+        let version = AppVersion(try self.text(field, .appVersion, in: 1...32))
+        guard let version else { throw .invalid(.appVersion) }
+        return version
+    }
+
+    /// An OS version: printable ASCII of at most 32 bytes.
+    @inline(__always) @safe func osVersion(_ field: TextField) throws(FieldFault) -> DeviceText {
+        let version = DeviceText(try self.text(field, .osVersion, in: 1...32))
+        guard let version else { throw .invalid(.osVersion) }
+        return version
+    }
+
+    /// A point in time, in milliseconds since 1970 that fit into 63 bits.
+    @inline(__always)
+    func time(_ field: KeyPath<Message, UInt64>, _ name: WireField) throws(FieldFault) -> Timestamp {
+        try Timestamp(wireMilliseconds: self[dynamicMember: field], name)
+    }
+
+    /// A number of milliseconds in `range`.
+    @inline(__always) func duration(
+        _ field: KeyPath<Message, UInt64>,
+        _ name: WireField,
+        in range: ClosedRange<UInt64> = 0...(.max)
+    ) throws(FieldFault) -> Duration {
+        try Duration(wireMilliseconds: self[dynamicMember: field], name, in: range)
+    }
+
+    /// The numbers of a repeated field, at most `limit` of them.
+    @inline(__always) @safe func numbers(
+        _ field: PartField<UInt64>,
+        count: KeyPath<Message, Int>,
+        _ name: WireField,
+        atMost limit: Int
+    ) throws(FieldFault) -> [UInt64] {
+        let count = self[dynamicMember: count]
+        guard count <= limit else { throw .invalid(name) }
+        return unsafe Array(UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count))
+    }
+
+    /// The byte strings of a repeated field, none of them empty, with `totalByteCount` bytes at most.
+    @inline(__always) @safe func byteStrings(
+        _ field: PartField<ProtobufCBinaryData>,
+        count: KeyPath<Message, Int>,
+        _ name: WireField,
+        in counts: ClosedRange<Int>,
+        totalByteCount: Int
+    ) throws(FieldFault) -> [[UInt8]] {
+        let count = self[dynamicMember: count]
+        guard counts.contains(count) else { throw .invalid(name) }
+        var strings: [[UInt8]] = []
+        var bytesLeft = totalByteCount
+        let list = unsafe UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count)
+        for index in 0..<count {
+            guard bytesLeft >= 1 else { throw .invalid(name) }
+            strings.append(try unsafe list[index].copied(name, in: 1...bytesLeft))
+            bytesLeft -= unsafe list[index].len
+        }
+        return strings
+    }
+
+    /// True if the message contains fields that this version does not know.
+    var hasUnknownFields: Bool {
+        // Every generated struct begins with its ProtobufCMessage.
+        unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self).n_unknown_fields != 0
+    }
+
+    /// Rejects a message of a signed body with fields that this version does not know.
+    func rejectUnknownFields() throws(FieldFault) {
+        guard !self.hasUnknownFields else { throw .unknownField }
+    }
+}
+
+extension ProtobufCBinaryData {
+    /// The bytes, at least `range.lowerBound` and at most `range.upperBound` of them.
+    func copied(_ field: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> [UInt8] {
+        guard unsafe range.contains(self.len) else { throw .invalid(field) }
+        return unsafe Array(UnsafeBufferPointer(start: self.data, count: self.len))
+    }
+
+    /// An identifier, a key or a signature of the length of its kind.
+    func fixed<Kind>(_ field: WireField) throws(FieldFault) -> FixedBytes<Kind> {
+        guard unsafe self.len == Kind.byteCount,
+            let value = unsafe FixedBytes<Kind>(Array(UnsafeBufferPointer(start: self.data, count: self.len)))
+        else { throw .invalid(field) }
+        return value
+    }
+
+    /// A share of 32 bytes.
+    func share(_ field: WireField) throws(FieldFault) -> Share {
+        guard unsafe self.len == Share.byteCount,
+            let share = unsafe Share(copying: UnsafeBufferPointer(start: self.data, count: self.len))
+        else { throw .invalid(field) }
+        return share
+    }
+}
+
+/// The text of a C string, valid UTF-8 of a length in `range`.
+///
+/// The length is checked first, so that a hostile text of 64 KiB is not copied.
+func copiedText(
+    _ pointer: UnsafeMutablePointer<CChar>?,
+    _ field: WireField,
+    in range: ClosedRange<Int>
+) throws(FieldFault) -> String {
+    guard let pointer = unsafe pointer else { throw .invalid(field) }
+    var byteCount = 0
+    while byteCount <= range.upperBound, unsafe pointer[byteCount] != 0 { byteCount += 1 }
+    guard range.contains(byteCount) else { throw .invalid(field) }
+    let bytes = unsafe UnsafeBufferPointer(start: pointer, count: byteCount)
+    guard let text = unsafe String(validating: bytes, as: UTF8.self) else { throw .invalid(field) }
+    return text
+}

@@ -1,0 +1,229 @@
+internal import Synchronization
+package import Vocabulary
+package import WalletStore
+
+/// A gate that delays answers of the store while it is closed.
+package final class Gate: Sendable {
+    private struct State {
+        var isClosed = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func close() { self.state.withLock { $0.isClosed = true } }
+
+    package func open() {
+        let held = self.state.withLock { state in
+            state.isClosed = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    /// Returns once an answer is delayed.
+    package func isReached() async {
+        await withCheckedContinuation { continuation in
+            let isReached = self.state.withLock { state in
+                if state.held.isEmpty { state.watching.append(continuation) }
+                return !state.held.isEmpty
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    package func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, watching): (Bool, [CheckedContinuation<Void, Never>]) = self.state.withLock { state in
+                guard state.isClosed else { return (true, []) }
+                state.held.append(continuation)
+                defer { state.watching = [] }
+                return (false, state.watching)
+            }
+            if isOpen { continuation.resume() }
+            for watcher in watching { watcher.resume() }
+        }
+    }
+}
+
+/// A store whose verdicts and sessions pass a gate before they return; revocations do not.
+package struct GatedStore: WalletStore {
+    private let store: any WalletStore
+    private let gate: Gate
+    /// Called before and after each end of wallets; an error that it throws fails the step.
+    private let watch: @Sendable (Moment) async throws(StoreError) -> Void
+    /// Called when an attempt is passed to the store and when its outcome returns.
+    private let judging: @Sendable (WalletID, _ isDone: Bool) -> Void
+    /// Called before last sessions are written; an error that it throws fails the step.
+    private let keeping: @Sendable () throws(StoreError) -> Void
+
+    /// A moment in a step that ends wallets.
+    package enum Moment {
+        case beforeCommit
+        case afterCommit
+    }
+
+    package init(
+        store: any WalletStore,
+        gate: Gate,
+        watch: @escaping @Sendable (Moment) async throws(StoreError) -> Void = {
+            (_: Moment) throws(StoreError) in
+        },
+        judging: @escaping @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in },
+        keeping: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
+    ) {
+        self.store = store
+        self.gate = gate
+        self.watch = watch
+        self.judging = judging
+        self.keeping = keeping
+    }
+
+    private func watched<Result>(
+        _ step: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        try await self.watch(.beforeCommit)
+        let result = try await step()
+        try await self.watch(.afterCommit)
+        return result
+    }
+
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        self.judging(attempt.walletID, false)
+        defer { self.judging(attempt.walletID, true) }
+        let outcome = try await self.store.judge(attempt)
+        await self.gate.pass()
+        return outcome
+    }
+
+    package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        let outcome = try await self.store.beginSession(session)
+        await self.gate.pass()
+        return outcome
+    }
+
+    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.store.register(registration)
+    }
+
+    package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.store.identity(of: wallet)
+    }
+
+    package func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(byDeletionCode: digest, at: now) }
+    }
+
+    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        try await self.watched { () throws(StoreError) in try await self.store.recordWipe(of: wallet, at: now) }
+    }
+
+    package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
+
+    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        try await self.store.sweep(unopenedSince: limit)
+    }
+}
+
+extension GatedStore {
+    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+        try await self.store.report(of: wallet)
+    }
+
+    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(wallets: wallets, at: now) }
+    }
+
+    package func end(
+        _ wallets: [WalletID],
+        as revocation: Revocation,
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsEnding {
+        try await self.watched { () throws(StoreError) in
+            try await self.store.end(wallets, as: revocation, at: now)
+        }
+    }
+
+    package func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        try await self.watched { () throws(StoreError) in try await self.store.revoke(recoveryCode: mac, at: now) }
+    }
+
+    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.store.wallets(linkedTo: mac)
+    }
+
+    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+        try await self.watched { () throws(StoreError) in try await self.store.setSolutionRevoked(isRevoked) }
+    }
+
+    package func denied(
+        after: RecoveryCodeMAC?,
+        limit: Int
+    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
+        try await self.store.denied(after: after, limit: limit)
+    }
+
+    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.store.denied(mac)
+    }
+
+    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.store.removeDenied(mac)
+    }
+
+    package func operatorValues() async throws(StoreError) -> OperatorValues { try await self.store.operatorValues() }
+
+    package func setOperatorValues(
+        _ values: [String: String?],
+        at now: Timestamp
+    ) async throws(StoreError) -> OperatorValues {
+        try await self.store.setOperatorValues(values, at: now)
+    }
+
+    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        try self.keeping()
+        try await self.store.keepLastSessions(sessions)
+    }
+
+    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+        try await self.store.wallet(ofDeletionCode: digest)
+    }
+
+    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.store.purged(deletionCode: digest)
+    }
+
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.store.listing(after: after, limit: limit)
+    }
+
+    package var commitLatency: CommitLatency { self.store.commitLatency }
+}
+
+extension InProcessServer.Options {
+    /// Options for a server whose store fails at this moment of each end of wallets while `fails`
+    /// returns true.
+    package static func failing(
+        with error: StoreError,
+        at failing: GatedStore.Moment,
+        while fails: @escaping @Sendable () -> Bool
+    ) -> InProcessServer.Options {
+        var options = InProcessServer.Options()
+        options.wrapping = { store in
+            GatedStore(store: store, gate: Gate()) { (moment: GatedStore.Moment) throws(StoreError) in
+                if moment == failing, fails() { throw error }
+            }
+        }
+        return options
+    }
+}

@@ -1,0 +1,120 @@
+import AuditLog
+import HostSystem
+import RemotePINServer
+import ServerTestSupport
+import StoreMaintenance
+import TestSupport
+import Testing
+import Vault
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("Wallets with a sealed value that does not open")
+struct DamagedWalletsTests {
+    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws -> AdminResult {
+        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
+        if case .failed(let failure) = result { throw failure }
+        return result
+    }
+
+    private static func refusal(of command: AdminCommand, by server: InProcessServer) async -> AdminFailure? {
+        guard case .failed(let failure) = await server.commands.carryOut(command, by: InProcessServer.peer) else {
+            return nil
+        }
+        return failure
+    }
+
+    @Test(
+        "a restore names them, ends them on request and on record, and restores all others",
+        arguments: [40, 3]
+    )
+    func restored(place: Int) async throws {
+        try await InProcessServer.run { server in
+            var wallets: [TestWallet] = []
+            for _ in 0..<3 { wallets.append(try await server.wallet()) }
+            try await VaultHistory.check(server.vault, of: server.store, at: server.clock.now())
+            let damaged = wallets[1].walletID
+            try await server.damage(wallets[1], at: place)
+            let backup = try await server.backup("one")
+            await server.stop()
+            let refused = await #expect(throws: RestoreFailure.damagedWallets([damaged])) {
+                try await server.restore(backup, into: "refused")
+            }
+            let told = "\(try refused.orThrow())"
+            #expect(told.contains("\(damaged)") && told.contains("--end-damaged"))
+            #expect(!DurableFile.exists("\(server.folder.path)/refused/wallets.db"))
+            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
+            #expect(report.damaged == [damaged] && report.wallets == 3 && report.replayed.ended == 0)
+            try await server.opened("one") { store in
+                var ends: [Revocation?] = []
+                for wallet in wallets { ends.append(try await store.report(of: wallet.walletID)?.revocation) }
+                #expect(ends == [nil, Revocation(reason: .wallet, mayRegisterAnew: true), nil])
+            }
+            let entries = try await server.record().filter { $0.subject.wallets == [damaged] }
+            #expect(entries.map(\.event) == [.revokeWallets, .revokeWallets])
+            // The end is on record now, and every later restore repeats it.
+            let again = try await server.restore(backup, into: "again")
+            #expect(again.damaged.isEmpty && again.replayed.ended == 1)
+        }
+    }
+
+    @Test("a damaged value of an ended wallet does not prevent a restore")
+    func ended() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            _ = try await server.wallet()
+            try await server.damage(wallet)
+            _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            let backup = try await server.backup("one")
+            await server.stop()
+            #expect(try await server.restore(backup, into: "one").damaged.isEmpty)
+        }
+    }
+
+    @Test(
+        "a rotation that they delay names them and completes after their revocation; then old keys are retired"
+    )
+    func rotated() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            try await server.damage(wallet)
+            server.clock.advance(by: .seconds(3600))
+            _ = try await Self.give(.rotateVault, to: server)
+            server.clock.advance(by: .seconds(3600))
+            var refused: AdminFailure?
+            for _ in 0..<10_000 {
+                refused = await Self.refusal(of: .rotateVault, by: server)
+                if refused?.sentence.contains("\(wallet.walletID)") == true { break }
+                await Task.yield()
+            }
+            #expect(refused?.sentence.contains("revoke wallet") == true, "\(refused?.sentence ?? "")")
+            let kept = await Self.refusal(of: .retireVault, by: server)
+            #expect(kept?.sentence.contains("\(wallet.walletID)") == true, "\(kept?.sentence ?? "")")
+            #expect(kept?.sentence.contains("seals 4 values") == true && server.vault.versions == [1, 2])
+
+            _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            let next = server.makeMaintenance()
+            async let _: Void = next.run()
+            var isFinished = false
+            for _ in 0..<10_000 where !isFinished {
+                isFinished = try await server.record().contains { $0.event == .resealed }
+                await Task.yield()
+            }
+            #expect(isFinished)
+            guard case .vaultKeys(let left) = try await Self.give(.retireVault, to: server) else {
+                throw UnexpectedAnswer()
+            }
+            #expect(left.map(\.version) == [2] && server.vault.versions == [2])
+            #expect(try await other.openSession().check("135790") == other.unlockShare.asValid)
+            // The old key is not needed, not even for a restore with the remaining key.
+            guard case .vaultKeys(let shown) = try await Self.give(.showVaultKeys, to: server) else {
+                throw UnexpectedAnswer()
+            }
+            #expect(shown.map(\.version) == [2])
+            let backup = try await server.backup("one")
+            await server.stop()
+            #expect(try await server.restore(backup, into: "one").wallets == 2)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import NIOCore
+import Testing
+
+@testable import Transport
+
+@Suite("Connection limits")
+struct ConnectionLimiterTests {
+    @Test("a source is an IPv4 address or an IPv6 network of 64 bits, in any spelling")
+    func sources() throws {
+        func source(_ address: String) throws -> PeerSource { try #require(PeerSource(address: address)) }
+        #expect(try source("192.0.2.1") != source("192.0.2.2"))
+        #expect(try source("192.0.2.1") == source("::ffff:192.0.2.1"))
+        #expect(try source("2001:db8:1:2::1") == source("2001:db8:1:2:a:b:c:d"))
+        #expect(try source("2001:db8:1:2::1") != source("2001:db8:1:3::1"))
+        #expect(try source("2001:db8:1:2:a:b:c:d").description == "2001:db8:1:2::/64")
+        #expect(try source("192.0.2.1").description == "192.0.2.1")
+        #expect(PeerSource(address: "localhost") == nil)
+        #expect(PeerSource(nil).description == "unknown")
+        #expect(PeerSource(try SocketAddress(ipAddress: "192.0.2.1", port: 7)) == (try source("192.0.2.1")))
+    }
+
+    @Test("a source has at most its limit of connections; one that ends allows another")
+    func perSource() throws {
+        var limits = TransportLimits()
+        limits.connections = 5
+        limits.connectionsPerSource = 2
+        var limiter = ConnectionLimiter(limits: limits)
+        let sources = try ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map { try #require(PeerSource(address: $0)) }
+        for source in sources.prefix(2) {
+            #expect(limiter.admit(source) == nil)
+            #expect(limiter.admit(source) == nil)
+            #expect(limiter.admit(source) == .connectionsPerSource)
+        }
+        #expect(limiter.admit(sources[2]) == nil)
+        #expect(limiter.admit(sources[2]) == .connections)
+        limiter.release(sources[0])
+        #expect(limiter.admit(sources[0]) == nil)
+        #expect(limiter.admit(sources[0]) == .connections)
+    }
+
+    @Test("a limit of 0 for each source means no limit")
+    func unlimited() {
+        var limits = TransportLimits()
+        limits.connections = 5000
+        limits.connectionsPerSource = 0
+        var limiter = ConnectionLimiter(limits: limits)
+        for _ in 0..<5000 { #expect(limiter.admit(PeerSource(nil)) == nil) }
+    }
+
+    @Test("refusals are reported at most once in ten seconds, with their number")
+    func report() {
+        var limiter = ConnectionLimiter(limits: TransportLimits())
+        let (start, source) = (NIODeadline.now(), PeerSource(nil))
+        func reported(_ seconds: Int64) -> Int? {
+            limiter.refused(source, for: .connections, at: start + .seconds(seconds))?.count
+        }
+        #expect(reported(0) == 1)
+        #expect((1..<10).allSatisfy { reported($0) == nil })
+        #expect(reported(10) == 10)
+        #expect(reported(11) == nil)
+    }
+}
