@@ -13,8 +13,8 @@ public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// The means by which the owner opens a keychain item, and with it the wallet (safe-biometric.md, "Passcode or
-/// biometry").
+/// The means by which the owner opens a keychain item, and with it the wallet (safe-biometric.md,
+/// "Passcode or biometry").
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric

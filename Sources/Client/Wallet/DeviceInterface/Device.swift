@@ -2,8 +2,8 @@ public import Vocabulary
 
 /// The phone that a wallet runs on.
 ///
-/// The hardware key never leaves the phone: the wallet receives only evidence and proofs. Operations that may wait for the
-/// operating system or the vendor are asynchronous.
+/// The hardware key never leaves the phone: the wallet receives only evidence and proofs.
+/// Operations that may wait for the operating system or the vendor are asynchronous.
 public protocol Device: Sendable {
     /// The platform, which determines the format of evidence and proofs.
     var platform: Platform { get }
@@ -26,7 +26,8 @@ public protocol Device: Sendable {
     var biometrics: BiometricSupport { get }
     /// True if a passcode guards the phone.
     var hasPasscode: Bool { get }
-    /// True if prompts are answered outside the program: by a real phone's owner, or by a simulated sensor.
+    /// True if prompts are answered outside the program: by a real phone's owner, or by a simulated
+    /// sensor.
     ///
     /// If false, the host application calls ``Wallet/present(_:)`` for each prompt.
     var answersPrompts: Bool { get }
@@ -36,16 +37,17 @@ public protocol Device: Sendable {
     /// Shows a prompt that opens no keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
-    /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence for it.
+    /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence
+    /// for it.
     ///
     /// - Parameter challenge: The SHA-256 of the data to which the evidence is bound.
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence
 
     /// Signs `statement` with the hardware key.
     ///
-    /// On Android the proof is an ECDSA signature over the SHA-256 of the statement, r‖s. On iOS it is an App Attest
-    /// assertion over the SHA-256 of the statement; its counter is durable before this returns, so that the device never
-    /// repeats a counter after a crash.
+    /// On Android the proof is an ECDSA signature over the SHA-256 of the statement, r‖s. On iOS it
+    /// is an App Attest assertion over the SHA-256 of the statement; its counter is durable before
+    /// this returns, so that the device never repeats a counter after a crash.
     func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8]
 
     /// Deletes the hardware key, or does nothing if none exists.

@@ -1,9 +1,10 @@
 public import Secrets
 
-/// The phone's keychain for one app, which releases a secret to the app only after a confirmed prompt.
+/// The phone's keychain for one app, which releases a secret to the app only after a confirmed
+/// prompt.
 ///
-/// Every item is accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`: only while the screen is unlocked, and never in a backup or
-/// on another phone. Adding, listing and removing items need no prompt.
+/// Every item is accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`: only while the screen is unlocked,
+/// and never in a backup or on another phone. Adding, listing and removing items need no prompt.
 public protocol Keychain: Sendable {
     /// Returns the names of all items of the app, without their contents.
     func names() throws(KeychainError) -> [String]
@@ -34,7 +35,8 @@ public enum KeychainError: Error, Hashable, Sendable, CustomStringConvertible {
     case prompt(PromptResult)
     /// The screen is locked; no item can be read until it is unlocked.
     case screenLocked
-    /// The phone has no passcode or no enrolled biometric, as the access requires: choose another access.
+    /// The phone has no passcode or no enrolled biometric, as the access requires: choose another
+    /// access.
     case accessImpossible
     /// The storage of the keychain failed; show the text to the user.
     case storage(String)

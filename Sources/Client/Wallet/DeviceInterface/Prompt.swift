@@ -28,7 +28,8 @@ public struct Prompt: Hashable, Sendable {
 
 /// The input presented to the phone while a ``Prompt`` is open.
 public enum Presentation: String, Hashable, Sendable, CaseIterable {
-    /// Determined by the device: the sensor setting of a simulated phone, or the owner of a real one.
+    /// Determined by the device: the sensor setting of a simulated phone, or the owner of a real
+    /// one.
     case byDevice = "by-device"
     /// The owner's face or finger.
     case match
@@ -52,6 +53,7 @@ public enum PromptResult: String, Hashable, Sendable, CaseIterable {
     case cancelled
     /// The sensor accepts no input until the phone is unlocked with its passcode.
     case lockedOut = "locked-out"
-    /// The prompt cannot succeed any more: nothing is enrolled, or the guarded item no longer exists.
+    /// The prompt cannot succeed any more: nothing is enrolled, or the guarded item no longer
+    /// exists.
     case unavailable
 }

@@ -10,9 +10,9 @@ package import WalletCore
 ///     try await phone.tap(.skip)
 ///     try await phone.enter(PINInput(typed: digits))
 ///
-/// A process of the app is one ``Wallet``: ``launch(opening:)`` creates it from the contents of the home, ``endProcess()``
-/// releases it. Calls run one at a time; a call during another one waits and is not rejected. Each method returns the
-/// resulting screen.
+/// A process of the app is one ``Wallet``: ``launch(opening:)`` creates it from the contents of the
+/// home, ``endProcess()`` releases it. Calls run one at a time; a call during another one waits and
+/// is not rejected. Each method returns the resulting screen.
 package actor Phone {
     package nonisolated let home: PhoneHome
     package nonisolated let device: SimulatedDevice
@@ -48,7 +48,8 @@ package actor Phone {
         }
     }
 
-    /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a crash.
+    /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a
+    /// crash.
     package struct Wrappers: Sendable {
         package var disk: @Sendable (any LocalDisk) -> any LocalDisk
         package var device: @Sendable (any Device) -> any Device
@@ -144,7 +145,8 @@ package actor Phone {
         }
     }
 
-    /// Ends the process of the app, as an operating system does in the background: without notice and without saving.
+    /// Ends the process of the app, as an operating system does in the background: without notice
+    /// and without saving.
     package func endProcess() async {
         await self.takeTurn()
         defer { self.endTurn() }
@@ -186,8 +188,8 @@ package actor Phone {
 
     /// Processes all timers that are due and returns the current screen.
     ///
-    /// During another call it only returns the screen. In the background the app's timers stop until the next resume; only
-    /// its keys are dropped on time.
+    /// During another call it only returns the screen. In the background the app's timers stop
+    /// until the next resume; only its keys are dropped on time.
     @discardableResult
     package func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
@@ -203,7 +205,8 @@ package actor Phone {
 // MARK: State
 
 extension Phone {
-    /// The current screen, with current countdowns; ``Screen/none`` if no process of the app is running.
+    /// The current screen, with current countdowns; ``Screen/none`` if no process of the app is
+    /// running.
     package var screen: Screen {
         get async { await self.wallet?.screen ?? .none }
     }
@@ -232,7 +235,8 @@ extension Phone {
         get async { await self.wallet?.setup }
     }
 
-    /// The id of the wallet at the server; nil before the setup, after a wipe, and if no process of the app is running.
+    /// The id of the wallet at the server; nil before the setup, after a wipe, and if no process of
+    /// the app is running.
     package var walletID: WalletID? {
         get async { await self.wallet?.walletID }
     }
@@ -300,7 +304,8 @@ extension Phone {
         }
     }
 
-    /// The device that the app uses: the simulated phone, with hooks and manual prompts if requested.
+    /// The device that the app uses: the simulated phone, with hooks and manual prompts if
+    /// requested.
     private var walletDevice: any Device {
         let device: any Device = self.hooks.isEmpty ? self.device : HookedDevice(self.device, self.hooks)
         guard self.behavior.asksPerson else { return device }

@@ -1,4 +1,5 @@
 package import DeviceInterface
+internal import ConfigText
 internal import Lab
 internal import SimulatedPhone
 package import WalletCore

@@ -2,7 +2,8 @@ public import Vocabulary
 
 /// A defect in a simulated device's evidence.
 ///
-/// Each fault represents an attack or a defect that the verifier must reject for the reason that ``reason(on:)`` returns.
+/// Each fault represents an attack or a defect that the verifier must reject for the reason that
+/// ``reason(on:)`` returns.
 public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     /// The evidence is for another challenge.
     case wrongChallenge = "wrong-challenge"
@@ -81,7 +82,8 @@ public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     /// Assertions repeat the previous counter.
     case counterReused = "counter-reused"
 
-    /// The verifier's reason for rejecting the fault; nil if the fault does not exist on the platform.
+    /// The verifier's reason for rejecting the fault; nil if the fault does not exist on the
+    /// platform.
     public func reason(on platform: Platform) -> String? {
         switch platform {
         case .android: self.androidReason

@@ -1,7 +1,8 @@
 internal import DeviceInterface
 internal import WalletFlows
 
-/// The assignment of keys to the actions of a screen; the keys displayed next to the actions are the assigned ones.
+/// The assignment of keys to the actions of a screen; the keys displayed next to the actions are
+/// the assigned ones.
 struct KeyMap: Hashable, Sendable {
     /// An action with its key.
     struct Entry: Hashable, Sendable {
@@ -33,8 +34,8 @@ struct KeyMap: Hashable, Sendable {
         ("b", "background"), ("l", "link"), ("q", "quit"),
     ]
 
-    /// - Parameter followsPIN: True if the last input was a PIN: an extra digit must then not select an action, such as a
-    ///   deletion.
+    /// - Parameter followsPIN: True if the last input was a PIN: an extra digit must then not select an
+    ///   action, such as a deletion.
     init(_ screen: Screen, followsPIN: Bool = false) {
         self.takesPIN = screen.inputs.contains { $0.id == "pin" }
         if screen.inputs.contains(where: { $0.id == "biometric" }) {
@@ -60,8 +61,8 @@ struct KeyMap: Hashable, Sendable {
 
     /// The initially selected entry: the first that deletes nothing.
     ///
-    /// Enter activates the selection, and a user who presses it once too often must not lose a wallet. Nothing is selected
-    /// on a screen that asks for a PIN.
+    /// Enter activates the selection, and a user who presses it once too often must not lose a
+    /// wallet. Nothing is selected on a screen that asks for a PIN.
     var preselected: Int? {
         guard !self.takesPIN else { return nil }
         return self.entries.firstIndex { entry in

@@ -12,7 +12,8 @@ struct Painter {
         self.palette = palette
     }
 
-    /// Discards the record of the terminal's contents, so that the next picture is drawn completely.
+    /// Discards the record of the terminal's contents, so that the next picture is drawn
+    /// completely.
     mutating func forget() {
         self.shown = []
         self.printed = nil
@@ -35,7 +36,8 @@ struct Painter {
         return text
     }
 
-    /// The complete picture if more than the typed digits has changed, else one mark for each new digit.
+    /// The complete picture if more than the typed digits has changed, else one mark for each new
+    /// digit.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
         guard !picture.screen.step.isEmpty else { return "" }
         defer { self.typed = picture.typed }

@@ -41,12 +41,14 @@ package struct Picture: Hashable, Sendable {
             self.typed = 0
             self.selected = KeyMap(screen).preselected
         }
-        // The last screen of an app in the background must not be visible when it returns and may have to lock.
+        // The last screen of an app in the background must not be visible when it returns and may
+        // have to lock.
         if screen.kind == .screen { self.behind = self.place == .inFront ? screen : nil }
         self.screen = screen
     }
 
-    /// Hides the screen behind a prompt: the wallet is locked, and the prompt that unlocks it must not show its contents.
+    /// Hides the screen behind a prompt: the wallet is locked, and the prompt that unlocks it must
+    /// not show its contents.
     mutating func lock() {
         self.behind = nil
     }

@@ -5,8 +5,8 @@ package import WalletCore
 
 /// The app of a phone in a terminal: draws the phone and translates keys to calls.
 ///
-/// It contains no rule of the wallet: every key becomes one call of ``Phone``. During a call the display is updated and
-/// other keys are ignored.
+/// It contains no rule of the wallet: every key becomes one call of ``Phone``. During a call the
+/// display is updated and other keys are ignored.
 package actor TerminalApp {
     private let phone: Phone
     private let terminal: FullScreen

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A value with subscribers that follow its changes.
 ///
-/// Each subscriber receives the current value first and then the newest one. A slow subscriber misses intermediate values
-/// but never the latest.
+/// Each subscriber receives the current value first and then the newest one. A slow subscriber
+/// misses intermediate values but never the latest.
 final class Broadcast<Value: Hashable & Sendable>: Sendable {
     private struct State {
         var value: Value
@@ -22,7 +22,8 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
         for subscriber in subscribers { subscriber.finish() }
     }
 
-    /// Sends the value to all subscribers and returns true, or returns false if it equals the current value.
+    /// Sends the value to all subscribers and returns true, or returns false if it equals the
+    /// current value.
     @discardableResult
     func send(_ value: Value) -> Bool {
         self.state.withLock { state in

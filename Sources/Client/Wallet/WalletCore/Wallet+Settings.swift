@@ -8,7 +8,8 @@ extension Wallet {
         public var wording = Wording()
         /// True to end the splash screen at once.
         public var skipsSplash = false
-        /// The issuer that identifies the user (UC3.1); if nil, the observer receives ``AppEvent/pidRequested``.
+        /// The issuer that identifies the user (UC3.1); if nil, the observer receives
+        /// ``AppEvent/pidRequested``.
         public var issuer: (any PIDIssuer)?
         /// The address below which links belong to the wallet (PF2.7).
         public var linkBase = "https://wallet.example.org/link"

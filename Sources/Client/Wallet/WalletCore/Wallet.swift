@@ -3,11 +3,12 @@ internal import HostSystem
 public import Vocabulary
 public import WalletFlows
 
-/// A complete wallet without a user interface, for embedding in a host application (docs/embedding.md has an example).
+/// A complete wallet without a user interface, for embedding in a host application
+/// (docs/embedding.md has an example).
 ///
-/// Each method performs all consequences of a call, including calls to the server, and returns the resulting screen. One
-/// call runs at a time: actions of the user during another call are rejected with ``WalletError/busy``, while resumes and
-/// links are processed after it.
+/// Each method performs all consequences of a call, including calls to the server, and returns the
+/// resulting screen. One call runs at a time: actions of the user during another call are rejected
+/// with ``WalletError/busy``, while resumes and links are processed after it.
 public actor Wallet {
     private var app = AppStateMachine()
     private let engine: WalletEngine
@@ -16,7 +17,8 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
-    /// Drops the keys of an app in the background on time, even if the host does not call ``refresh()``.
+    /// Drops the keys of an app in the background on time, even if the host does not call
+    /// ``refresh()``.
     private var backgroundTimer: Task<Void, Never>?
 
     /// Opens the wallet that the disk holds, locked.
@@ -86,7 +88,8 @@ public actor Wallet {
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
-    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such as the lock.
+    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such
+    /// as the lock.
     ///
     /// During another call the resume is processed directly after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
@@ -97,7 +100,8 @@ public actor Wallet {
         return await self.run { app, facts in app.resume(facts, opening: link) }
     }
 
-    /// Sends the app to the background; the time spent there decides whether the next ``resume(opening:)`` locks it.
+    /// Sends the app to the background; the time spent there decides whether the next
+    /// ``resume(opening:)`` locks it.
     ///
     /// After that time the keys are dropped, whether or not the app ever returns.
     public func background() {
@@ -110,7 +114,8 @@ public actor Wallet {
         await self.resume(opening: link)
     }
 
-    /// Sets the operation in progress in the host application, or nil; a link that arrives during it has to wait (PF2.7/4).
+    /// Sets the operation in progress in the host application, or nil; a link that arrives during
+    /// it has to wait (PF2.7/4).
     public func setHostSession(_ session: HostSession?) {
         self.engine.hostSession = session
     }
@@ -144,10 +149,11 @@ public actor Wallet {
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
-    /// Processes all timers that are due and returns the current screen; a host calls it several times a second.
+    /// Processes all timers that are due and returns the current screen; a host calls it several
+    /// times a second.
     ///
-    /// Timers end screens, warn before the lock, and lock. In the background only the keys are dropped; the rest of the
-    /// lock, with its prompt, waits for the next ``resume(opening:)``.
+    /// Timers end screens, warn before the lock, and lock. In the background only the keys are
+    /// dropped; the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
     public func refresh() async -> Screen {
         self.dropKeysIfDue()
         guard !self.isBusy, let action = self.app.timeDue(self.engine.facts()) else { return self.screen }
@@ -168,10 +174,12 @@ public actor Wallet {
 
     /// A stream of the lock state: the current value, then each change.
     ///
-    /// Each caller gets a separate stream. It buffers only the newest value and ends with the wallet.
+    /// Each caller gets a separate stream. It buffers only the newest value and ends with the
+    /// wallet.
     public nonisolated var lockStates: AsyncStream<Bool> { self.lockState.values() }
 
-    /// A stream of the server's latest statements: the current value, then each change; buffered like ``lockStates``.
+    /// A stream of the server's latest statements: the current value, then each change; buffered
+    /// like ``lockStates``.
     public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
     /// The progress of the setup.
@@ -202,7 +210,8 @@ public actor Wallet {
         self.isBusy = true
         defer { self.isBusy = false }
         var action = first
-        // A prompt that the device answers is answered once; the flow decides whether it is shown again.
+        // A prompt that the device answers is answered once; the flow decides whether it is shown
+        // again.
         var presented: Set<StepID> = []
         while true {
             self.reportSteps()
@@ -252,7 +261,9 @@ public actor Wallet {
         for event in self.app.takeEvents() { self.observer(.event(event)) }
     }
 
-    /// Reports a scene to the observer. Returns the action that follows without input, or nil if the scene stays.
+    /// Reports a scene to the observer.
+    ///
+    /// Returns the action that follows without input, or nil if the scene stays.
     private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
         let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }

@@ -2,8 +2,8 @@ public import Vocabulary
 
 /// The server's latest statements about itself and this wallet.
 ///
-/// For display only. A peer that answers in place of the server can state all of it, so no security decision may depend
-/// on it.
+/// For display only. A peer that answers in place of the server can state all of it, so no security
+/// decision may depend on it.
 public struct WalletConfiguration: Hashable, Sendable {
     /// The rules for wrong PINs; the standard ones until the server has stated its own.
     public var attemptPolicy = AttemptPolicy.standard

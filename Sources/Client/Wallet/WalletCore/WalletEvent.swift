@@ -1,6 +1,7 @@
 public import WalletFlows
 
-/// An event that the observer of a ``Wallet`` receives; events arrive in the order in which they occur.
+/// An event that the observer of a ``Wallet`` receives; events arrive in the order in which they
+/// occur.
 public enum WalletEvent: Sendable {
     /// The flows took a step.
     case step(StepID)

@@ -4,15 +4,16 @@ package import WalletFlows
 
 /// A line of the machine-readable output (docs/wallet-output.schema.json).
 ///
-/// Within version 1 names never change their meaning; new names may be added. Times are integers in milliseconds whose
-/// name ends in `Ms`.
+/// Within version 1 names never change their meaning; new names may be added. Times are integers in
+/// milliseconds whose name ends in `Ms`.
 package enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
     case error(id: String, correlationID: String?, retry: Bool, message: String?)
     case result(WalletExitStatus)
-    /// A command of `wallet drive` was executed with any outcome; `step` is the step of the current screen.
+    /// A command of `wallet drive` was executed with any outcome; `step` is the step of the current
+    /// screen.
     case done(command: String, id: String?, WalletExitStatus, step: String?)
     /// A command of `wallet drive` was rejected and had no effect.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
@@ -20,7 +21,8 @@ package enum OutputLine: Sendable {
     /// The version of the format, which is in the first line of a run.
     package static let version = 1
 
-    /// The lines for an event of the wallet: one, and a second one for a screen that reports a failure.
+    /// The lines for an event of the wallet: one, and a second one for a screen that reports a
+    /// failure.
     package static func lines(_ event: WalletEvent) -> [OutputLine] {
         switch event {
         case .step(let step): [.step(step.description)]

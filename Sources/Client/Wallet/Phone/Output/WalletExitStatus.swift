@@ -1,6 +1,7 @@
 package import WalletFlows
 
-/// The outcome of a command; its number is the exit code of the process and never changes its meaning.
+/// The outcome of a command; its number is the exit code of the process and never changes its
+/// meaning.
 package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10

@@ -1,4 +1,3 @@
-internal import HostSystem
 internal import WalletCore
 
 /// The app's storage on a phone whose process may die right before one of its writes.
@@ -13,14 +12,14 @@ final class CrashingDisk: LocalDisk {
         self.process = process
     }
 
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]? { try self.disk.read(file) }
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
 
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
         guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
         try self.disk.write(bytes, to: file)
     }
 
-    func remove(_ file: LocalFile) throws(FileError) {
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
         guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
         try self.disk.remove(file)
     }

@@ -81,8 +81,8 @@ extension AttestationRequest {
         }
     }
 
-    /// The attack on verifiers that use the first extension in a chain: an attested key signs another certificate with
-    /// arbitrary claims.
+    /// The attack on verifiers that use the first extension in a chain: an attested key signs
+    /// another certificate with arbitrary claims.
     private func forged(above chain: [[UInt8]], signedBy genuine: HardwareKey) -> (HardwareKey, [[UInt8]]) {
         let own = HardwareKey()
         let leaf = CertificateTemplate(

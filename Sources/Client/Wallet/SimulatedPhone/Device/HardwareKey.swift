@@ -5,7 +5,8 @@ internal import Vocabulary
 
 /// The hardware key of a simulated device with its App Attest counter: the file `hardware-key`.
 ///
-/// Both are in one file, replaced atomically, so that no crash combines a key with another key's counter.
+/// Both are in one file, replaced atomically, so that no crash combines a key with another key's
+/// counter.
 struct HardwareKey: Sendable {
     let key: SigningKey
     /// The number of assertions; always 0 on Android.

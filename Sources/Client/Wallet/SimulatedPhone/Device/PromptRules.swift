@@ -2,8 +2,8 @@ internal import DeviceInterface
 
 /// The rules by which a simulated phone answers prompts, without files, clocks or waiting.
 ///
-/// A change must be durable before the answer is returned: a crash in between may cost the owner a try but never gives an
-/// attacker one.
+/// A change must be durable before the answer is returned: a crash in between may cost the owner a
+/// try but never gives an attacker one.
 struct PromptRules: Hashable, Sendable {
     /// The number of consecutive mismatches that lock the sensor out (Android and iOS: five).
     static let mismatchLimit = 5
@@ -69,7 +69,8 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// The fifth consecutive mismatch is still answered as a mismatch; then the sensor is locked out.
+    /// The fifth consecutive mismatch is still answered as a mismatch; then the sensor is locked
+    /// out.
     private mutating func sense(isOwner: Bool) -> PromptResult {
         if self.isLockedOut { return .lockedOut }
         self.mismatches = isOwner ? 0 : self.mismatches + 1

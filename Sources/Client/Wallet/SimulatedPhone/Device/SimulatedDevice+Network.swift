@@ -2,9 +2,11 @@ package import DeviceInterface
 
 /// Network conditions.
 extension SimulatedDevice {
-    /// Removes the first condition of the profile if it `applies`, and returns it; the removal is durable.
+    /// Removes the first condition of the profile if it `applies`, and returns it; the removal is
+    /// durable.
     ///
-    /// Conditions apply in their order: a condition that waits for a certain call blocks those after it.
+    /// Conditions apply in their order: a condition that waits for a certain call blocks those
+    /// after it.
     package func takeCondition(
         where applies: (NetworkCondition) -> Bool
     ) throws(DeviceError) -> NetworkCondition? {

@@ -49,10 +49,12 @@ extension SimulatedDevice: PromptResponder {
         return code
     }
 
-    /// Restores the app from a backup to another phone of the same owner, which this folder represents from now on.
+    /// Restores the app from a backup to another phone of the same owner, which this folder
+    /// represents from now on.
     ///
-    /// As `THIS_DEVICE_ONLY` and secure hardware require, hardware key, keychain items and the count of mismatches are not
-    /// restored. The keychain is removed first, as one file, so that a crash leaves no partly readable items.
+    /// As `THIS_DEVICE_ONLY` and secure hardware require, hardware key, keychain items and the
+    /// count of mismatches are not restored. The keychain is removed first, as one file, so that a
+    /// crash leaves no partly readable items.
     package func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey, .hardwareKey, .keyHandle, .sensor] {
@@ -62,7 +64,8 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Creates another phone of the same owner in a separate folder, without the data that never leaves a phone.
+    /// Creates another phone of the same owner in a separate folder, without the data that never
+    /// leaves a phone.
     ///
     /// The caller copies the app's data.
     package func restored(in folder: String) throws(DeviceError) -> SimulatedDevice {

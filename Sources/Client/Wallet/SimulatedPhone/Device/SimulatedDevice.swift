@@ -6,14 +6,15 @@ package import Vocabulary
 
 /// A simulated phone, stored in a folder (docs/devices.md).
 ///
-/// It produces the vendors' real formats under the roots of a lab's authority, with defects if a ``Fault`` is set. The
-/// folder represents the data that never leaves a phone; only its owner can read the files.
+/// It produces the vendors' real formats under the roots of a lab's authority, with defects if a
+/// ``Fault`` is set. The folder represents the data that never leaves a phone; only its owner can
+/// read the files.
 package final class SimulatedDevice: Device {
     let files: DeviceFiles
     let authorityFolder: String
     let clock: any WallClock
-    /// The lock is held while files are changed, so that no two proofs have the same counter and concurrent mismatches are
-    /// all counted.
+    /// The lock is held while files are changed, so that no two proofs have the same counter and
+    /// concurrent mismatches are all counted.
     private let state: Mutex<DeviceProfile>
 
     /// Opens the device in `folder`, or creates one with this profile if there is none.
@@ -51,9 +52,7 @@ package final class SimulatedDevice: Device {
             var changed = profile
             let result = try body(&changed)
             guard changed.platform == profile.platform else {
-                throw .storage(
-                    "the platform of this phone is \(profile.platform.rawValue) and cannot be changed; use another home for another platform"
-                )
+                throw .storage("the platform of this phone is \(profile.platform.rawValue) and cannot be changed")
             }
             if changed != profile { try self.files.write(changed) }
             profile = changed

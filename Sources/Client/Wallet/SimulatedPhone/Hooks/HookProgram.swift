@@ -2,15 +2,17 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 
-/// A program that replaces a part of a phone: started once for each question, with one JSON object in and one out.
+/// A program that replaces a part of a phone: started once for each question, with one JSON object
+/// in and one out.
 ///
-/// It runs in a separate session, so that killing it kills all processes that it has started, and so that it can neither
-/// read nor disturb the wallet's terminal.
+/// It runs in a separate session, so that killing it kills all processes that it has started, and
+/// so that it can neither read nor disturb the wallet's terminal.
 struct HookProgram: Sendable {
     let kind: DeviceHooks.Kind
     let command: HookCommand
 
-    /// The maximum length of an answer and of the standard error, in bytes; longer output is not read to its end.
+    /// The maximum length of an answer and of the standard error, in bytes; longer output is not
+    /// read to its end.
     static let outputLimit = 65_536
 
     /// Runs the program with one question.

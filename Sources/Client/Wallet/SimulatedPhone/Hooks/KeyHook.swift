@@ -4,8 +4,9 @@ internal import Vocabulary
 
 /// A program in place of the secure hardware.
 ///
-/// The program stores its keys; the file `key-handle` in the device's folder holds the program's name for the current key.
-/// Nothing that the program returns is trusted: the server verifies its evidence and proofs like those of any phone.
+/// The program stores its keys; the file `key-handle` in the device's folder holds the program's
+/// name for the current key. Nothing that the program returns is trusted: the server verifies its
+/// evidence and proofs like those of any phone.
 struct KeyHook: Sendable {
     let program: HookProgram
     let device: SimulatedDevice
@@ -105,7 +106,9 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// Deletes the key: first its name in the device's folder, then the key itself. A failure of the program is only reported.
+    /// Deletes the key: first its name in the device's folder, then the key itself.
+    ///
+    /// A failure of the program is only reported.
     func delete() async throws(DeviceError) {
         guard let handle = try self.handle() else { return }
         try self.device.files.remove(.keyHandle)
@@ -157,7 +160,9 @@ struct KeyHook: Sendable {
         guard let text else { throw .wrong("`\(name)` is missing") }
         guard let data = Data(base64Encoded: text) else { throw .wrong("`\(name)` is not base64") }
         guard lengths.contains(data.count) else {
-            throw .wrong("`\(name)` has an invalid length of \(data.count) bytes")
+            let (least, most) = (lengths.lowerBound, lengths.upperBound)
+            let expected = least == most ? "\(least)" : most == .max ? "at least \(least)" : "\(least) to \(most)"
+            throw .wrong("`\(name)` has \(data.count) bytes; expected \(expected)")
         }
         return Array(data)
     }

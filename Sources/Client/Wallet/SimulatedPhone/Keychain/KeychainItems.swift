@@ -5,8 +5,9 @@ internal import Secrets
 
 /// The items of a simulated keychain: the file `keychain`, sealed under `keychain-key`.
 ///
-/// Both files are in the device's folder, which no backup and no copy of the app's folder contains. Each item is sealed
-/// together with its name and its access, so that an edited file cannot turn a biometric item into a passcode item.
+/// Both files are in the device's folder, which no backup and no copy of the app's folder contains.
+/// Each item is sealed together with its name and its access, so that an edited file cannot turn a
+/// biometric item into a passcode item.
 struct KeychainItems: Sendable {
     private let files: DeviceFiles
     private var items: [String: Item]

@@ -1,7 +1,8 @@
 internal import DeviceInterface
 internal import Secrets
 
-/// The keychain of a simulated phone, with the rules of real keychains applied to the state of the phone.
+/// The keychain of a simulated phone, with the rules of real keychains applied to the state of the
+/// phone.
 struct SimulatedKeychain: Keychain {
     let device: SimulatedDevice
     /// The simulated sensor, or a program in its place.
@@ -19,8 +20,10 @@ struct SimulatedKeychain: Keychain {
         }
     }
 
-    /// The access of the item determines the means that the prompt accepts; the caller's prompt does not. A passcode never
-    /// opens a biometric item.
+    /// The access of the item determines the means that the prompt accepts; the caller's prompt
+    /// does not.
+    ///
+    /// A passcode never opens a biometric item.
     func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
     {
         let access = try self.device.withKeychain { (items, profile) throws(KeychainError) in
@@ -35,7 +38,8 @@ struct SimulatedKeychain: Keychain {
             throw .storage("\(error)")
         }
         guard result == .confirmed else { throw .prompt(result) }
-        // Checked again: the phone may have been locked, or the item replaced, while the prompt was open.
+        // Checked again: the phone may have been locked, or the item replaced, while the prompt was
+        // open.
         return try self.device.withKeychain { (items, profile) throws(KeychainError) in
             guard !profile.isScreenLocked else { throw .screenLocked }
             guard try items.access(of: name) == access else { throw .prompt(.cancelled) }

@@ -3,7 +3,8 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A TCP connection to the server through this process, which can cut it; bytes are passed on as they arrive.
+/// A TCP connection to the server through this process, which can cut it; bytes are passed on as
+/// they arrive.
 ///
 /// It listens on the loopback interface until it has accepted its one connection.
 final class Relay: Sendable {

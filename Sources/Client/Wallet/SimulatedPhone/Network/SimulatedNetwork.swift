@@ -4,7 +4,8 @@ internal import Vocabulary
 package import WalletCore
 internal import Wire
 
-/// The network of a simulated phone, between the wallet and its dialer (docs/devices.md, The network).
+/// The network of a simulated phone, between the wallet and its dialer (docs/devices.md, The
+/// network).
 ///
 /// TLS runs through it end to end: it delays, drops and cuts bytes but cannot read or change any.
 package final class SimulatedNetwork: ServerDialer {

@@ -1,6 +1,7 @@
 /// The layout of text in the columns of a terminal.
 enum Columns {
-    /// The number of columns of a character: two for wide East Asian characters and pictographs, else one.
+    /// The number of columns of a character: two for wide East Asian characters and pictographs,
+    /// else one.
     static func width(_ character: Character) -> Int {
         guard let scalar = character.unicodeScalars.first?.value, scalar >= 0x1100 else { return 1 }
         return self.wide.contains { $0.contains(scalar) } ? 2 : 1
@@ -18,7 +19,8 @@ enum Columns {
 
     /// Removes everything that moves the cursor, changes a color or reorders the display.
     ///
-    /// Product names, addresses and codes come from settings and servers; none of them may draw outside its area.
+    /// Product names, addresses and codes come from settings and servers; none of them may draw
+    /// outside its area.
     static func harmless(_ text: String, _ palette: Palette) -> String {
         var harmless = ""
         for character in text {

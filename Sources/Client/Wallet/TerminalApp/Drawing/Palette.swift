@@ -28,7 +28,8 @@ package struct Palette: Hashable, Sendable {
         self.hasControl = hasControl
     }
 
-    /// Derives the capabilities from environment variables: locale(7), TERM, and https://no-color.org.
+    /// Derives the capabilities from environment variables: locale(7), TERM, and
+    /// https://no-color.org.
     package init(environment value: (String) -> String?) {
         let locale = value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? ""
         let kind = value("TERM") ?? "dumb"

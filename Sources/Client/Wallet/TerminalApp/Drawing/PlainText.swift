@@ -34,7 +34,8 @@ extension Renderer {
 
     /// The part of a picture that has to change before it is printed again.
     ///
-    /// Countdowns and typed digits are excluded: printing each change of them would fill the screen.
+    /// Countdowns and typed digits are excluded: printing each change of them would fill the
+    /// screen.
     static func change(_ picture: Picture) -> Picture {
         var calm = picture
         calm.typed = 0

@@ -42,7 +42,8 @@ package struct Renderer: Sendable {
         )
     }
 
-    /// True if the status line is drawn in the frame, because a low terminal needs every row for the app.
+    /// True if the status line is drawn in the frame, because a low terminal needs every row for
+    /// the app.
     private var isLow: Bool { self.phone.height < 14 }
 
     private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
@@ -98,7 +99,8 @@ package struct Renderer: Sendable {
         }
     }
 
-    /// Draws a box over the previous screen; a prompt of the operating system looks different from those of the app.
+    /// Draws a box over the previous screen; a prompt of the operating system looks different from
+    /// those of the app.
     private func drawPrompt(_ picture: Picture, on canvas: inout Canvas) {
         let screen = picture.screen
         let isSystem = screen.kind == .osPrompt

@@ -23,7 +23,8 @@ struct ScreenLayout {
     let upper: [Line]
     let lower: [Line]
 
-    /// Lays out a screen in `width` columns: `upper` at the top, and the actions, `lower`, at the bottom.
+    /// Lays out a screen in `width` columns: `upper` at the top, and the actions, `lower`, at the
+    /// bottom.
     init(
         _ screen: Screen,
         _ picture: Picture,
@@ -112,7 +113,8 @@ struct ScreenLayoutBuilder {
         return lines
     }
 
-    /// The deletion code, spaced and between two rules if there is room, because users copy it by hand.
+    /// The deletion code, spaced and between two rules if there is room, because users copy it by
+    /// hand.
     private var code: [ScreenLayout.Line] {
         guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
         let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }

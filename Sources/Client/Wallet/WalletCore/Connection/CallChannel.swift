@@ -3,13 +3,15 @@ package import Wire
 
 /// A connection that carries calls to the server: TLS, a simulated network, or a test's server.
 package protocol CallChannel: Sendable {
-    /// The keying material that both ends export; part of every statement signed for this connection.
+    /// The keying material that both ends export; part of every statement signed for this
+    /// connection.
     var channelBinding: ChannelBinding { get }
 
     /// Sends a call and waits for its answer up to the time limit of the channel.
     func call(_ call: Call) async throws(CallChannelError) -> CallResult
 
-    /// Sends all calls without waiting for answers in between; returns the answers in the order of the calls.
+    /// Sends all calls without waiting for answers in between; returns the answers in the order of
+    /// the calls.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>]
 
     /// Closes the connection, or does nothing if it is closed.
@@ -52,13 +54,15 @@ package protocol ServerDialer: Sendable {
 package enum DialError: Error, Hashable, Sendable {
     /// The device has no route or no DNS: it is offline.
     case noInternet
-    /// The device has a network, but the server does not answer or another host answers in its place.
+    /// The device has a network, but the server does not answer or another host answers in its
+    /// place.
     case unreachable
 }
 
 /// The reason that a call has no answer; the server may or may not have executed it.
 package enum CallChannelError: Error, Hashable, Sendable {
-    /// The connection ended or timed out: repeat the call on a new connection, under the same attempt id.
+    /// The connection ended or timed out: repeat the call on a new connection, under the same
+    /// attempt id.
     case lost
     /// The answer violates the protocol: do not repeat the call.
     case malformed

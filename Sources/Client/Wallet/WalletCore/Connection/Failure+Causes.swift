@@ -3,7 +3,8 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The translation of every error in this target to a failure that the flows show (flows.md, Errors).
+/// The translation of every error in this target to a failure that the flows show (flows.md,
+/// Errors).
 extension Failure {
     /// Translates any error thrown by a ``WalletEngine``.
     init(_ error: any Error) {
@@ -54,6 +55,7 @@ extension Failure {
     /// A failure inside the wallet: its storage, its device, or a reply that cannot be true.
     static var local: Failure { .generic(correlationID: Self.localID()) }
 
-    /// A correlation id for failures without one from the server; it distinguishes two reports of a user.
+    /// A correlation id for failures without one from the server; it distinguishes two reports of a
+    /// user.
     private static func localID() -> String { "wallet-" + AttemptID.random().description.prefix(8) }
 }

@@ -42,7 +42,8 @@ public final class TLSDialer: ServerDialer {
         var call = Duration.seconds(20)
     }
 
-    /// The server's name or trust cannot be used; show the text to the operator of the host application.
+    /// The server's name or trust cannot be used; show the text to the operator of the host
+    /// application.
     public struct NotUsable: Error, Hashable, Sendable, CustomStringConvertible {
         /// The reason, for a log or an operator.
         public let description: String
@@ -111,8 +112,10 @@ private struct TLSChannel: CallChannel {
         }
     }
 
-    /// The tasks start on the event loop of the connection, which runs them in the order in which they are added. Each
-    /// writes its frame before it waits, so the calls are sent in order.
+    /// The tasks start on the event loop of the connection, which runs them in the order in which
+    /// they are added.
+    ///
+    /// Each writes its frame before it waits, so the calls are sent in order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
             for (index, call) in calls.enumerated() {

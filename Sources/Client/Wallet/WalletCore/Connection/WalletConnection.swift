@@ -10,20 +10,23 @@ internal import Wire
 /// Used by one ``WalletEngine`` only.
 final class WalletConnection {
     let channel: any CallChannel
-    /// The server's answer to Hello. It is reported once, so that a second question asks the server again.
+    /// The server's answer to Hello.
+    ///
+    /// It is reported once, so that a second question asks the server again.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
     private var isSessionReported = false
     /// True once a share received on this connection has opened a slot.
     ///
-    /// This proves that the peer is the server: signatures hold for one connection only, so a peer that relays calls
-    /// cannot obtain the share.
+    /// This proves that the peer is the server: signatures hold for one connection only, so a peer
+    /// that relays calls cannot obtain the share.
     private(set) var isServerProven = false
-    /// True after the wallet was locked; a session ends with the time during which the wallet was unlocked.
+    /// True after the wallet was locked; a session ends with the time during which the wallet was
+    /// unlocked.
     ///
-    /// No second session begins here: a connection allows one OpenSession, which may have been sent although its answer
-    /// was dropped.
+    /// No second session begins here: a connection allows one OpenSession, which may have been sent
+    /// although its answer was dropped.
     private(set) var hasSessionEnded = false
 
     struct Session {
@@ -31,7 +34,8 @@ final class WalletConnection {
         /// The PIN key that the server states to be current.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key; nil if the server sent none, and after a lock.
+        /// The server's half of the biometric slot's key; nil if the server sent none, and after a
+        /// lock.
         var presenceShare: Share?
         /// The counter of the next instruction; consumed whatever the answer is.
         var nextCounter: UInt64 = 1
@@ -85,7 +89,8 @@ final class WalletConnection {
         return self.session != nil && !self.isSessionReported
     }
 
-    /// Takes the counter for an instruction about to be sent; the opening is too old to be reported from then on.
+    /// Takes the counter for an instruction about to be sent; the opening is too old to be reported
+    /// from then on.
     func takeCounter() -> UInt64 {
         self.isSessionReported = true
         guard var session = self.session else { return 0 }

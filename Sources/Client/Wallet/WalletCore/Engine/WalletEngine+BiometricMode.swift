@@ -3,12 +3,14 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode (safe-biometric.md).
+/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode
+/// (safe-biometric.md).
 ///
-/// Each change commits by one write of the state. Before it the old state applies, after it the new one. Keychain items are
-/// added before the commit and removed after it.
+/// Each change commits by one write of the state. Before it the old state applies, after it the new
+/// one. Keychain items are added before the commit and removed after it.
 extension WalletEngine {
-    /// Creates an item and the slot under it, in the mode that the server's flag requests; replaces earlier biometrics.
+    /// Creates an item and the slot under it, in the mode that the server's flag requests; replaces
+    /// earlier biometrics.
     func enableBiometrics(_ method: UnlockMethod) throws -> Answer {
         let item = OpenedItem.random()
         try self.addItem(item, for: method)
@@ -17,7 +19,8 @@ extension WalletEngine {
         return .biometricsChanged
     }
 
-    /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and its item.
+    /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and
+    /// its item.
     func disableBiometrics() throws -> Answer {
         guard self.unlocked != nil else { throw Failure.local }
         let pairs = try self.unsealedPairs()
@@ -26,12 +29,14 @@ extension WalletEngine {
             state.registration?.biometrics = nil
         }
         self.unlocked?.item = nil
-        // The change is committed; an item that cannot be removed now is removed at the next unlock.
+        // The change is committed; an item that cannot be removed now is removed at the next
+        // unlock.
         try? self.removeItems(except: nil)
         return .biometricsChanged
     }
 
-    /// Migrates from the fallback mode to the safe mode, directly after a valid PIN; completes or changes nothing.
+    /// Migrates from the fallback mode to the safe mode, directly after a valid PIN; completes or
+    /// changes nothing.
     ///
     ///     add the new item ──▶ read it back by the prompt ──▶ make and open the slot ──▶ commit ──▶ remove the old item
     func migrateBiometrics(_ presentation: Presentation) async throws -> Answer {

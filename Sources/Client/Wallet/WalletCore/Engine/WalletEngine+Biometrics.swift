@@ -4,13 +4,16 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.3/1.2 and every other prompt of the operating system, by which the phone's owner opens the keychain item.
+/// UC2.3/1.2 and every other prompt of the operating system, by which the phone's owner opens the
+/// keychain item.
 extension WalletEngine {
-    /// Shows a prompt. If the unlocked wallet has a keychain item, the prompt of that item, which opens it for the next
-    /// operation.
+    /// Shows a prompt.
     ///
-    /// Unlocking does not keep the item open: changing the PIN and turning biometrics off prompt again, and in the safe
-    /// mode cannot proceed without the item.
+    /// If the unlocked wallet has a keychain item, the prompt of that item, which opens it for the
+    /// next operation.
+    ///
+    /// Unlocking does not keep the item open: changing the PIN and turning biometrics off prompt
+    /// again, and in the safe mode cannot proceed without the item.
     func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws -> Answer {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
             return .prompted(try await self.device.authenticate(prompt, presentation))
@@ -26,8 +29,8 @@ extension WalletEngine {
 
     /// Unlocks in the order: prompt, session, slot.
     ///
-    /// The session is opened after the prompt, so that a presence share received before a revocation opens nothing after
-    /// it.
+    /// The session is opened after the prompt, so that a presence share received before a
+    /// revocation opens nothing after it.
     func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
@@ -50,10 +53,12 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Completes pending changes after an unlock. A failure does not lock the user out; the next unlock tries again.
+    /// Completes pending changes after an unlock.
     ///
-    /// The flag comes from the session whose share has just opened the slot, so a false server cannot use it to leave the
-    /// safe mode.
+    /// A failure does not lock the user out; the next unlock tries again.
+    ///
+    /// The flag comes from the session whose share has just opened the slot, so a false server
+    /// cannot use it to leave the safe mode.
     private func finishUnlock(with item: OpenedItem, wantsSafeMode: Bool, of walletID: WalletID) {
         if self.store.state.registration?.biometricMode == .safe, !wantsSafeMode {
             self.unlocked?.item = item
@@ -73,7 +78,8 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair without the item's seal around its slot, or nil if it is sealed and no prompt has opened the item.
+    /// Returns the pair without the item's seal around its slot, or nil if it is sealed and no
+    /// prompt has opened the item.
     func unsealedPair(_ pair: PINPair) throws -> PINPair? {
         guard let registration = self.store.state.registration, registration.biometricMode == .safe else { return pair }
         guard let item = self.openedItem else { return nil }

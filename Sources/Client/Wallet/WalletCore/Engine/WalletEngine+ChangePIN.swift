@@ -4,10 +4,11 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.6: one instruction replaces the PIN; two PINs are never valid at the same time (docs/protocol.md, Changing the PIN).
+/// UC2.6: one instruction replaces the PIN; two PINs are never valid at the same time
+/// (docs/protocol.md, Changing the PIN).
 ///
-/// In the safe mode a prompt has opened the keychain item before, and the slot of the new pair is sealed under it like that
-/// of the current pair.
+/// In the safe mode a prompt has opened the keychain item before, and the slot of the new pair is
+/// sealed under it like that of the current pair.
 ///
 ///     write the new pair next to the current one
 ///       └─▶ send ChangePin ──▶ answered, or lost: the next session states the current pair
@@ -21,13 +22,15 @@ extension WalletEngine {
             outcome = try await self.instruct(paidBy: old) { current in
                 // An earlier message for the same change was executed although its answer was lost.
                 if current.id == successor.id { return nil }
-                // Another delayed change was executed: the old PIN does not belong to this pair and would cost an attempt.
+                // Another delayed change was executed: the old PIN does not belong to this pair and
+                // would cost an attempt.
                 guard current.id.value == replaced else { throw Failure.local }
                 let newKey = successor.key(for: new).publicKey
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
         } catch {
-            // Losing the network does not tell whether the earlier message arrived; either PIN may be the right one.
+            // Losing the network does not tell whether the earlier message arrived; either PIN may
+            // be the right one.
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }
@@ -41,7 +44,8 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair for this entry of a new PIN, stored next to the current one before anything is sent.
+    /// Returns the pair for this entry of a new PIN, stored next to the current one before anything
+    /// is sent.
     ///
     /// Trying again with the same entry returns the same pair, so that one entry is one change.
     private func successor(for new: PINEntry, _ unlocked: UnlockedKeys) throws -> PINPair {

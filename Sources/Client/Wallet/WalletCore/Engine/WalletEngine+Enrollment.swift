@@ -12,8 +12,8 @@ internal import Wire
 ///       ▲                                                 │                                        │
 ///       └──────────── challenge-invalid, once ────────────┴────── another PIN key than ours ───────┘
 ///
-/// The token is stored until the first session: a registration whose answer was lost is repeated with the same token and
-/// hardware key, at no cost.
+/// The token is stored until the first session: a registration whose answer was lost is repeated
+/// with the same token and hardware key, at no cost.
 extension WalletEngine {
     func enroll(_ entry: PINEntry) async throws -> Answer {
         try await self.completePendingWipe()
@@ -68,7 +68,8 @@ extension WalletEngine {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callWithRetry { connection in
-            // New for each message: the id that the first session states tells which message the server registered.
+            // New for each message: the id that the first session states tells which message the
+            // server registered.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
             return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
@@ -156,11 +157,12 @@ extension WalletEngine {
         self.unlocked = unlocked
     }
 
-    /// Opens the first session, which states the PIN key that is registered: until then a delayed duplicate of the
-    /// registration may replace it.
+    /// Opens the first session, which states the PIN key that is registered: until then a delayed
+    /// duplicate of the registration may replace it.
     ///
-    /// - Parameter registering: The connection on which the registration was confirmed. The peer there gave the wallet its
-    ///   unlock share; on any other connection the presence share is not proven yet.
+    /// - Parameter registering: The connection on which the registration was confirmed. The peer there
+    ///   gave the wallet its unlock share; on any other connection the presence share is not proven
+    ///   yet.
     private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws -> Outcome {
         let opening: Opening
         do {
@@ -175,8 +177,8 @@ extension WalletEngine {
                 if connection === registering {
                     self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
-                    // A right PIN costs no attempt. If this check proves nothing, the next one will; until then no biometric
-                    // slot can be made.
+                    // A right PIN costs no attempt. If this check proves nothing, the next one
+                    // will; until then no biometric slot can be made.
                     _ = try? await self.checkPIN(entry)
                 }
                 return .done
@@ -192,7 +194,8 @@ extension WalletEngine {
         }
     }
 
-    /// Sends a call outside a session; repeats it once if the connection is lost or its proof is rejected.
+    /// Sends a call outside a session; repeats it once if the connection is lost or its proof is
+    /// rejected.
     private func callWithRetry(_ make: (WalletConnection) async throws -> Call) async throws -> CallResult {
         var failure = Failure.serverUnreachable(notCounted: true)
         for attempt in 0..<2 {

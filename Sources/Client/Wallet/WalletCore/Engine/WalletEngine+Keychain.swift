@@ -7,7 +7,8 @@ internal import WalletFlows
 ///
 ///     item added ──▶ state names it (commit) ──▶ items that no state names are removed
 ///
-/// After a crash between any two steps, the state names an existing item. Left-over items are removed at a later unlock.
+/// After a crash between any two steps, the state names an existing item. Left-over items are
+/// removed at a later unlock.
 extension WalletEngine {
     /// Shows the prompt that guards an item and returns the item if the prompt is confirmed.
     ///
@@ -47,14 +48,17 @@ extension WalletEngine {
         try self.device.keychain.add(item.secret, as: item.id.name, access: method)
     }
 
-    /// Removes items that the state does not name, and a biometric slot whose item no longer exists.
+    /// Removes items that the state does not name, and a biometric slot whose item no longer
+    /// exists.
     ///
-    /// The state is written again before anything is removed: a failed write of another state may have reached the disk.
+    /// The state is written again before anything is removed: a failed write of another state may
+    /// have reached the disk.
     func cleanUpKeychain() throws {
         guard let names = try? self.device.keychain.names() else { return }
         let biometrics = self.store.state.registration?.biometrics
         if let biometrics, !biometrics.guardsPINSlots, !names.contains(biometrics.item.name) {
-            // For example after a restore to another phone. Nothing can open this slot; the PIN does not need it.
+            // For example after a restore to another phone. Nothing can open this slot; the PIN
+            // does not need it.
             try self.change { $0.registration?.biometrics = nil }
         }
         let current = self.store.state.registration?.biometrics?.item.name

@@ -15,10 +15,12 @@ extension WalletEngine {
         var connection: WalletConnection
     }
 
-    /// Sends CheckPin. A right PIN opens its slot; only that unlocks the wallet.
+    /// Sends CheckPin.
     ///
-    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not tell a right PIN from a
-    /// false answer.
+    /// A right PIN opens its slot; only that unlocks the wallet.
+    ///
+    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not
+    /// tell a right PIN from a false answer.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw Failure.local }
         let outcome = try await self.instruct(.checkPIN, paidBy: entry)
@@ -54,7 +56,8 @@ extension WalletEngine {
 
     /// Accepts a valid PIN if its share proves it, and unlocks.
     ///
-    /// A share that opens nothing, or has another check value, did not come from the server; nothing is changed.
+    /// A share that opens nothing, or has another check value, did not come from the server;
+    /// nothing is changed.
     private func accept(_ share: Share, of entry: PINEntry, _ outcome: InstructionOutcome) throws {
         let pairID = outcome.pair.id.value
         let pair = try self.unsealedPair(outcome.pair)
@@ -80,7 +83,8 @@ extension WalletEngine {
         }
     }
 
-    /// Removes all other pairs after a valid PIN has opened the slot of this pair and it is a successor.
+    /// Removes all other pairs after a valid PIN has opened the slot of this pair and it is a
+    /// successor.
     private func removeReplacedPairs(keeping pairID: PINKeyID) throws {
         guard let registration = self.store.state.registration, registration.pairs.first?.id.value != pairID,
             let pair = registration.pair(pairID)
@@ -90,8 +94,8 @@ extension WalletEngine {
 
     /// Sends one instruction, in a new session if none is open.
     ///
-    /// After a lost reply the same entry is sent under the same attempt id on a new connection: automatically up to twice,
-    /// then each time the user tries again.
+    /// After a lost reply the same entry is sent under the same attempt id on a new connection:
+    /// automatically up to twice, then each time the user tries again.
     func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws -> InstructionOutcome {
         guard let outcome = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
             throw Failure.local
@@ -99,7 +103,8 @@ extension WalletEngine {
         return outcome
     }
 
-    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN if `make` returns one.
+    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN
+    /// if `make` returns one.
     ///
     /// Returns nil if `make` returns nil because nothing has to be sent.
     func instruct(
@@ -155,7 +160,8 @@ extension WalletEngine {
         throw failure
     }
 
-    /// Prepares another try after a refusal that allows one, and throws every other refusal; no PIN was judged.
+    /// Prepares another try after a refusal that allows one, and throws every other refusal; no PIN
+    /// was judged.
     private func recover(from refusal: Refusal, on connection: WalletConnection) async throws -> Failure {
         switch refusal.reason {
         case .pinKeyChanged(let current):

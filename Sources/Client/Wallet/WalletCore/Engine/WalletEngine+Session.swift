@@ -36,8 +36,9 @@ extension WalletEngine {
 
     /// The OpenSession to send directly after the Hello, if the wallet has had its first session.
     ///
-    /// The first session is not opened early: it ends the time during which the token can be registered again. Returns nil
-    /// if the proof cannot be made; the error is then thrown where the session is needed.
+    /// The first session is not opened early: it ends the time during which the token can be
+    /// registered again. Returns nil if the proof cannot be made; the error is then thrown where
+    /// the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
         return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
@@ -57,13 +58,15 @@ extension WalletEngine {
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)
-        /// The server does not know the wallet, or knows it by another key; the refusal does not tell which.
+        /// The server does not know the wallet, or knows it by another key; the refusal does not
+        /// tell which.
         case notKnown(Refusal)
     }
 
     /// Opens a session for `walletID` on the current connection, or on a new one.
     ///
-    /// A rejected proof is repeated once on a new connection: on iOS a later proof may have overtaken its counter.
+    /// A rejected proof is repeated once on a new connection: on iOS a later proof may have
+    /// overtaken its counter.
     func openSession(for walletID: WalletID) async throws -> Opening {
         if let connection = self.connection, connection.session?.walletID == walletID, !connection.hasSessionEnded {
             return .active(connection)
@@ -98,7 +101,8 @@ extension WalletEngine {
                 .success(.revokeWithCode), .success(.reportWipe):
                 throw Failure.local
             case .failure(let error):
-                // An idle connection may have ended long ago, which does not mean that the server is unreachable.
+                // An idle connection may have ended long ago, which does not mean that the server
+                // is unreachable.
                 if !hadConnection { throw Failure(error, notCounted: true) }
             }
         }
@@ -131,7 +135,8 @@ extension WalletEngine {
         return OpenSession(walletID: walletID, body: body, deviceProof: proof)
     }
 
-    /// Proves a statement with the hardware key; called when the connection that carries the proof is ready.
+    /// Proves a statement with the hardware key; called when the connection that carries the proof
+    /// is ready.
     func proof(of statement: Statement) async throws -> DeviceProof {
         guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
             throw Failure.local
@@ -139,7 +144,8 @@ extension WalletEngine {
         return proof
     }
 
-    /// Opens a session for this wallet; the first one ends the time during which its token can be registered again.
+    /// Opens a session for this wallet; the first one ends the time during which its token can be
+    /// registered again.
     func walletSession() async throws -> Opening {
         guard let registration = self.store.state.registration else { throw Failure.local }
         let opening = try await self.openSession(for: registration.walletID.value)
@@ -150,7 +156,8 @@ extension WalletEngine {
                 if let features = connection.session?.features { cached.lastFeatures = features }
             }
             guard !registration.hadSession else { return opening }
-            // Another PIN key in the first session: a delayed duplicate of the registration replaced it. Enroll again.
+            // Another PIN key in the first session: a delayed duplicate of the registration
+            // replaced it. Enroll again.
             guard let session = connection.session, registration.pair(session.pinKeyID) != nil else { return opening }
             try self.change { state in
                 state.registration?.hadSession = true
@@ -164,7 +171,8 @@ extension WalletEngine {
         return opening
     }
 
-    /// Returns the connection with a session for this wallet, and throws if the wallet is revoked or unknown.
+    /// Returns the connection with a session for this wallet, and throws if the wallet is revoked
+    /// or unknown.
     func activeSession() async throws -> WalletConnection {
         switch try await self.walletSession() {
         case .active(let connection): return connection

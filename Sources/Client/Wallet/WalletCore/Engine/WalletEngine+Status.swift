@@ -14,11 +14,13 @@ extension WalletEngine {
         return Self.answer(terms)
     }
 
-    /// Returns the status stated at the opening of a session, in a new session unless the current one was not reported yet.
+    /// Returns the status stated at the opening of a session, in a new session unless the current
+    /// one was not reported yet.
     ///
-    /// Without the hardware key the wallet cannot authenticate: the app was restored to another phone. The server may also
-    /// no longer know the wallet: its store was restored to a time before the registration, or a revoked wallet was purged.
-    /// Both cases continue to the unlock, which finds that nothing opens and offers the reset (SB9).
+    /// Without the hardware key the wallet cannot authenticate: the app was restored to another
+    /// phone. The server may also no longer know the wallet: its store was restored to a time
+    /// before the registration, or a revoked wallet was purged. Both cases continue to the unlock,
+    /// which finds that nothing opens and offers the reset (SB9).
     func askStatus() async throws -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
         guard self.device.hasKey else {
@@ -50,7 +52,8 @@ extension WalletEngine {
 
     /// Drops the token, so that the next enrollment begins with a new one.
     ///
-    /// Everything else stays: a new registration replaces the old one only after the server has confirmed it.
+    /// Everything else stays: a new registration replaces the old one only after the server has
+    /// confirmed it.
     private func abandonEnrollment() throws -> Answer {
         try self.change { $0.enrollment = nil }
         return .status(.mustEnrollAnew)

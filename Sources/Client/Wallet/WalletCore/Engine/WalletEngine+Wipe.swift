@@ -3,16 +3,19 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC9.4: local data is deleted at once; wallet id and hardware key stay until the server has confirmed the report.
+/// UC9.4: local data is deleted at once; wallet id and hardware key stay until the server has
+/// confirmed the report.
 extension WalletEngine {
     func wipe() async throws -> Answer {
         self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
-        // After a restore to another phone the wallet cannot report; the deletion code ends the server's record.
+        // After a restore to another phone the wallet cannot report; the deletion code ends the
+        // server's record.
         let pending = self.device.hasKey ? walletID : nil
         // One write makes everything unreadable: without the slots nothing opens the access data.
         try self.store.save(LocalState(unreportedWipe: pending))
-        // Only after that write: while the old state exists, the item may be the only means to open it.
+        // Only after that write: while the old state exists, the item may be the only means to open
+        // it.
         try? self.removeItems(except: nil)
         try self.store.removeAccessData()
         self.store.forgetServerState()
@@ -39,8 +42,8 @@ extension WalletEngine {
 
     /// Reports a pending wipe and deletes the hardware key, whose place a new enrollment needs.
     ///
-    /// If the connection or its session ended, the server has not answered, so the report is repeated once on a new
-    /// connection.
+    /// If the connection or its session ended, the server has not answered, so the report is
+    /// repeated once on a new connection.
     func completePendingWipe() async throws {
         guard let pending = self.store.state.unreportedWipe?.value else { return }
         guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
@@ -51,7 +54,9 @@ extension WalletEngine {
         try? await self.device.deleteKey()
     }
 
-    /// Reports the wipe once. Returns nil if nothing remains to report, or a failure that a new connection may resolve.
+    /// Reports the wipe once.
+    ///
+    /// Returns nil if nothing remains to report, or a failure that a new connection may resolve.
     private func reportWipe(of walletID: WalletID) async throws -> Failure? {
         let connection: WalletConnection
         switch try await self.openSession(for: walletID) {

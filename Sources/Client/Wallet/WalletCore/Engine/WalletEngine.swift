@@ -4,13 +4,16 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its keys.
+/// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its
+/// keys.
 ///
-/// Executes the effects that the flows request and contains no rule of the flows. Not shared: one ``Wallet`` owns it and
-/// requests one effect at a time. Its methods throw any error; ``perform(_:)`` translates it to a `Failure`.
+/// Executes the effects that the flows request and contains no rule of the flows. Not shared: one
+/// ``Wallet`` owns it and requests one effect at a time. Its methods throw any error;
+/// ``perform(_:)`` translates it to a `Failure`.
 ///
-/// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that proof no reply makes the
-/// engine delete or rewrite registration, slots or access data; mere statements of the server go to ``CachedServerState``.
+/// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that
+/// proof no reply makes the engine delete or rewrite registration, slots or access data; mere
+/// statements of the server go to ``CachedServerState``.
 final class WalletEngine {
     let store: LocalStore
     let device: any Device
@@ -25,7 +28,8 @@ final class WalletEngine {
     var unlocked: UnlockedKeys?
     /// The pair for a new PIN whose ChangePin may have been sent, with the entry of that PIN.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
-    /// The last PIN entry that was sent without an answer: the server may have counted it, even if later tries fail.
+    /// The last PIN entry that was sent without an answer: the server may have counted it, even if
+    /// later tries fail.
     var unanswered: AttemptID?
     /// The operation in progress in the host application.
     var hostSession: HostSession?
@@ -111,14 +115,16 @@ final class WalletEngine {
         return facts
     }
 
-    /// Drops the data key, the shares and an opened item; the next operation begins with a new session.
+    /// Drops the data key, the shares and an opened item; the next operation begins with a new
+    /// session.
     func lock() {
         self.unlocked = nil
         self.change = nil
         self.connection?.endSession()
     }
 
-    /// Opens the access data with the data key of an opened slot; unlocks the wallet, or updates an unlocked one.
+    /// Opens the access data with the data key of an opened slot; unlocks the wallet, or updates an
+    /// unlocked one.
     func unlock(with dataKey: consuming SecretBytes, of walletID: WalletID) throws {
         guard let sealed = try self.store.accessData() else { throw Failure.local }
         let accessData = try AccessData(opening: sealed, under: dataKey, walletID: walletID)
@@ -136,7 +142,8 @@ final class WalletEngine {
         await connection.channel.close()
     }
 
-    /// Records the progress of the setup; the write of the state commits, the removal of the code follows it.
+    /// Records the progress of the setup; the write of the state commits, the removal of the code
+    /// follows it.
     private func saveProgress(_ progress: SetupProgress) throws -> Answer {
         guard let stored = StoredProgress(progress), let registration = self.store.state.registration else {
             throw Failure.local
@@ -146,7 +153,8 @@ final class WalletEngine {
         return .progressKept
     }
 
-    /// Removes a deletion code that was written down from the access data; also completes an interrupted removal.
+    /// Removes a deletion code that was written down from the access data; also completes an
+    /// interrupted removal.
     func forgetWrittenDownCode(of walletID: WalletID) throws {
         guard let unlocked = self.unlocked, unlocked.accessData.deletionCode != nil else { return }
         var accessData = unlocked.accessData
@@ -166,12 +174,13 @@ final class UnlockedKeys {
     var accessData: AccessData
     /// Nil until a PIN was valid; a biometric unlock does not provide it.
     var unlockShare: Share?
-    /// The server's half of the biometric slot's key, once proven: it has opened that slot, or it arrived on a connection on
-    /// which an unlock share has opened a PIN slot.
+    /// The server's half of the biometric slot's key, once proven: it has opened that slot, or it
+    /// arrived on a connection on which an unlock share has opened a PIN slot.
     ///
     /// A slot made with a share from a false server would never open again.
     var presenceShare: Share?
-    /// The pair of the last valid PIN or of the PIN that replaced it since; nil until a PIN was valid.
+    /// The pair of the last valid PIN or of the PIN that replaced it since; nil until a PIN was
+    /// valid.
     var pairID: PINKeyID?
     /// The keychain item, if a prompt has opened it for the next operation.
     var item: OpenedItem?

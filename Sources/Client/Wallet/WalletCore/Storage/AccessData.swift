@@ -3,7 +3,8 @@ internal import Vocabulary
 
 /// The data that only an unlocked wallet may read; sealed under the data key.
 struct AccessData: Hashable, Sendable {
-    /// The check value of the unlock share, which authenticates it when no slot can be opened (safe-biometric.md).
+    /// The check value of the unlock share, which authenticates it when no slot can be opened
+    /// (safe-biometric.md).
     var shareCheck: [UInt8]
     /// The deletion code, until the user confirms that it is written down.
     var deletionCode: DeletionCode?

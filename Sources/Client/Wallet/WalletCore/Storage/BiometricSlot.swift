@@ -3,21 +3,24 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data key, sealed under the keychain item that a prompt releases and the presence share that the server gives to an
-/// active wallet (safe-biometric.md).
+/// The data key, sealed under the keychain item that a prompt releases and the presence share that
+/// the server gives to an active wallet (safe-biometric.md).
 struct BiometricSlot: Codable, Hashable, Sendable {
-    /// The id of the keychain item; random for each item, so that a new item never replaces an old one and items left by a
-    /// crash can be distinguished from the current one.
+    /// The id of the keychain item; random for each item, so that a new item never replaces an old
+    /// one and items left by a crash can be distinguished from the current one.
     var item: StoredID<KeychainItemKind>
     /// The means that open the item.
     var method: StoredMethod
     var slot: StoredBytes
     /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
     ///
-    /// One flag for all pairs, written together with them, so that no crash leaves only some of them sealed.
+    /// One flag for all pairs, written together with them, so that no crash leaves only some of
+    /// them sealed.
     var guardsPINSlots: Bool
 
-    /// Seals the data key. Returns nil if the result does not open again; nothing may depend on such a slot.
+    /// Seals the data key.
+    ///
+    /// Returns nil if the result does not open again; nothing may depend on such a slot.
     static func make(
         item: OpenedItem,
         method: UnlockMethod,
@@ -49,7 +52,8 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 }
 
 extension PINPair {
-    /// Returns the pair with its slot also sealed under the item: unusable without the prompt, even with the PIN.
+    /// Returns the pair with its slot also sealed under the item: unusable without the prompt, even
+    /// with the PIN.
     func sealed(under item: OpenedItem, walletID: WalletID) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
@@ -69,7 +73,8 @@ extension PINPair {
     private static var sealInfo: [UInt8] { Array("remote-pin/1 sealed pin slot".utf8) }
 }
 
-/// The secret of a keychain item that a prompt released; held in memory only, wiped with the last reference.
+/// The secret of a keychain item that a prompt released; held in memory only, wiped with the last
+/// reference.
 final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes

@@ -12,7 +12,8 @@ struct CachedServerState: Codable, Hashable, Sendable {
 
     /// The features that the server offers to this wallet.
     ///
-    /// A forged flag for the safe mode causes at most a migration, which requires the PIN and a prompt.
+    /// A forged flag for the safe mode causes at most a migration, which requires the PIN and a
+    /// prompt.
     struct CachedFeatures: Codable, Hashable, Sendable {
         var deletionCode: Bool
         var safeBiometricUnlock: Bool

@@ -2,8 +2,8 @@ internal import HostSystem
 
 /// The storage of a wallet's files, by name; the only interface through which this target writes.
 ///
-/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end the process before or
-/// after each of them.
+/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end
+/// the process before or after each of them.
 public protocol LocalDisk: Sendable {
     /// Returns the contents of the file, or nil if it does not exist.
     func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]?
@@ -26,7 +26,8 @@ public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// The files of a wallet: the complete contents of its `app/` folder, and of a copy of the device's storage.
+/// The files of a wallet: the complete contents of its `app/` folder, and of a copy of the device's
+/// storage.
 public enum LocalFile: String, Sendable, CaseIterable {
     /// Enrollment, registration, PIN slots and salts, and a wipe not yet reported.
     ///
@@ -34,7 +35,8 @@ public enum LocalFile: String, Sendable, CaseIterable {
     case state = "state.json"
     /// The data that only an unlocked wallet may read, sealed under the data key.
     case accessData = "access.sealed"
-    /// The server's latest statements, which prove nothing; a separate file so that no reply rewrites the others.
+    /// The server's latest statements, which prove nothing; a separate file so that no reply
+    /// rewrites the others.
     case serverState = "server-words.json"
 }
 

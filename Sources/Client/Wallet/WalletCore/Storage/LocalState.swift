@@ -6,8 +6,8 @@ internal import WalletFlows
 
 /// The unencrypted state of a wallet: one file, replaced as a whole.
 ///
-/// It contains no verifier of the PIN: no PIN key, public or private, and no signature. The slots open only with a share
-/// that the server holds (docs/protocol.md, G2).
+/// It contains no verifier of the PIN: no PIN key, public or private, and no signature. The slots
+/// open only with a share that the server holds (docs/protocol.md, G2).
 struct LocalState: Codable, Hashable, Sendable {
     /// The format version of the file; a newer one is rejected and left unchanged.
     var version = 1
@@ -25,8 +25,9 @@ struct LocalState: Codable, Hashable, Sendable {
 
     /// The oldest format version that can hold this state.
     ///
-    /// An app that knows only version 1 would drop unknown fields at its next write: the name of the item under which the
-    /// PIN slot is sealed, and with it the wallet. It has to reject such a file.
+    /// An app that knows only version 1 would drop unknown fields at its next write: the name of
+    /// the item under which the PIN slot is sealed, and with it the wallet. It has to reject such a
+    /// file.
     var neededVersion: Int {
         guard let registration = self.registration else { return 1 }
         return registration.biometrics == nil && registration.hasPID != true ? 1 : 2
@@ -53,8 +54,8 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     var walletID: StoredID<WalletIDKind>
     /// The last known current pair, then every pair that was sent to replace it.
     ///
-    /// A message that seemed lost may still arrive while the first pair is current. No pair is removed before a valid PIN
-    /// has opened the slot of a successor.
+    /// A message that seemed lost may still arrive while the first pair is current. No pair is
+    /// removed before a valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
     /// False until the first session; until then the token can be registered again.
@@ -100,7 +101,8 @@ enum StoredProgress: String, Codable, Hashable, Sendable {
     }
 }
 
-/// The device's data for one PIN: the id of the PIN key at the server, the salt, and the data key sealed in a slot.
+/// The device's data for one PIN: the id of the PIN key at the server, the salt, and the data key
+/// sealed in a slot.
 struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes
@@ -134,7 +136,8 @@ struct PINPair: Codable, Hashable, Sendable {
         )
     }
 
-    /// Returns the data key if PIN and share are the right ones: the only proof of `valid` that a wallet accepts.
+    /// Returns the data key if PIN and share are the right ones: the only proof of `valid` that a
+    /// wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let salt = SecretBytes(copying: self.salt.bytes)
         let part = entry.withPIN { SlotKeys.part(pin: $0, salt: salt) }
@@ -145,7 +148,8 @@ struct PINPair: Codable, Hashable, Sendable {
         )
     }
 
-    /// Derives the PIN key from the entered PIN and the salt of this pair; keep it only while signing.
+    /// Derives the PIN key from the entered PIN and the salt of this pair; keep it only while
+    /// signing.
     func key(for entry: PINEntry) -> PINKey {
         let salt = SecretBytes(copying: self.salt.bytes)
         return entry.withPIN { PINKey(pin: $0, salt: salt) }

@@ -6,7 +6,8 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     case file(LocalDiskError)
     /// The file is damaged or was edited; only deleting the wallet helps.
     case notAsWritten(LocalFile)
-    /// A newer version of the app wrote the file in this format version; use that version of the app.
+    /// A newer version of the app wrote the file in this format version; use that version of the
+    /// app.
     case newerVersion(LocalFile, version: Int)
 
     /// The error as text for a log or the user.
@@ -27,7 +28,8 @@ final class LocalStore {
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
 
-    /// Reads all files, and removes access data without a registration, which an interrupted wipe leaves.
+    /// Reads all files, and removes access data without a registration, which an interrupted wipe
+    /// leaves.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
@@ -41,7 +43,8 @@ final class LocalStore {
             self.state = state
         }
         if let bytes = try disk.read(.serverState) {
-            // An unreadable file is dropped: it proves nothing, and the next answer of the server replaces it.
+            // An unreadable file is dropped: it proves nothing, and the next answer of the server
+            // replaces it.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
         if self.state.registration == nil { try self.removeAccessData() }
@@ -58,8 +61,8 @@ final class LocalStore {
 
     /// Writes the current state again, so that the disk certainly holds it.
     ///
-    /// A write that failed may still have reached the disk. Call this before removing anything that only another state
-    /// names.
+    /// A write that failed may still have reached the disk. Call this before removing anything that
+    /// only another state names.
     func confirm() throws { try self.write(self.state) }
 
     private func write(_ state: LocalState) throws {

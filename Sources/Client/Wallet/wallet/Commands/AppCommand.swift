@@ -11,8 +11,8 @@ struct AppCommand: AsyncParsableCommand {
         commandName: "app",
         abstract: "Run the app in a terminal.",
         discussion: """
-            Each action shows its key. Arrow keys and Enter also select an action; Esc goes back. The sixth digit enters \
-            the PIN. On every screen, b sends the app to the background and back, l opens a link, and q quits.
+            Each action shows its key. Arrow keys and Enter also select an action; Esc goes back. The sixth digit \
+            enters the PIN. On every screen, b sends the app to the background and back, l opens a link, and q quits.
 
             At a prompt of the operating system, keys present an input to the phone: m a matching face or finger, x \
             another person's, p the passcode, w a wrong passcode; c cancels. If --sensor is set to anything but match \

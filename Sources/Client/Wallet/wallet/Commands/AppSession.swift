@@ -29,13 +29,15 @@ struct AppSession {
         if status != .done { throw status.exitCode }
     }
 
-    /// The outcome of the command: the obstacle of the last screen, or done if the command reached its goal.
+    /// The outcome of the command: the obstacle of the last screen, or done if the command reached
+    /// its goal.
     func status(reached goal: Bool) async -> WalletExitStatus {
         let status = WalletExitStatus(await self.phone.obstacle)
         return status == .done && !goal ? .cancelled : status
     }
 
-    /// Returns the PIN if it has six digits, and throws a usage error otherwise: a malformed PIN is not an attempt.
+    /// Returns the PIN if it has six digits, and throws a usage error otherwise: a malformed PIN is
+    /// not an attempt.
     static func sixDigits(_ input: PINInput) throws -> PINInput {
         switch input {
         case .complete: return input

@@ -9,8 +9,8 @@ struct ChangePINCommand: AsyncParsableCommand {
         commandName: "change-pin",
         abstract: "Replace the PIN.",
         discussion: """
-            With --pin-fd or --pin-file the first line is the old PIN, the second the new PIN, and an optional third line \
-            repeats the new PIN. Exactly one of the two PINs is valid afterwards, even after an interruption.
+            With --pin-fd or --pin-file the first line is the old PIN, the second the new PIN, and an optional third \
+            line repeats the new PIN. Exactly one of the two PINs is valid afterwards, even after an interruption.
             """
     )
 
@@ -56,9 +56,12 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     }
 }
 
-/// Protected actions, which ask for the PIN up to twice: to unlock if no biometric does, and to confirm (PF2.4).
+/// Protected actions, which ask for the PIN up to twice: to unlock if no biometric does, and to
+/// confirm (PF2.4).
 enum ProtectedAction {
-    /// Unlocks, opens `destination` and confirms it with the same PIN. Returns nil if the wallet is not unlocked.
+    /// Unlocks, opens `destination` and confirms it with the same PIN.
+    ///
+    /// Returns nil if the wallet is not unlocked.
     static func open(
         _ destination: AppDestination,
         _ app: AppSession,

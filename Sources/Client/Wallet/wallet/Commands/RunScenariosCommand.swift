@@ -121,7 +121,8 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return folder
     }
 
-    /// Returns the results, or nil after SIGINT or SIGTERM; an interrupted run leaves no server or folder.
+    /// Returns the results, or nil after SIGINT or SIGTERM; an interrupted run leaves no server or
+    /// folder.
     private static func unlessInterrupted(
         _ run: @escaping @Sendable () async -> [ScenarioResult]
     ) async -> [ScenarioResult]? {

@@ -9,11 +9,11 @@ struct SetupCommand: AsyncParsableCommand {
         commandName: "setup",
         abstract: "Choose a PIN, register this wallet, and show its deletion code.",
         discussion: """
-            The phone creates an attested hardware key, and the server registers it with the public key of the PIN. The \
-            PIN never leaves the phone.
+            The phone creates an attested hardware key, and the server registers it with the public key of the PIN. \
+            The PIN never leaves the phone.
 
-            If a face or finger is enrolled, the app offers biometric unlock. The command skips the offer, or accepts it \
-            with --enable-biometrics; the phone then answers the prompt according to --sensor.
+            If a face or finger is enrolled, the app offers biometric unlock. The command skips the offer, or accepts \
+            it with --enable-biometrics; the phone then answers the prompt according to --sensor.
 
             With --pin-fd or --pin-file one line is enough and is entered twice; a second line is the repetition. The \
             deletion code is shown after each unlock until --code-written-down, here or at an unlock, confirms that it \
@@ -75,7 +75,8 @@ struct SetupCommand: AsyncParsableCommand {
     }
 }
 
-/// The steps of a setup after the choice of a PIN: biometrics, a confirmation, and the deletion code.
+/// The steps of a setup after the choice of a PIN: biometrics, a confirmation, and the deletion
+/// code.
 enum SetupCompletion {
     /// Continues as far as possible; after a rejected biometric the setup remains at the offer.
     static func finish(

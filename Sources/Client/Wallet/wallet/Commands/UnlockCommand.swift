@@ -38,7 +38,9 @@ struct UnlockCommand: AsyncParsableCommand {
 
 /// The steps from the launch to the unlocked wallet.
 enum Unlocking {
-    /// Launches and unlocks. Returns nil if no biometric unlocks the wallet and the app does not ask for the PIN.
+    /// Launches and unlocks.
+    ///
+    /// Returns nil if no biometric unlocks the wallet and the app does not ask for the PIN.
     static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws -> Screen? {
         let screen = try await Self.launch(app)
         guard await app.phone.isLocked else { return screen }
@@ -47,7 +49,8 @@ enum Unlocking {
         return try await app.phone.enter(input)
     }
 
-    /// Launches the app of a wallet that is set up; after a rejected biometric continues to the PIN.
+    /// Launches the app of a wallet that is set up; after a rejected biometric continues to the
+    /// PIN.
     ///
     /// In safe mode the PIN cannot replace the biometric (UC2.3/6), so this ends at the warning.
     static func launch(_ app: AppSession) async throws -> Screen {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import HostSystem
 
-/// The input lines of a driving program, read on a separate thread so that a blocking read does not delay timers.
+/// The input lines of a driving program, read on a separate thread so that a blocking read does not
+/// delay timers.
 enum DriveInput {
     /// A decoded line, or the reason that it was rejected.
     typealias Line = Result<DriveRequest, DriveRefusal>

@@ -3,8 +3,8 @@ internal import WalletFlows
 
 /// Removes the PIN from a line before anything else reads it.
 ///
-/// A JSON decoder makes copies that are not wiped. The digits are moved from the reader's wiped buffer to a ``PINInput``;
-/// the decoder receives asterisks.
+/// A JSON decoder makes copies that are not wiped. The digits are moved from the reader's wiped
+/// buffer to a ``PINInput``; the decoder receives asterisks.
 enum PINRedaction {
     /// Returns the line with every value of a `pin` key overwritten, and the last of those values.
     static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?) {
@@ -23,7 +23,8 @@ enum PINRedaction {
             guard self.isPIN(key, in: line), let value = self.value(after: key.upperBound, in: line) else { continue }
             for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
             pin = line.withBytes(value) { PINInput(typed: $0) }
-            // For an unquoted value the asterisks make the line invalid, as intended: a number would lose leading zeros.
+            // For an unquoted value the asterisks make the line invalid, as intended: a number
+            // would lose leading zeros.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
             position = value.upperBound
             // The closing quote: read as the start of a string it would hide the next key.
@@ -35,7 +36,8 @@ enum PINRedaction {
         return (redacted, pin)
     }
 
-    /// The string at `start` with its quotes; an unterminated string extends to the end of the line.
+    /// The string at `start` with its quotes; an unterminated string extends to the end of the
+    /// line.
     private static func string(at start: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
         guard line[start] == UInt8(ascii: "\"") else { return nil }
         var index = start + 1

@@ -46,7 +46,8 @@ final class PINSource {
         return input
     }
 
-    /// Reads the repetition of a PIN: from the prompt or the next line, or the same PIN if the input has ended.
+    /// Reads the repetition of a PIN: from the prompt or the next line, or the same PIN if the
+    /// input has ended.
     func again(_ prompt: String) throws -> PINInput {
         if let input = try self.read(prompt) { return input }
         guard let last = self.last else { return .malformed(.sixCharacters) }
