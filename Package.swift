@@ -140,13 +140,23 @@ let shared: [Target] = [
         ],
         path: "Sources/Shared/Evidence"
     ),
+    // Where a lab's files lie, without the keys in them: production programs may link it.
+    .target(
+        name: "LabFiles",
+        dependencies: [
+            "HostSystem",
+            "Vocabulary",
+            yams,
+        ],
+        path: "Sources/Shared/LabFiles"
+    ),
+    // The test authority with its private keys; ArchitectureTests keeps it out of the production programs.
     .target(
         name: "Lab",
         dependencies: [
             "Evidence",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Shared/Lab"
     ),
@@ -294,7 +304,7 @@ let server: [Target] = [
             "EventHooks",
             "Evidence",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "PINPolicy",
             "RemotePINServer",
@@ -315,6 +325,19 @@ let server: [Target] = [
             unixSignals,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    // Makes labs; a program of its own, so that the server links no test authority.
+    .executableTarget(
+        name: "remote-pin-lab",
+        dependencies: [
+            "HostSystem",
+            "Lab",
+            "LabFiles",
+            "ServerSettings",
+            "StoreMaintenance",
+            argumentParser,
+        ],
+        path: "Sources/Server/remote-pin-lab"
     ),
     .target(
         name: "Telemetry",
@@ -363,7 +386,7 @@ let server: [Target] = [
         dependencies: [
             "DeletionPortal",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "ServerSettings",
             argumentParser,
@@ -431,7 +454,7 @@ let client: [Target] = [
             "ConfigText",
             "DeviceInterface",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "SimulatedPhone",
             "Vocabulary",
             "WalletCore",
@@ -458,6 +481,7 @@ let client: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Phone",
             "Secrets",
             "SimulatedPhone",
@@ -531,6 +555,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "Statements",
             "Transport",
@@ -546,6 +571,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
@@ -570,7 +596,7 @@ let client: [Target] = [
         dependencies: [
             "ConfigText",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadFlood",
@@ -594,6 +620,7 @@ let tests: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "SimulatedPhone",
             "Statements",
@@ -695,6 +722,7 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Vocabulary",
         ]
     ),
@@ -918,6 +946,7 @@ let tests: [Target] = [
         dependencies: [
             "HostSystem",
             "Lab",
+            "remote-pin-lab",
             "remote-pin-server",
             "Scenarios",
             "ServerSettings",
@@ -958,6 +987,7 @@ let tests: [Target] = [
             "HostSystem",
             "LoadFleet",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "Secrets",
             "TestSupport",
@@ -972,6 +1002,7 @@ let tests: [Target] = [
             "Lab",
             "LoadFlood",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -985,11 +1016,13 @@ let tests: [Target] = [
             "FastSigning",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -1003,6 +1036,8 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
+            "remote-pin-lab",
             "remote-pin-portal",
             "remote-pin-server",
             "Secrets",
@@ -1043,6 +1078,7 @@ let package = Package(
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "remote-pin-portal", targets: ["remote-pin-portal"]),
+        .executable(name: "remote-pin-lab", targets: ["remote-pin-lab"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .executable(name: "pin-load", targets: ["pin-load"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),

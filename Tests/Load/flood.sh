@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures what a flood of bad connections costs warm sessions: p99 of PIN checks, quiet and flooded.
 #
-#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server and pin-load, as .build/release
+#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server, remote-pin-lab and pin-load, as .build/release
 #
 # The server runs on core 0, the flood and the load on core 1, the flood at the lowest priority: what it takes from the
 # load's own measuring is not the server's doing, and "opened" at the end says whether it kept its rate. Ends with 1 where p99 is more than LIMIT (3) times as long.

@@ -1,4 +1,4 @@
-internal import Lab
+internal import LabFiles
 internal import HostSystem
 internal import Vocabulary
 package import WalletCore
