@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Asks a phone in a lab: every question goes to it as an HTTP POST, and its answer comes back as it is.
+"""Forwards every request to a phone in a lab as an HTTP POST and returns its response unchanged.
 
     wallet ... --key-hook 'docs/hooks/key.py http://192.168.1.20:8080/key'
 
-On the phone a small app listens, makes the key in its secure hardware, and answers as docs/devices.md says.
+An app on the phone must create the key in its secure hardware and answer as docs/devices.md specifies.
 """
 import sys
 import urllib.request
