@@ -217,7 +217,6 @@ let server: [Target] = [
             "ConfigText",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Server/ServerSettings"
     ),
@@ -341,6 +340,7 @@ let server: [Target] = [
     .target(
         name: "DeletionPortal",
         dependencies: [
+            "ConfigText",
             "LogLines",
             "ServerSettings",
             "Transport",
@@ -361,6 +361,7 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-portal",
         dependencies: [
+            "ConfigText",
             "DeletionPortal",
             "HostSystem",
             "Lab",
@@ -421,7 +422,6 @@ let client: [Target] = [
             nioCore,
             nioPosix,
             subprocess,
-            yams,
         ],
         path: "Sources/Client/Wallet/SimulatedPhone"
     ),
@@ -436,7 +436,6 @@ let client: [Target] = [
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
-            yams,
         ],
         path: "Sources/Client/Wallet/Phone"
     ),
@@ -499,7 +498,6 @@ let client: [Target] = [
         name: "LoadPlan",
         dependencies: [
             "ConfigText",
-            yams,
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
@@ -872,6 +870,7 @@ let tests: [Target] = [
         name: "SimulatedPhoneTests",
         dependencies: [
             "AttestationVerifier",
+            "ConfigText",
             "DeviceInterface",
             "Evidence",
             "HostSystem",
@@ -890,7 +889,6 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "DeviceInterface",
-            "HostSystem",
             "Lab",
             "Secrets",
             "SimulatedPhone",
@@ -916,6 +914,7 @@ let tests: [Target] = [
     .testTarget(
         name: "ScenariosTests",
         dependencies: [
+            "ConfigText",
             "HostSystem",
             "Lab",
             "remote-pin-server",

@@ -72,7 +72,7 @@ struct PortalProgramTests {
             (["--portal.socket", "s", "--portal.product", "My App"], 0, "portal.product: My App (--portal.product)"),
             ([], 78, "--portal.socket PATH"),
             (["--portal.socket", "s", "--portal.time-zone", "Mars/Olympus"], 78, "`portal.time-zone`"),
-            (["--portal.listen", "x", "--log.level", "loud"], 78, "`log.level` cannot be `loud`"),
+            (["--portal.listen", "x", "--log.level", "loud"], 78, "`log.level` must be debug, info"),
             (["--portal.listen", "x", "--log.level", "loud"], 78, "`portal.listen`"),
         ] as [([String], Int32, String)]
     )

@@ -8,24 +8,24 @@ import Testing
 /// A listener for one test.
 private final class Listening: Sendable {
     let readiness = Readiness()
-    let told = Told()
+    let reported = Reported()
     let listener: ObservationListener
 
     init(_ limits: ObservationListener.Limits = ObservationListener.Limits(), metrics: String = "m 1\n") async throws {
-        let (readiness, told) = (self.readiness, self.told)
+        let (readiness, reported) = (self.readiness, self.reported)
         self.listener = try await ObservationListener.bind(
             host: "127.0.0.1",
             port: 0,
             limits: limits,
             answers: ObservationSources(
                 metrics: { metrics },
-                failures: { told.failures.withLock { $0 } },
+                failures: { reported.failures.withLock { $0 } },
                 readiness: { readiness.state }
             )
         )
     }
 
-    final class Told: Sendable {
+    final class Reported: Sendable {
         let failures = Mutex<[String]>([])
     }
 
@@ -68,7 +68,7 @@ struct ListenerTests {
             #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.contains("Content-Length: 4\r\n"))
             #expect(head.hasSuffix("\r\n\r\n"))
             #expect(try await listening.get("/livez").hasSuffix("\r\n\r\nok\n"))
-            listening.told.failures.withLock { $0 = ["store"] }
+            listening.reported.failures.withLock { $0 = ["store"] }
             let dead = try await listening.get("/livez")
             #expect(dead.hasPrefix("HTTP/1.1 503 ") && dead.hasSuffix("no answer: store\n"))
         }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Forwards every request to a phone in a lab as an HTTP POST and returns its response unchanged.
+"""Forwards each question to a phone in a lab by HTTP POST and returns its answer unchanged.
 
     wallet ... --key-hook 'docs/hooks/key.py http://192.168.1.20:8080/key'
 
-An app on the phone must create the key in its secure hardware and answer as docs/devices.md specifies.
+An app on the phone creates the key in its secure hardware and answers as docs/devices.md describes.
 """
 import sys
 import urllib.request

@@ -1,3 +1,4 @@
+package import ConfigText
 internal import Foundation
 internal import Hummingbird
 internal import HummingbirdCore
@@ -23,7 +24,7 @@ package struct PortalServer: Sendable {
         var farewell: Duration = .seconds(25)
     }
 
-    private let address: ListenAddress
+    private let address: HostAndPort
     private let responder: PortalResponder
     private let limits: Limits
     private let log: Logger
@@ -91,11 +92,11 @@ package struct PortalServer: Sendable {
     /// Serves until SIGTERM or SIGINT; what is being answered then is still answered.
     ///
     /// - Parameter ready: called with the address once people can connect.
-    package func run(ready: @escaping @Sendable (ListenAddress) -> Void) async throws {
+    package func run(ready: @escaping @Sendable (HostAndPort) -> Void) async throws {
         let (address, isReady) = (self.address, Ready())
         let application = self.application { channel in
             isReady.set()
-            ready(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
+            ready(HostAndPort(host: address.host, port: channel.localAddress?.port ?? address.port))
         }
         var configuration = ServiceGroupConfiguration(
             services: [application],
@@ -125,5 +126,5 @@ package enum PortalStartError: Error, Hashable, Sendable {
     /// The machine does not know `portal.time-zone`.
     case timeZone
     /// `portal.listen` cannot be listened on.
-    case listening(ListenAddress, errno: Int32)
+    case listening(HostAndPort, errno: Int32)
 }

@@ -62,12 +62,12 @@ package final class EventHooks: Sendable {
     /// Queues an event for every receiver without waiting.
     package func report(_ event: WalletIncident) {
         // Numbering and queueing are one step: a receiver takes a gap in the numbers for a lost event.
-        let droppedCount = self.number.withLock { number in
+        let droppedCounts = self.number.withLock { number in
             number += 1
             let line = EventLine(number: number, time: self.clock.now(), content: .wallet(event)).bytes
             return self.feeds.map { $0.queue.offer(line) }
         }
-        for case (let feed, let droppedCount?) in zip(self.feeds, droppedCount) {
+        for case (let feed, let droppedCount?) in zip(self.feeds, droppedCounts) {
             feed.meters.dropped.increment()
             // Only the first drop is logged here; the feed logs the total when the receiver takes lines again.
             if droppedCount == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }

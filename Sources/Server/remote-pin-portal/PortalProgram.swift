@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ConfigText
 internal import DeletionPortal
 internal import Foundation
 internal import HostSystem
@@ -55,7 +56,7 @@ struct PortalProgram: AsyncParsableCommand {
 
     /// Not the log's file: two programs that write to one would overwrite each other's lines.
     private static func isUsed(_ setting: any SettingDeclaration) -> Bool {
-        self.sections.contains(setting.group) && setting.name != SettingTable.logFile.name
+        self.sections.contains(setting.section) && setting.name != SettingTable.logFile.name
     }
 
     @Argument(
@@ -99,7 +100,7 @@ struct PortalProgram: AsyncParsableCommand {
             log.notice("stopped")
         } catch let error as PortalStartError {
             throw Self.end(error)
-        } catch let error as SettingsError {
+        } catch let error as ConfigError {
             throw Self.end(78, "the configuration is not used:\n\(error)")
         } catch let error as FileError {
             throw Self.end(74, "\(error)")
@@ -127,7 +128,7 @@ struct PortalProgram: AsyncParsableCommand {
     private func settings() throws -> ServerSettings {
         let path = try self.path()
         let file = try path.map { path in
-            ServerSettings.File(
+            ConfigFile(
                 path: path,
                 folder: URL(fileURLWithPath: path).deletingLastPathComponent().path,
                 text: String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ConfigText
 internal import HostSystem
 internal import ServerSettings
 
@@ -42,13 +43,13 @@ struct ConfigShow: AsyncParsableCommand {
             let rows = report.rows.filter { !self.changed || $0.origin != .standard }
             let json = ConfigJSON(
                 settings: rows.map(ConfigJSON.Setting.init),
-                problems: report.problems.map { ConfigJSON.Problem(place: $0.place, message: $0.message) }
+                problems: report.problems.map { ConfigJSON.Problem(place: $0.place, message: $0.text) }
             )
             self.output.print(json) { $0.settings(rows) }
             guard report.problems.isEmpty else {
                 throw StartFailure(
                     .configuration,
-                    "the configuration is not used:\n\(SettingsError(problems: report.problems))"
+                    "the configuration is not used:\n\(ConfigError(problems: report.problems))"
                 )
             }
         }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ConfigText
 internal import Foundation
 internal import Lab
 internal import ServerSettings
@@ -50,7 +51,7 @@ struct ConfigurationOptions: ParsableArguments {
         let path = try self.path()
         let report = SettingsReport(reading: try self.sources(path))
         guard let settings = report.settings else {
-            let error = SettingsError(problems: report.problems)
+            let error = ConfigError(problems: report.problems)
             throw StartFailure(.configuration, "the configuration is not used:\n\(error)")
         }
         return LoadedSettings(settings: settings, folder: Self.folder(of: path))
@@ -73,7 +74,7 @@ struct ConfigurationOptions: ParsableArguments {
             return (name: String(assignment[..<equals]), value: String(assignment[assignment.index(after: equals)...]))
         }
         return SettingsSources(
-            file: ServerSettings.File(path: path, folder: folder, text: text),
+            file: ConfigFile(path: path, folder: folder, text: text),
             environment: ProcessInfo.processInfo.environment,
             flags: flags,
             currentFolder: FileManager.default.currentDirectoryPath

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ConfigText
 internal import Foundation
 internal import Lab
 internal import ServerSettings
@@ -77,7 +78,7 @@ extension InitCommand {
         let folder = ConfigurationOptions.folder(of: path)
         let settings = try explaining(.configuration, "the configuration is not used") {
             try ServerSettings(
-                file: ServerSettings.File(path: path, folder: folder, text: text),
+                file: ConfigFile(path: path, folder: folder, text: text),
                 environment: ProcessInfo.processInfo.environment,
                 currentFolder: FileManager.default.currentDirectoryPath,
                 sections: ["data", "vault"]

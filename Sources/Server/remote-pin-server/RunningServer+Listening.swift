@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import Foundation
 internal import Lab
 internal import LogLines

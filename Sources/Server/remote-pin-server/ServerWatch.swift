@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import Logging
 internal import Metrics
 internal import NIOPosix

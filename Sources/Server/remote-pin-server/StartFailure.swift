@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ConfigText
 internal import ServerSettings
 internal import HostSystem
 
@@ -58,7 +59,7 @@ func explaining<Result>(_ kind: StartFailure.Kind, _ what: String = "", _ body: 
         return try body()
     } catch let failure as StartFailure {
         throw failure
-    } catch let error as SettingsError {
+    } catch let error as ConfigError {
         throw StartFailure(kind, "\(what):\n\(error)")
     } catch {
         throw StartFailure(kind, what.isEmpty ? "\(error)" : "\(what): \(error)")

@@ -3,7 +3,7 @@ internal import Glibc
 /// Why a file was not read or written.
 ///
 /// Holds the path and never the contents.
-public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Nothing is there: make it, or tell the person which file to name.
     case notFound(String)
     /// The permissions forbid it: tell the person.
@@ -17,7 +17,7 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Any other failure, by its errno.
     case other(String, errno: Int32)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notFound(let path): "\(path): no such file or folder"
         case .notAllowed(let path): "\(path): permission denied"

@@ -1,21 +1,21 @@
 internal import Glibc
-public import Vocabulary
+package import Vocabulary
 
 /// The wall clock as it was at the start, and the time that has passed since.
 ///
 /// What has passed is CLOCK_BOOTTIME: it runs on while the machine sleeps and nobody sets it, so a running server's
 /// blocks do not end early because someone, or a time server, moved the wall clock.
-public struct SystemClock: WallClock {
+package struct SystemClock: WallClock {
     private let start: Timestamp
     private let startOfBoottime: Int64
 
     /// Reads the wall clock, once.
-    public init() {
+    package init() {
         self.start = Timestamp(milliseconds: Self.milliseconds(CLOCK_REALTIME))
         self.startOfBoottime = Self.milliseconds(CLOCK_BOOTTIME)
     }
 
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         self.start.adding(milliseconds: Self.milliseconds(CLOCK_BOOTTIME) - self.startOfBoottime)
     }
 
