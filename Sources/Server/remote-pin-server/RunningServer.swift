@@ -114,7 +114,7 @@ enum RunningServer {
             audit: audit,
             log: log,
             metrics: watch.registry,
-            onEvent: { hooks?.tell($0) }
+            onEvent: { hooks?.report($0) }
         )
         let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)

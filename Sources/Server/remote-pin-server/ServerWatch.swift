@@ -46,7 +46,7 @@ struct ServerWatch: Sendable {
             return
         }
         do throws(ObservationListenError) {
-            let answers = ObservationAnswers(registry: registry, liveness: self.liveness, readiness: self.readiness)
+            let answers = ObservationSources(registry: registry, liveness: self.liveness, readiness: self.readiness)
             let listener = try await ObservationListener.bind(
                 host: address.host,
                 port: address.port,
