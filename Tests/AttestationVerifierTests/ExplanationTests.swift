@@ -43,7 +43,7 @@ struct ExplanationTests {
         #expect(self.explanation(item).refusal == .challengeMismatch)
         let explanation = self.explanation(item, challenge: nil)
         #expect(explanation.refusal == nil)
-        #expect(explanation.description.contains("none was given to compare with"))
+        #expect(explanation.description.contains("not compared: none was given"))
     }
 
     @Test("a stranger's text cannot move the cursor or begin a line of its own")
@@ -84,7 +84,7 @@ struct ExplanationTests {
         )
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
         for part in [
-            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "started Verified",
+            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "boot state Verified",
             "google-rsa (SHA-256 of the key feb2ea75", "names 2 certificates and is 2 h old; after 24 h Android",
             "No iOS device can register",
         ] {
