@@ -1,7 +1,8 @@
 internal import Evidence
 package import Vocabulary
 
-/// The verification at registration: is this a genuine app on genuine hardware, and which key acts for it?
+/// The verification at registration: decides if the evidence is from a genuine app on genuine hardware, and for
+/// which key.
 ///
 /// A pure type without network, clock or store. Production and labs run the same code; only anchors and policy
 /// differ.
