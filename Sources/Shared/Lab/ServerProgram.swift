@@ -4,7 +4,9 @@ package import Foundation
 /// runs and tests.
 package final class ServerProgram: Sendable {
     private let process: Process
-    /// The write end of the server's standard input. It closes when this process ends, for any reason, so a server
+    /// The write end of the server's standard input.
+    ///
+    /// It closes when this process ends, for any reason, so a server
     /// that runs with `--follow-input` never outlives this process.
     private let input: Pipe
     private let log: ProgramOutput
