@@ -2,9 +2,10 @@ import AttestationVerifier
 import Evidence
 import Vocabulary
 
-// What libFuzzer calls with each input. The first byte says which parser gets the rest, so that one corpus serves all.
+// The entry point that libFuzzer calls with each input. The first byte selects the parser for the rest, so that
+// one corpus serves all.
 
-/// The parsers of evidence that a stranger sends, the verifiers over them, and what comes before TLS.
+/// The parsers of evidence from clients, the verifiers on top of them, and the input before TLS.
 private enum Target: UInt8, CaseIterable {
     case cbor, attestationObject, assertion, authenticatorData, certificate, keyDescription, chain, appleVerifier, pem
     case proxyHeader
@@ -16,7 +17,7 @@ private let verifier = EvidenceVerifier(
 private let digest = sha256([])
 private let time = Timestamp(milliseconds: 1_795_000_000_000)
 
-/// Runs one input; what it is refused for does not matter, that it ends does.
+/// Runs one input; it must end, with any result.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
@@ -24,7 +25,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = Array(input.dropFirst())
     switch target {
     case .cbor:
-        // A strict decoder reads one encoding of a value only, so writing it gives the same bytes.
+        // A strict decoder accepts one encoding of each value, so encoding it gives the same bytes.
         if let item = try? CBOR(decoding: bytes) { precondition(item.encoded == bytes, "CBOR reads what it writes") }
     case .attestationObject: _ = try? AppAttestObject(decoding: bytes)
     case .assertion: _ = try? AppAttestAssertion(decoding: bytes)
@@ -60,7 +61,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     return 0
 }
 
-/// A balancer's header is known when its last byte is there, and what was found once stays true whatever follows.
+/// A balancer's header is known after its last byte, and later bytes never change a result.
 private func readHeader(_ bytes: [UInt8]) {
     do throws(ProxyHeaderFault) {
         guard let header = try ProxyHeader(of: bytes) else { return }
@@ -80,7 +81,7 @@ private func readHeader(_ bytes: [UInt8]) {
     }
 }
 
-/// Certificates behind one another, each behind its length in two bytes.
+/// Certificates in sequence, each after its length in two bytes.
 private func chain(_ bytes: [UInt8]) -> [[UInt8]] {
     var chain: [[UInt8]] = []
     var rest = bytes[...]

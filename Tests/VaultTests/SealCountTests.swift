@@ -85,7 +85,7 @@ struct SealCountTests {
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(taken == 65)
-        #expect(lock.wasFree, "a thread was left for others")
+        #expect(lock.wasFree, "at least one thread stayed free")
     }
 
     @Test("a damaged count stops sealing rather than restarting from zero")

@@ -55,7 +55,7 @@ struct GuessingTests {
             entered += verdicts.valid
         }
         // The expected number is 50; the bound is five standard deviations above it.
-        #expect(entered <= 81, "a limit that is not atomic lets about 100 in")
+        #expect(entered <= 81, "about 100 enter if the limit is not atomic")
     }
 
     private struct Verdicts: Sendable {
