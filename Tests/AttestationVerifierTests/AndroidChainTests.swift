@@ -138,7 +138,7 @@ struct AndroidChainTests {
         case "imported": issuer.hardware[.origin] = .integer(2)
         case "origin unstated":
             issuer.hardware[.origin] = nil
-            // Whatever the policy requires of the app's own keys.
+            // Independent of the policy for the app's own keys.
             issuer.policy.requiresGeneratedKey = false
         case "signing as well": issuer.hardware[.purpose] = .integers([2, 7])
         case "unlocked": issuer.root?.isDeviceLocked = false

@@ -50,7 +50,7 @@ struct AuditLogTests {
     }
 
     @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
-    func told() async throws {
+    func announced() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
         #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])

@@ -35,7 +35,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         }
     case .certificate:
         guard let certificate = try? Certificate(decoding: bytes) else { break }
-        precondition(certificate.encoded == bytes, "a certificate is all of its bytes")
+        precondition(certificate.encoded == bytes, "the encoding of a certificate differs from its input")
         _ = certificate.isAuthority
         _ = certificate.publicKey.p256
         _ = certificate.subject.matches(certificate.issuer)
@@ -65,18 +65,18 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 private func readHeader(_ bytes: [UInt8]) {
     do throws(ProxyHeaderFault) {
         guard let header = try ProxyHeader(of: bytes) else { return }
-        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "no longer than what there is")
+        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "the header is longer than the input")
         let (alone, shorter) = (
             try ProxyHeader(of: bytes.prefix(header.byteCount)), try ProxyHeader(of: bytes.prefix(header.byteCount - 1))
         )
-        precondition(alone == header, "nothing behind it counts")
-        precondition(shorter == nil, "every byte of it counts")
+        precondition(alone == header, "later bytes change the result")
+        precondition(shorter == nil, "a part of the header is accepted")
     } catch {
         do throws(ProxyHeaderFault) {
             _ = try ProxyHeader(of: bytes + [0])
-            preconditionFailure("what was refused stays refused")
+            preconditionFailure("later bytes make a rejected header valid")
         } catch let later {
-            precondition(later == error, "for the same reason")
+            precondition(later == error, "later bytes change the error")
         }
     }
 }

@@ -8,7 +8,7 @@ struct ServiceManagerTests {
     private let folder = TemporaryFolder()
 
     @Test("messages arrive as one datagram, at a path and at an abstract name", arguments: [false, true])
-    func told(isAbstract: Bool) async throws {
+    func messages(isAbstract: Bool) async throws {
         let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
         let ear = try DatagramEar(name)
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
@@ -36,7 +36,7 @@ struct ServiceManagerTests {
     }
 
     @Test("without a Unix socket there is no manager, and an absent manager stops nothing")
-    func nobody() throws {
+    func noManager() throws {
         #expect(ServiceManager(environment: [:]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)

@@ -22,7 +22,7 @@ package struct JSONSchema {
             case "type":
                 // An integer is also a number.
                 value.type == rule.string || (value.type == "integer" && rule.string == "number")
-                    ? [] : ["\(path) is no \(rule.string ?? "?")"]
+                    ? [] : ["\(path) is not of type \(rule.string ?? "?")"]
             case "const":
                 value == rule ? [] : ["\(path) is \(value)"]
             case "enum":
@@ -73,6 +73,6 @@ package struct JSONSchema {
     private func oneOf(_ value: JSONValue, _ rules: [JSONValue], _ path: String) -> [String] {
         let findings = rules.map { self.check(value, against: $0, at: path) }
         if findings.count(where: \.isEmpty) == 1 { return [] }
-        return findings.min { $0.count < $1.count } ?? ["\(path) is nothing that is allowed"]
+        return findings.min { $0.count < $1.count } ?? ["\(path) matches none of the allowed forms"]
     }
 }

@@ -25,7 +25,7 @@ package struct SecretScanner: Sendable {
 
     /// Adds a key, a share or evidence: at least 8 bytes.
     package mutating func add(_ name: String, _ bytes: [UInt8]) {
-        precondition(bytes.count >= 8, "shorter ones are found by chance")
+        precondition(bytes.count >= 8, "a shorter secret would be found by chance")
         self.known.append(Known(name: name, form: "raw", bytes: bytes))
         let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
@@ -78,14 +78,14 @@ package struct SecretScanner: Sendable {
         var findings = self.findings(in: text)
         for line in text.split(separator: "\n") {
             guard let fields = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: String] else {
-                findings.append("a line that is no JSON object: \(line.prefix(80))")
+                findings.append("a line that is not a JSON object: \(line.prefix(80))")
                 continue
             }
             for (field, value) in fields {
-                if Self.isCode(value) { findings.append("what looks like a deletion code in `\(field)`: \(value)") }
+                if Self.isCode(value) { findings.append("a possible deletion code in `\(field)`: \(value)") }
                 guard !self.longFields.contains(field) else { continue }
                 if let run = Self.suspiciousRun(in: value) {
-                    findings.append("what looks like a key in `\(field)` of `\(fields["message"] ?? "")`: \(run)")
+                    findings.append("a possible key in `\(field)` of `\(fields["message"] ?? "")`: \(run)")
                 }
             }
         }
