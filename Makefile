@@ -26,6 +26,7 @@ help: ## list what make can do
 .PHONY: demo
 demo: packages-run ## build, bring up a fresh lab and show wallets and server at work
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
 	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
 
@@ -48,6 +49,7 @@ RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --c
 .PHONY: scenarios
 scenarios: packages-run ## play Tests/Scenarios against real servers; fail where a step of the flows is not reached
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
 	$(RUN_SCENARIOS)
 
@@ -98,6 +100,7 @@ AIMS :=
 .PHONY: bench
 bench: packages-run ## measure server and load tool against their aims; AIMS="checks unlocks" measures only these
 	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product remote-pin-lab
 	$(SWIFT_BUILD) -c release --product pin-load
 	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
@@ -115,6 +118,7 @@ fuzz: packages-test ## mutate evidence, and balancers' headers, against their pa
 .PHONY: interop
 interop: packages-interop ## a wallet in Python, written from docs/protocol.md, against the real server
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	Tests/interop/run.sh "$$(swift build --show-bin-path)"
 
 PICTURES :=
@@ -122,12 +126,13 @@ PICTURES :=
 .PHONY: portal-browser
 portal-browser: packages-browser ## the deletion portal in headless Chromium behind nginx; PICTURES=FOLDER keeps what it looked like
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product remote-pin-portal
 	$(SWIFT_BUILD) --product wallet
 	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
 .PHONY: report-browser
-report-browser: packages-browser ## a load run's page with its plots in headless Chromium; PICTURES=FOLDER keeps what it looked like
+report-browser: packages-browser ## the HTML report of a load run in headless Chromium; PICTURES=FOLDER keeps the screenshots
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
@@ -139,7 +144,7 @@ OUT := $(RELEASE_SCRATCH)/packages
 
 .PHONY: deb
 deb: packages-deb ## Debian packages with the Swift runtime in the programs; OUT=FOLDER
-	@for name in remote-pin-server remote-pin-portal wallet pin-load; do \
+	@for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do \
 		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
 	done
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)

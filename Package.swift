@@ -140,13 +140,23 @@ let shared: [Target] = [
         ],
         path: "Sources/Shared/Evidence"
     ),
+    // Where a lab's files lie, without the keys in them: production programs may link it.
+    .target(
+        name: "LabFiles",
+        dependencies: [
+            "HostSystem",
+            "Vocabulary",
+            yams,
+        ],
+        path: "Sources/Shared/LabFiles"
+    ),
+    // The test authority with its private keys; ArchitectureTests keeps it out of the production programs.
     .target(
         name: "Lab",
         dependencies: [
             "Evidence",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Shared/Lab"
     ),
@@ -217,7 +227,6 @@ let server: [Target] = [
             "ConfigText",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Server/ServerSettings"
     ),
@@ -294,7 +303,7 @@ let server: [Target] = [
             "EventHooks",
             "Evidence",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "PINPolicy",
             "RemotePINServer",
@@ -315,6 +324,19 @@ let server: [Target] = [
             unixSignals,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    // Makes labs; a program of its own, so that the server links no test authority.
+    .executableTarget(
+        name: "remote-pin-lab",
+        dependencies: [
+            "HostSystem",
+            "Lab",
+            "LabFiles",
+            "ServerSettings",
+            "StoreMaintenance",
+            argumentParser,
+        ],
+        path: "Sources/Server/remote-pin-lab"
     ),
     .target(
         name: "Telemetry",
@@ -341,6 +363,7 @@ let server: [Target] = [
     .target(
         name: "DeletionPortal",
         dependencies: [
+            "ConfigText",
             "LogLines",
             "ServerSettings",
             "Transport",
@@ -361,9 +384,10 @@ let server: [Target] = [
     .executableTarget(
         name: "remote-pin-portal",
         dependencies: [
+            "ConfigText",
             "DeletionPortal",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "ServerSettings",
             argumentParser,
@@ -421,7 +445,6 @@ let client: [Target] = [
             nioCore,
             nioPosix,
             subprocess,
-            yams,
         ],
         path: "Sources/Client/Wallet/SimulatedPhone"
     ),
@@ -431,12 +454,11 @@ let client: [Target] = [
             "ConfigText",
             "DeviceInterface",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "SimulatedPhone",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
-            yams,
         ],
         path: "Sources/Client/Wallet/Phone"
     ),
@@ -458,6 +480,7 @@ let client: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Phone",
             "Secrets",
             "SimulatedPhone",
@@ -499,7 +522,6 @@ let client: [Target] = [
         name: "LoadPlan",
         dependencies: [
             "ConfigText",
-            yams,
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
@@ -531,6 +553,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "Statements",
             "Transport",
@@ -546,6 +569,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
@@ -570,7 +594,7 @@ let client: [Target] = [
         dependencies: [
             "ConfigText",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadFlood",
@@ -594,6 +618,7 @@ let tests: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "SimulatedPhone",
             "Statements",
@@ -695,6 +720,7 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Vocabulary",
         ]
     ),
@@ -872,6 +898,7 @@ let tests: [Target] = [
         name: "SimulatedPhoneTests",
         dependencies: [
             "AttestationVerifier",
+            "ConfigText",
             "DeviceInterface",
             "Evidence",
             "HostSystem",
@@ -890,7 +917,6 @@ let tests: [Target] = [
         name: "WalletCoreTests",
         dependencies: [
             "DeviceInterface",
-            "HostSystem",
             "Lab",
             "Secrets",
             "SimulatedPhone",
@@ -916,8 +942,10 @@ let tests: [Target] = [
     .testTarget(
         name: "ScenariosTests",
         dependencies: [
+            "ConfigText",
             "HostSystem",
             "Lab",
+            "remote-pin-lab",
             "remote-pin-server",
             "Scenarios",
             "ServerSettings",
@@ -958,6 +986,7 @@ let tests: [Target] = [
             "HostSystem",
             "LoadFleet",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "Secrets",
             "TestSupport",
@@ -972,6 +1001,7 @@ let tests: [Target] = [
             "Lab",
             "LoadFlood",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -985,11 +1015,13 @@ let tests: [Target] = [
             "FastSigning",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -1003,6 +1035,8 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
+            "remote-pin-lab",
             "remote-pin-portal",
             "remote-pin-server",
             "Secrets",
@@ -1043,6 +1077,7 @@ let package = Package(
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "remote-pin-portal", targets: ["remote-pin-portal"]),
+        .executable(name: "remote-pin-lab", targets: ["remote-pin-lab"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .executable(name: "pin-load", targets: ["pin-load"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),

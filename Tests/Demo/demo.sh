@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Shows the whole system at work, step by step, and fails if anything is not as it must be.
+# Demonstrates the whole system step by step, and fails at the first unexpected result.
 #
 #   Tests/Demo/demo.sh FOLDER-OF-THE-PROGRAMS
 #
-# Everything happens in a temporary folder and on a free loopback port; nothing is left behind.
+# Uses a temporary folder and a free loopback port, and removes the folder at the end.
 set -euo pipefail
 
 programs=${1:?usage: demo.sh FOLDER-OF-THE-PROGRAMS}
@@ -36,7 +36,7 @@ fail() {
     exit 1
 }
 
-# Runs a wallet command and compares its exit code and its last screen with what must be.
+# Runs a wallet command and compares its exit code and last screen with the expected ones.
 #   must CODE TEXT WHO COMMAND…
 must() {
     local code=$1 text=$2 who=$3 seen=0
@@ -44,7 +44,7 @@ must() {
     "$wallet" "$@" --home "$work/$who" --lab "$lab" >"$work/out" 2>&1 || seen=$?
     if [ "$seen" != "$code" ] || ! grep -qF -- "$text" "$work/out"; then
         sed 's/^/    /' "$work/out" >&2
-        fail "wallet $* ($who): exit $seen and the screen above; exit $code and \"$text\" must be"
+        fail "wallet $* ($who): exit $seen and the screen above; expected exit $code and \"$text\""
     fi
     printf '  %s✔%s %-8s %-12s %s→ %s%s\n' "$green" "$plain" "$who" "$1" "$dim" "$text" "$plain"
 }
@@ -59,17 +59,17 @@ unlock() {
     pin "$digits"
     must "$code" "$text" "$who" unlock --pin-file "$work/pin" "$@"
 }
-# What the server wrote about the last refusal.
+# Prints the server's reason for the last rejection.
 logged() {
-    grep -qF "$1" "$lab/server/server.log" || fail "the server's log does not name $1"
+    grep -qF "$1" "$lab/server/server.log" || fail "the server's log does not contain $1"
     printf '             %sserver: attestation-rejected, %s%s\n' "$dim" "$1" "$plain"
 }
-pass() { "$server" admin clock advance "$1" --lab "$lab" >/dev/null && say "${dim}(the lab's clock goes on by $1)${plain}"; }
+pass() { "$server" admin clock advance "$1" --lab "$lab" >/dev/null && say "${dim}(the lab's clock advances by $1)${plain}"; }
 
 start_server() {
     "$server" lab up "$lab" >>"$work/server.out" 2>&1 &
     server_pid=$!
-    # Ready is what the server says, not a guess of ours.
+    # Waits until the server logs that it is ready.
     local lines
     for _ in $(seq 1 200); do
         lines=$(grep -c 'ready' "$work/server.out" || true)
@@ -86,21 +86,21 @@ start_server
 say "the server listens on $(sed -n 's/^address: *//p' "$lab/lab.yaml" | tr -d "\"'"), with its database in lab/server"
 
 part "Two phones register"
-say "Each makes a key in its (simulated) secure hardware and has it attested in the vendor's format. The server checks"
-say "chain, challenge, app, security level and boot state, and only then keeps the wallet. The PIN never leaves the phone."
+say "Each creates a key in its (simulated) secure hardware, attested in the vendor's format. The server verifies"
+say "chain, challenge, app, security level and boot state before it registers the wallet. The PIN never leaves the phone."
 pin 024791
 must 0 'Write down deletion code' android setup --platform android --pin-file "$work/pin"
 grep -oE '([0-9A-Z]{4}-){4}[0-9A-Z]{2}' "$work/out" | head -1 | sed 's/^/             deletion code: /'
 must 0 'Write down deletion code' iphone setup --platform ios --pin-file "$work/pin"
 grep -oE '([0-9A-Z]{4}-){4}[0-9A-Z]{2}' "$work/out" | head -1 | sed 's/^/             deletion code: /'
-say "The code is shown until its owner says that it is written down; then the wallet opens:"
+say "The code is shown until the user confirms that it is written down; then the wallet opens:"
 unlock 024791 0 'Write down deletion code' android
 unlock 024791 0 'Obtain PID' android --code-written-down
 unlock 024791 0 'Obtain PID' iphone --code-written-down
 
-part "Three phones are refused"
-say "One is rooted and says so; one is rooted and hides it, but its hardware attests an unlocked bootloader; one runs"
-say "another app. The server's log names the check that failed:"
+part "Three phones are rejected"
+say "One reports that it is rooted; one hides it, but its hardware attests an unlocked bootloader; one runs"
+say "another app. The server's log states the failed check:"
 must 14 'Device insecure' rooted setup --platform android --rooted --pin-file "$work/pin"
 must 14 'Device insecure' hidden setup --platform android --fault unlocked-bootloader --pin-file "$work/pin"
 logged device_unlocked
@@ -116,7 +116,7 @@ for round in 1 2 3; do
     unlock 111224 10 'wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily.' android
     unlock 111225 11 "app is blocked for $block" android
     if [ $round = 1 ]; then
-        say "While blocked even the right PIN is not looked at, and nothing is counted:"
+        say "During a block even the right PIN is not checked, and nothing is counted:"
         unlock 024791 11 'app is blocked for' android
     fi
     pass $wait
@@ -126,21 +126,21 @@ unlock 111222 10 'you have 3 more attempts. Then your app will be blocked perman
 unlock 111223 10 'you have 2 more attempts. Then your app will be blocked permanently.' android
 unlock 111224 10 'you have 1 more attempt. Then your app will be blocked permanently.' android
 unlock 111225 12 'too many failed PIN entries' android
-say "No clock and no PIN opens it again:"
+say "Neither time nor the right PIN unlocks it again:"
 pass 48h
 unlock 024791 12 'too many failed PIN entries' android
 
-part "The server is killed amid wrong PINs, and forgets none"
+part "The server is killed between wrong PINs and remembers all of them"
 unlock 333111 10 'wrong PIN, try again.' iphone
 unlock 333112 10 'wrong PIN, you have 2 more attempts.' iphone
 kill -KILL "$server_pid" && wait "$server_pid" 2>/dev/null || true
-say "SIGKILL. Nobody answers now, and nobody says that a PIN was wrong:"
+say "SIGKILL: without the server there is no verdict on a PIN:"
 unlock 333113 16 'Server unreachable' iphone
 start_server
-say "Started again; the third wrong PIN is the third:"
+say "After a restart the next wrong PIN is counted as the third:"
 unlock 333114 10 'wrong PIN, you have 1 more attempt. Then your app will be blocked temporarily.' iphone
-say "Now it is killed while the fourth is on its way. Whether that one was counted, only the server knows: it is either the"
-say "fourth, or the next one is. There is no fifth:"
+say "The server is killed during the fourth wrong PIN. Either that PIN or the next one is counted as the fourth, and a"
+say "fifth is not possible:"
 pin 333115
 "$wallet" unlock --home "$work/iphone" --lab "$lab" --pin-file "$work/pin" >"$work/cut" 2>&1 &
 cut=$!
@@ -150,7 +150,7 @@ start_server
 unlock 333116 11 'app is blocked for' iphone
 pass 61s
 unlock 024791 0 'Obtain PID' iphone
-say "A right PIN starts every count anew:"
+say "A right PIN resets the count:"
 unlock 333111 10 'wrong PIN, try again.' iphone
 
 part "The server stops"
@@ -158,7 +158,7 @@ kill -TERM "$server_pid"
 stopped=0
 wait "$server_pid" || stopped=$?
 server_pid=
-[ $stopped = 0 ] || fail "the server ended with $stopped after SIGTERM"
-say "cleanly, with exit status 0"
+[ $stopped = 0 ] || fail "the server exited with $stopped after SIGTERM"
+say "with exit status 0"
 
-printf '\n%s✔ Everything was as it must be.%s\n' "$green" "$plain"
+printf '\n%s✔ All results were as expected.%s\n' "$green" "$plain"

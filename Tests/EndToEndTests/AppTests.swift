@@ -1,12 +1,12 @@
 import Foundation
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 
 @Suite("The app in a terminal", .serialized)
 struct AppTests {
-    /// What gives the screen of the shell back (xterm's control sequences).
+    /// The xterm control sequence that restores the screen of the shell.
     private static let leave = "\u{1B}[?1049l"
 
     private let lab: LabUnderTest
@@ -17,7 +17,7 @@ struct AppTests {
         self.phone = TestPhone(in: self.lab)
     }
 
-    @Test("a person sets the wallet up with keys alone, and no digit of the PIN is ever drawn")
+    @Test("the wallet can be set up by keys, and no digit of the PIN is drawn")
     func setup() async throws {
         let server = try await self.lab.start()
         let terminal = try PseudoTerminal()
@@ -35,7 +35,7 @@ struct AppTests {
         #expect(await app.shows("Repeat PIN"))
         app.type("864209")
         #expect(await app.shows("secured"))
-        // The first key after a PIN is no digit: one too many must select nothing.
+        // An extra digit after a PIN must not select an action.
         app.type("1n")
         #expect(await app.shows("Write down deletion code"))
         app.type("b")
@@ -55,7 +55,7 @@ struct AppTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a block counts down on the screen and leads back to the PIN by itself")
+    @Test("a block counts down on the screen and returns to the PIN without a key")
     func countdown() async throws {
         var settings = LabUnderTest.sixteenAttempts
         settings["REMOTE_PIN_PIN_ROUNDS"] = "2"
@@ -69,7 +69,7 @@ struct AppTests {
         app.type("111222")
         #expect(await app.shows("Temporarily Blocked"))
         #expect(await app.shows("Open app with PIN"))
-        // A busy machine may leave some out.
+        // A busy machine may skip some seconds.
         let seconds = app.text.matches(of: /00:0(\d)/).map(\.1)
         #expect(Set(seconds).count > 1 && seconds == seconds.sorted(by: >), "\(seconds)")
         app.send(SIGTERM)
@@ -77,7 +77,7 @@ struct AppTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("stopped it gives the terminal back, continued it draws again, ended by a signal it leaves nothing behind")
+    @Test("the app restores the terminal when it is stopped or killed by a signal, and redraws when it is continued")
     func signals() async throws {
         let server = try await self.lab.start()
         let terminal = try PseudoTerminal()
@@ -104,7 +104,7 @@ struct AppTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a terminal that only prints gets lines and no control sequence")
+    @Test("a terminal without cursor control gets lines without control sequences")
     func dumb() async throws {
         let server = try await self.lab.start()
         let terminal = try PseudoTerminal()
@@ -118,7 +118,7 @@ struct AppTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("without a terminal it is refused and names what is there for programs")
+    @Test("without a terminal the command is rejected and points to `wallet drive`")
     func noTerminal() async throws {
         let run = try await ServerProcess.run(
             "wallet",

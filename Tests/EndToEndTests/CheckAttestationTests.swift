@@ -1,6 +1,7 @@
 import Evidence
 import Foundation
 import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Foundation
-import Lab
+import LabFiles
 import Secrets
 import Statements
 import HostSystem
@@ -9,7 +9,7 @@ import Transport
 import Vocabulary
 import Wire
 
-/// What scripts and testers rely on, beside what `WalletOutputTests` shows.
+/// The behavior of the commands that scripts depend on; `WalletOutputTests` covers their output.
 @Suite("The wallet's command line")
 struct CommandLineTests {
     private static let pin = "024791"
@@ -22,7 +22,7 @@ struct CommandLineTests {
         self.phone = TestPhone(in: self.lab)
     }
 
-    @Test("exit code 12 says that no PIN will ever be judged again, 17 that the app is too old")
+    @Test("exit code 12 means permanently blocked, and 17 that the app is too old")
     func lastingObstacles() async throws {
         var settings = LabUnderTest.sixteenAttempts
         settings["REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND"] = "1"
@@ -38,7 +38,7 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("exit code 13 says that the wallet was revoked with its deletion code, and its data stays unreadable")
+    @Test("after a revocation with the deletion code commands exit with 13 and change no data")
     func revoked() async throws {
         let server = try await self.lab.start()
         let run = try await self.phone.run("setup", "--code-written-down", pins: [Self.pin])
@@ -56,10 +56,10 @@ struct CommandLineTests {
         #expect(try await self.phone.run("open").exitCode == 13)
         #expect(try self.phone.ownFiles() == before)
         #expect(await server.terminate() == 0)
-        #expect(try await self.phone.run("open").exitCode == 13, "it is remembered where the server is away")
+        #expect(try await self.phone.run("open").exitCode == 13, "the revocation is cached while the server is down")
     }
 
-    @Test("a PIN comes from an open descriptor or a file; no option takes it")
+    @Test("a PIN is read from a descriptor or a file, and no option accepts it")
     func pinSources() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: Self.pin)
@@ -76,13 +76,13 @@ struct CommandLineTests {
         #expect(try await self.phone.run("unlock", "--pin", Self.pin).exitCode == 64)
         #expect(try await self.phone.run("unlock", Self.pin).exitCode == 64)
         #expect(try await self.phone.run("unlock", "--pin-fd", "0", pins: [Self.pin]).exitCode == 64)
-        #expect(try await self.phone.run("unlock").exitCode == 64, "there is no terminal to ask at")
+        #expect(try await self.phone.run("unlock").exitCode == 64, "no terminal for a prompt")
         #expect(try await self.phone.run("unlock", "--pin-file", "\(file).none").exitCode == 64)
         #expect(try await self.phone.run("unlock", "--pin-fd", "99").exitCode == 64)
         #expect(await server.terminate() == 0)
     }
 
-    @Test("with biometrics turned on commands open the app with them, or past them with the PIN")
+    @Test("with biometrics on, commands unlock by them or continue to the PIN")
     func biometrics() async throws {
         let server = try await self.lab.start()
         let setup = try await self.phone.run(
@@ -99,7 +99,7 @@ struct CommandLineTests {
         )
         #expect(setup.exitCode == 0 && setup.output.contains("UC2.1/1.4a"), "\(setup.output)")
         let opened = try await self.phone.run("unlock", pins: ["864209"])
-        #expect(opened.exitCode == 0 && opened.output.contains("UC2.3/1.2a"), "no PIN was asked for: \(opened.output)")
+        #expect(opened.exitCode == 0 && opened.output.contains("UC2.3/1.2a"), "no PIN was requested: \(opened.output)")
         #expect(try await self.phone.run("change-pin", pins: [Self.pin, "135790"]).exitCode == 0)
         #expect(try await self.phone.run("show-deletion-code", pins: ["135790"]).exitCode == 0)
         #expect(try await self.phone.run("unlock", "--sensor", "reject:1", pins: ["864209"]).exitCode == 10)
@@ -110,7 +110,7 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a setup skips a biometric that was not asked for, shows the code, and says where one was not accepted")
+    @Test("a setup skips biometrics by default, shows the code, and reports a rejected biometric")
     func offeredBiometrics() async throws {
         let server = try await self.lab.start()
         let skipped = try await self.phone.run(
@@ -136,14 +136,14 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("the examples of the help are lines that can be copied")
+    @Test("the examples in the help can be copied to a shell")
     func help() async throws {
         let drive = try await ServerProcess.run("wallet", ["help", "drive"])
         #expect(drive.exitCode == 0 && drive.output.contains(#"printf '%s\n' '{"do":"launch"}'"#), "\(drive.output)")
         #expect(try await ServerProcess.run("wallet", ["--help"]).output.contains("wallet run Tests/Scenarios/"))
     }
 
-    @Test("a copy of the device's storage opens nothing without the device, and burns no attempt")
+    @Test("a copy of the device's storage opens nothing without the device and costs no attempt")
     func copiedStorage() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: Self.pin)
@@ -152,7 +152,7 @@ struct CommandLineTests {
         for (name, bytes) in try self.phone.files() {
             try DurableFile.write(bytes, to: "\(thief.home)/app/\(name)")
         }
-        // Without any hardware key, and with one of its own that the server attested for another wallet.
+        // Without a hardware key, then with a key that is registered for another wallet.
         for pins in [[Self.pin], ["864209"]] {
             #expect(try await thief.run("unlock", pins: pins).exitCode == 70)
         }
@@ -168,7 +168,7 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("nothing in a home is the PIN, its key, its part of a slot's key, or anything else to test a PIN against")
+    @Test("a home contains no PIN, PIN key or part of a slot's key against which a PIN could be tested")
     func verifiers() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: "135790")
@@ -205,7 +205,7 @@ struct CommandLineTests {
 }
 
 extension TestPhone {
-    /// The files of a folder of the home, without its folders.
+    /// The regular files in a folder of the home.
     fileprivate func regularFiles(_ folder: String) throws -> [String: [UInt8]] {
         let path = "\(self.home)/\(folder)"
         let names = try DurableFile.names(in: path).filter { !DurableFile.isFolder("\(path)/\($0)") }

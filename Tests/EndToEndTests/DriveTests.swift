@@ -1,11 +1,11 @@
 import Foundation
 import HostSystem
-import Lab
+import LabFiles
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Driving a wallet from another program")
+@Suite("Controlling a wallet from another program")
 struct DriveTests {
     private static let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../docs").path
@@ -41,7 +41,7 @@ struct DriveTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("every line of a long run is what the schema says, and none holds a PIN, a wrong line's included")
+    @Test("every output line of a long run conforms to the schema, and none contains a PIN, even after invalid lines")
     func everyLine() async throws {
         let schema = try JSONSchema(contentsOf: Self.documents + "/wallet-output.schema.json")
         let server = try await self.lab.start()
@@ -85,7 +85,7 @@ struct DriveTests {
     }
 
     @Test(
-        "the commands of docs/wallet-drive.schema.json are those that the program knows, and wrong names get the nearest"
+        "the program knows exactly the commands of docs/wallet-drive.schema.json and suggests the nearest name"
     )
     func commands() async throws {
         let schema = try JSONValue(
@@ -97,7 +97,7 @@ struct DriveTests {
         let refusal = try await driven.answer(to: #"{"do":"lanch","id":7}"#)
         #expect(refusal["nearest"] == .string("launch"))
         #expect(refusal["id"] == .string("7"))
-        let known = try refusal["message"]?.string.orThrow().components(separatedBy: "there are ").last.orThrow()
+        let known = try refusal["message"]?.string.orThrow().components(separatedBy: "the commands are ").last.orThrow()
         #expect(known?.components(separatedBy: ", ") == documented)
         #expect(try await driven.answer(to: #"{"do":"launch"}"#)["do"] == .string("launch"))
         #expect(try await driven.answer(to: #"{"do":"tap","action":"nxt"}"#)["nearest"] == .string("next"))
@@ -106,7 +106,7 @@ struct DriveTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("the end of a block, the warning before the lock and the lock are told by themselves")
+    @Test("the end of a block, the warning before the lock and the lock are reported without a command")
     func timers() async throws {
         var settings = LabUnderTest.sixteenAttempts
         settings["REMOTE_PIN_PIN_ROUNDS"] = "2"
@@ -121,7 +121,7 @@ struct DriveTests {
         #expect(try await driven.answer(to: #"{"do":"enter","pin":"111222"}"#)["outcome"] == .string("blocked"))
         #expect(try await driven.next { $0["step"] == .string("UC2.3/1.3") } != nil, "the block ended")
         var warning: JSONValue?
-        // A process that stood still comes to the lock without it.
+        // A process that was suspended for long may lock without the warning.
         for _ in 0..<10 where warning == nil {
             #expect(try await driven.answer(to: #"{"do":"enter","pin":"024791"}"#)["outcome"] == .string("done"))
             warning = try await driven.next {
@@ -136,7 +136,7 @@ struct DriveTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a program in the place of prompt and issuer answers for the phone, and one that fails opens nothing")
+    @Test("hooks answer prompts and the issuer's requests, and a failing hook opens nothing")
     func hooks() async throws {
         let server = try await self.lab.start()
         let driven = try DrivenPhone(
@@ -161,7 +161,7 @@ struct DriveTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("what a phone is comes from a file, options and --set, and what cannot be is refused with the nearest name")
+    @Test("a phone is configured by a file, options and --set, and invalid values are rejected with the nearest name")
     func profiles() async throws {
         let server = try await self.lab.start()
         let file = "\(self.lab.folder)/profile.yaml"

@@ -1,16 +1,16 @@
 import SimulatedPhone
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 import Vocabulary
 
-@Suite("Phones that may not register, from the wallet to the server's log")
+@Suite("Rejected phones, from the wallet to the server's log")
 struct RefusedDevicesTests {
     private let folder = TemporaryFolder()
 
     @Test(
-        "each fault of a phone ends at the wallet as device-insecure, and in the server's log with its reason",
+        "each fault is device-insecure at the wallet and appears with its reason in the server's log",
         arguments: Platform.allCases
     )
     func faults(platform: Platform) async throws {
@@ -31,7 +31,7 @@ struct RefusedDevicesTests {
             )
             #expect(run.exitCode == 14, "\(fault): \(run.output)")
             #expect(run.output.contains(#""device-insecure""#), "\(fault): \(run.output)")
-            // The answer and the log line leave by different ways.
+            // The log line may be written after the answer is sent.
             #expect(await running.writes("attestation rejected: \(reason)"), "\(fault)")
         }
         #expect(await running.terminate() == 0)

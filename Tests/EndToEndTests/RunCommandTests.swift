@@ -4,12 +4,12 @@ import HostSystem
 import TestSupport
 import Testing
 
-/// What scripts rely on of `wallet run`, with the real programs.
+/// The behavior of `wallet run` that scripts depend on, with the real programs.
 @Suite("The command that plays scenarios")
 struct RunCommandTests {
     private let folder = TemporaryFolder()
 
-    /// Writes a scenario of these steps.
+    /// Writes a scenario with these steps.
     private func scenario(_ name: String, _ steps: String) throws -> String {
         let path = "\(self.folder.path)/\(name).yaml"
         try DurableFile.write(Array("case: \(name)\ntitle: Shows \(name)\nsteps: \(steps)\n".utf8), to: path)
@@ -20,7 +20,7 @@ struct RunCommandTests {
         try await ServerProcess.run("wallet", ["run"] + arguments)
     }
 
-    @Test("exit code 0 where everything is as expected, 1 where something is not, and the report says what")
+    @Test("exit code 0 if all expectations are met and 1 otherwise, with the deviation in the report")
     func expectations() async throws {
         let good = try self.scenario("good", "[launch, {expect: {screen: UC1.1/1.1}}]")
         let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]")
@@ -41,12 +41,13 @@ struct RunCommandTests {
         )
     }
 
-    @Test("exit code 64 for a wrong file or option, before anything runs")
+    @Test("exit code 64 for an invalid file or option, before any scenario runs")
     func usage() async throws {
         let wrong = try self.scenario("wrong", "[lauch]")
         let run = try await self.run(wrong)
         #expect(
-            run.exitCode == 64 && run.output.contains("\(wrong):3: `steps` has no step `lauch`; did you mean `launch`?")
+            run.exitCode == 64
+                && run.output.contains("\(wrong):3: `steps.lauch` is not a known step; did you mean `launch`?")
         )
         #expect(try await self.run(wrong, "--check").exitCode == 64)
         #expect(try await self.run().exitCode == 64)
@@ -62,11 +63,11 @@ struct RunCommandTests {
         }
     }
 
-    @Test("when it is killed, the servers that it started end as well")
+    @Test("killing the run ends the servers that it started")
     func killed() async throws {
         let (pid, log) = ("\(self.folder.path)/pid", "\(self.folder.path)/log")
         let binary = "\(self.folder.path)/server"
-        // Says nothing to whoever started it, so that the run waits for it.
+        // Writes its output to a file, so that the run waits for it.
         let script = "#!/bin/sh\necho $$ >\(pid)\nexec \(Programs.path("remote-pin-server")) \"$@\" >\(log) 2>&1\n"
         try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
         let process = Process()
@@ -82,12 +83,12 @@ struct RunCommandTests {
         let server = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         kill(process.processIdentifier, SIGKILL)
         #expect(await eventually { !isRunning(server) })
-        // In an orderly way, not by chance.
+        // The server was shut down in order.
         #expect(try String(contentsOfFile: log, encoding: .utf8).contains("stopped"))
         kill(server, SIGKILL)
     }
 
-    @Test("exit code 69 where there is no server")
+    @Test("exit code 69 without a server")
     func noServer() async throws {
         let good = try self.scenario("good", "[launch]")
         #expect(try await self.run(good, "--server-binary", "\(self.folder.path)/none").exitCode == 69)
@@ -95,7 +96,7 @@ struct RunCommandTests {
         #expect(run.exitCode == 69, "\(run.output)")
     }
 
-    @Test("a step that no scenario reaches and a table that is not the run's make it fail")
+    @Test("an unreached step or an outdated table fails the run")
     func coverage() async throws {
         let good = try self.scenario("good", "[launch]")
         let (steps, table) = ("\(self.folder.path)/steps.txt", "\(self.folder.path)/table.md")

@@ -1,5 +1,5 @@
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 
@@ -36,10 +36,11 @@ struct SettingsFileTests {
     }
 
     @Test(
-        "whom to trust is never guessed: keys that are no list, and two ways at once, are refused",
+        "keys that are not a list, and keys together with an authority, are rejected",
         arguments: [
             ("public_keys: 6f3a", "must be a list"), ("public_keys: []", "must be a list"),
-            ("public_keys: [6f3a]\nca_file: ca.pem", "not both"), ("public_keys: 6f3a\nca_file: ca.pem", "not both"),
+            ("public_keys: [6f3a]\nca_file: ca.pem", "cannot be combined"),
+            ("public_keys: 6f3a\nca_file: ca.pem", "cannot be combined"),
         ]
     )
     func trust(_ refused: (settings: String, words: String)) async throws {

@@ -3,7 +3,7 @@ import HostSystem
 import Testing
 import TestSupport
 
-/// The real wallet against the real server, as a script uses it.
+/// The wallet program against a real server, as scripts use it.
 @Suite("The wallet command")
 final class WalletOutputTests {
     private let folder: String
@@ -27,7 +27,7 @@ final class WalletOutputTests {
         try? FileManager.default.removeItem(atPath: self.folder)
     }
 
-    /// One run of the wallet with these lines as PINs.
+    /// Runs the wallet with these lines as PINs.
     private func wallet(_ pins: [String], _ arguments: String..., home: String = "phone") async throws -> ProgramRun {
         let file = self.folder + "/pins"
         try Data(pins.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: file))
@@ -42,7 +42,7 @@ final class WalletOutputTests {
         run.output.split(separator: "\n").map(String.init)
     }
 
-    @Test("every line of a full run is what the schema says, the version stands in the first, the result in the last")
+    @Test("every output line conforms to the schema; the first has the version and the last the result")
     func everyLine() async throws {
         let server = try await ServerProcess.start(["lab", "up", self.lab])
         let runs = [
@@ -78,7 +78,7 @@ final class WalletOutputTests {
         }
     }
 
-    @Test("no output and no file of a wallet holds its PIN, and everything in its home is its owner's alone")
+    @Test("no output and no file of a wallet contains its PIN, and only the owner can read its home")
     func secrets() async throws {
         let server = try await ServerProcess.start(["lab", "up", self.lab])
         let runs = [
@@ -103,7 +103,7 @@ final class WalletOutputTests {
         }
     }
 
-    @Test("a home that another process uses is refused with its process id")
+    @Test("a home in use by another process is rejected with the process id")
     func homeInUse() async throws {
         let home = self.folder + "/phone"
         try DurableFile.makeFolder(home)
@@ -115,9 +115,9 @@ final class WalletOutputTests {
     }
 
     @Test(
-        "files that are not this version's are named and left as they are",
+        "unreadable files are named and not changed",
         arguments: [
-            ("{\"version\":9,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "as it was written"),
+            ("{\"version\":9,\"later\":true}", "newer version"), ("{\"version\":1,\"registr", "damaged or was edited"),
         ]
     )
     func unreadable(contents: String, message: String) async throws {
@@ -130,7 +130,7 @@ final class WalletOutputTests {
         #expect(try DurableFile.read(app + "/state.json", atMost: 1000) == Array(contents.utf8))
     }
 
-    @Test("a wrong option is refused with exit code 64, and a missing lab is named")
+    @Test("an invalid option exits with 64, and the error names a missing lab")
     func usage() async throws {
         #expect(try await self.wallet([], "open", "--homee").exitCode == 64)
         let run = try await ServerProcess.run(

@@ -65,7 +65,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 private func readHeader(_ bytes: [UInt8]) {
     do throws(ProxyHeaderFault) {
         guard let header = try ProxyHeader(of: bytes) else { return }
-        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "the header is longer than the input")
+        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "the length exceeds the input")
         let (alone, shorter) = (
             try ProxyHeader(of: bytes.prefix(header.byteCount)), try ProxyHeader(of: bytes.prefix(header.byteCount - 1))
         )

@@ -1,4 +1,4 @@
-import Lab
+import LabFiles
 import HostSystem
 import Testing
 import Vocabulary

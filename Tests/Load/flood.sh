@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Measures what a flood of bad connections costs warm sessions: p99 of PIN checks, quiet and flooded.
+# Measures the effect of a flood of hostile connections on open sessions: p99 of PIN checks without and with it.
 #
-#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server and pin-load, as .build/release
+#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server, remote-pin-lab and pin-load, as .build/release
 #
-# The server runs on core 0, the flood and the load on core 1, the flood at the lowest priority: what it takes from the
-# load's own measuring is not the server's doing, and "opened" at the end says whether it kept its rate. Ends with 1 where p99 is more than LIMIT (3) times as long.
-# KINDS, RATE, HELD, DURATION, CHECKS (a second), CONNECTIONS, WALLETS and OUT (a folder for the results) change it.
+# The server runs on core 0, the load and the flood on core 1. The flood has the lowest priority, so that it does not
+# disturb the measurement; "opened" in its last line shows the rate that it reached. Exits with 1 if p99 grows by more
+# than the factor LIMIT (3). KINDS, RATE, HELD, DURATION, CHECKS (per second), CONNECTIONS, WALLETS and OUT (a folder for
+# the results) change the measurement.
 set -euo pipefail
 bin=$(cd "${1:?usage: Tests/Load/flood.sh BIN}" && pwd)
 kinds=${KINDS:-half-open,slow,garbage}

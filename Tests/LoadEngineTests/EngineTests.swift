@@ -230,7 +230,7 @@ struct EngineTests {
             }
             #expect(result.totals.violations.count == 0 && result.errors.isEmpty)
             let connections = result.intervals.map(\.gauges.connections)
-            #expect(result.end == .interrupted, "all but one have gone: \(connections)")
+            #expect(result.end == .interrupted, "only one user is left: \(connections)")
             #expect(connections.allSatisfy { $0 <= 15 }, "\(connections)")
             if connections.prefix(while: { $0 < 15 }).contains(8), connections.contains(15) { break }
             #expect(seconds < 60, "\(connections)")

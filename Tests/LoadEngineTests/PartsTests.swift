@@ -99,7 +99,7 @@ struct PartsTests {
     @Test("a queue is not idle while a connection waits for an arrival's time, even if it wakes late")
     func ahead() throws {
         let queue = try Self.queue("1s:=10/s", maxInFlight: 100)
-        #expect(!queue.isIdle(at: .zero), "the first is due, though nobody has asked for it")
+        #expect(!queue.isIdle(at: .zero), "the first check is due before any connection asks for it")
         for _ in 0..<9 {
             #expect(queue.take(at: .milliseconds(805))?.isAdmitted == true)
             queue.finish()

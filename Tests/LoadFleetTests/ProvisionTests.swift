@@ -111,7 +111,7 @@ struct ProvisionTests {
         #expect(try await ServerProcess.run("remote-pin-server", clock).exitCode == 0)
         let late = registrar.call(enrollment, .iOS, attempt: 0, on: connection)
         guard case .refused(let refusal) = try await connection.call(.register(late), timeout: LoadLab.patience) else {
-            Issue.record("a late token was taken")
+            Issue.record("an expired token was accepted")
             return
         }
         #expect(refusal.reason == .challengeInvalid)

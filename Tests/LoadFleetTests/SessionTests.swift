@@ -57,7 +57,7 @@ struct SessionTests {
         #expect(try await Self.isValid(session))
         let refusal = await #expect(throws: FleetFailure.self) { try await other.check(.right) }
         #expect(refusal?.reason == "refused:pin-key-changed")
-        #expect(try await Self.isValid(other), "the session has learned which PIN counts")
+        #expect(try await Self.isValid(other), "the session has adopted the new PIN")
         guard case .wrong = try await session.changePIN(.wrong(3)) else {
             Issue.record("a wrong PIN changed the PIN")
             return
@@ -119,7 +119,7 @@ struct SessionTests {
         #expect(failure?.isTransient == false)
     }
 
-    @Test("a context resumes connections only if it is told to keep tickets")
+    @Test("only a resuming context resumes connections")
     func resumption() async throws {
         let (fleet, target) = try await self.lab.fleet(1)
         for isResuming in [true, false] {

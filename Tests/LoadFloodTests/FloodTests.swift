@@ -71,7 +71,7 @@ private final class FloodedLab: Sendable {
 @Suite("A server under a flood", .serialized)
 struct FloodTests {
     @Test("sessions continue, new clients get in, and the log stays short", .timeLimit(.minutes(5)))
-    func sessionsGoOn() async throws {
+    func sessionsContinue() async throws {
         let lab = FloodedLab()
         let server = try await lab.serve(["REMOTE_PIN_LIMITS_HANDSHAKES": "100"])
         let wallet = try await lab.wallet()
@@ -89,19 +89,19 @@ struct FloodTests {
         var checks = 0
         while flood.progress.opened < 900 || checks < 20 {
             guard case .instruct(.pinValid) = try await session.instruct(pin: "135790") else {
-                Issue.record("a session did not go on")
+                Issue.record("a session was interrupted")
                 break
             }
             checks += 1
         }
         // A new client competes for handshakes. On a busy machine its handshake may be evicted as the oldest of many.
-        var newcomer: TestSession?
-        while newcomer == nil {
+        var newClient: TestSession?
+        while newClient == nil {
             try Task.checkCancellation()
-            newcomer = try? await wallet.openSession()
+            newClient = try? await wallet.openSession()
         }
-        guard case .instruct(.pinValid) = try await newcomer?.instruct(pin: "135790") else {
-            Issue.record("a newcomer is not served")
+        guard case .instruct(.pinValid) = try await newClient?.instruct(pin: "135790") else {
+            Issue.record("a new client is not served")
             return
         }
         flood.stop()

@@ -5,7 +5,7 @@ import Testing
 struct LoadPlanTests {
     private static func plan(_ stages: String) throws -> LoadPlan { LoadPlan(try Stages(parsing: stages)) }
 
-    @Test("what cannot go together is told, with the option's name")
+    @Test("contradictory options are reported with their names")
     func problems() throws {
         var plan = try Self.plan("10s:=50/s")
         #expect(plan.problems.isEmpty)
@@ -18,7 +18,7 @@ struct LoadPlanTests {
         #expect(Set(plan.problems.map(\.place)) == ["--think", "--checks-per-wallet", "--max-in-flight", "--mix"])
     }
 
-    @Test("one use of connections for all checks, or weights of several")
+    @Test("one use of connections applies to all checks, or several are weighted")
     func connectionUse() throws {
         for (text, written) in [
             ("warm", "warm"), ("resumed", "resumed"), ("new=1", "new"), ("new=10,warm=90", "warm=90,new=10"),
@@ -43,7 +43,7 @@ struct LoadPlanTests {
         #expect(plan.entries.contains { $0 == ("connection", "warm=9,new=1") })
     }
 
-    @Test("the peak counts idle connections and what a rate is served with")
+    @Test("the peak includes idle connections and the connections of an open loop")
     func peak() throws {
         var closed = try Self.plan("10s:100,10s:=2000")
         closed.idleConnections = 10
@@ -53,7 +53,7 @@ struct LoadPlanTests {
         #expect(open.peakConnections == 7)
     }
 
-    @Test("every choice is named in the result, and those that were not made are not")
+    @Test("the result names every choice that was made, and no other")
     func entries() throws {
         var plan = try Self.plan("10s:=50/s")
         #expect(plan.entries.map(\.name).contains("warm-up") == false)
@@ -72,7 +72,7 @@ struct LoadPlanTests {
     }
 
     @Test(
-        "counts and rates are read as people write them",
+        "counts and rates may have suffixes",
         arguments: [
             ("500", 500), ("10k", 10_000), ("1M", 1_000_000), ("2.5k", 2500), ("0.5", 0.5), ("", nil), ("k", nil),
             ("-1", nil), ("1e9", nil), ("1.2.3", nil), (".5", nil), ("2G", nil), ("5M5", nil), ("9999M", nil),
@@ -83,7 +83,7 @@ struct LoadPlanTests {
         if let number { #expect(CountText.readNumber(CountText.write(number)) == number) }
     }
 
-    @Test("streams of one seed differ, and repeat")
+    @Test("the streams of one seed differ and are repeatable")
     func streams() {
         func head(_ seed: UInt64, _ stream: UInt64) -> [UInt64] {
             var generator = PlanGenerator(seed: seed, stream: stream)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Picking and mixing")
 struct PickTests {
     @Test(
-        "ranks come as often as their law says",
+        "ranks follow the Zipf distribution",
         arguments: [(0.5, 1000), (1.0, 1000), (1.1, 50), (2.0, 10), (3.0, 3), (1.0, 1)] as [(Double, Int)]
     )
     func zipf(exponent: Double, count: Int) throws {
@@ -15,7 +15,7 @@ struct PickTests {
         for _ in 0..<draws { seen[picker.next(using: &generator)] += 1 }
         let law = (1...count).map { Self.power(Double($0), exponent) }
         let whole = law.reduce(0, +)
-        // Chi-squared over the ranks that are expected at least 20 times; its deviation is √(2 × their number).
+        // Chi-squared over the ranks with an expected count of at least 20; its standard deviation is √(2 × their number).
         let expected = law.map { $0 / whole * Double(draws) }
         let usual = expected.indices.filter { expected[$0] >= 20 }
         let chi = usual.reduce(0.0) {
@@ -25,7 +25,7 @@ struct PickTests {
         #expect(chi < freedom + 5 * (2 * freedom).squareRoot(), "χ² \(chi) of \(freedom)")
     }
 
-    /// x^−e for multiples of 0.1 by repeated roots would be an effort; halves and tenths by doubles are exact enough.
+    /// x^−e for multiples of 0.1; doubles are accurate enough.
     private static func power(_ x: Double, _ exponent: Double) -> Double {
         var (result, whole) = (1.0, Int(exponent))
         while whole > 0 {
@@ -48,7 +48,7 @@ struct PickTests {
         return root
     }
 
-    @Test("ten million wallets are drawn from as fast as ten, and all parts of them come")
+    @Test("drawing from ten million wallets is as fast as from ten and reaches all parts")
     func many() throws {
         var generator = PlanGenerator(seed: 3)
         for pick in [Pick.uniform, .zipf(exponent: 0.8)] {
@@ -60,7 +60,7 @@ struct PickTests {
         }
     }
 
-    @Test("a single wallet is the only one, and must be there")
+    @Test("only the single wallet is drawn, and it must exist")
     func single() throws {
         var generator = PlanGenerator(seed: 3)
         let picker = try WalletPicker(.single(index: 4), among: 5)
@@ -69,20 +69,20 @@ struct PickTests {
         #expect(throws: PlanProblem.self) { try WalletPicker(.uniform, among: 0) }
     }
 
-    @Test("what is read is written as the same text", arguments: ["uniform", "zipf:1.1", "single:7"])
+    @Test("a pick is written as the text that it was read from", arguments: ["uniform", "zipf:1.1", "single:7"])
     func pickText(text: String) throws {
         #expect(try Pick(parsing: text).text == text)
     }
 
     @Test(
-        "no other way of picking is understood",
+        "any other pick is rejected",
         arguments: ["", "zipf", "zipf:0", "zipf:-1", "zipf:11", "single:x", "single:1.5", "uniform:1", "random"]
     )
     func unknownPick(text: String) {
         #expect(throws: PlanProblem.self) { try Pick(parsing: text) }
     }
 
-    @Test("actions come as often as their weights say, whatever the sum")
+    @Test("actions follow their weights, for any sum of the weights")
     func mix() throws {
         let mix = try Mix(parsing: "right=90, wrong=10,change-pin=1,register=0.5")
         #expect(mix.text == "right=90,wrong=10,change-pin=1,register=0.5")
@@ -95,7 +95,7 @@ struct PickTests {
         }
     }
 
-    @Test("what has no weight never comes")
+    @Test("an action without weight is never drawn")
     func noWeight() throws {
         let mix = try Mix(parsing: "right=0,wrong=1")
         var generator = PlanGenerator(seed: 5)
@@ -104,10 +104,10 @@ struct PickTests {
     }
 
     @Test(
-        "a mix that says nothing is refused, with a hint",
+        "an invalid mix is rejected with a hint",
         arguments: [
             ("", "is not NAME=WEIGHT"), ("right", "is not NAME=WEIGHT"), ("rigth=1", "did you mean `right`?"),
-            ("right=-1", "is not NAME=WEIGHT"), ("right=0", "nothing has a weight"), ("right=1,right=2", "twice"),
+            ("right=-1", "is not NAME=WEIGHT"), ("right=0", "no choice has a weight"), ("right=1,right=2", "twice"),
             ("right=1,", "is not NAME=WEIGHT"),
         ]
     )
@@ -116,7 +116,7 @@ struct PickTests {
         #expect(problem?.text.contains(message) == true, "\(problem?.text ?? "")")
     }
 
-    @Test("think times lie in their range")
+    @Test("think times are within their range")
     func think() throws {
         let range = try ThinkTime(parsing: "200ms..1s")
         var generator = PlanGenerator(seed: 5)

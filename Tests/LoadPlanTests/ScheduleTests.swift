@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Schedule and arrivals")
 struct ScheduleTests {
-    @Test("the load ramps from where the stage before ended, jumps, and stays")
+    @Test("the load ramps from the end of the previous stage, jumps, and holds")
     func levels() throws {
         let schedule = Schedule(try Stages(parsing: "10s:100,10s,10s:=300,10s:0"))
         let levels = [0, 5, 10, 15, 19.999, 20, 25, 30, 35].map { schedule.level(at: .seconds($0)) }
@@ -15,7 +15,7 @@ struct ScheduleTests {
         #expect(schedule.duration == .seconds(40))
     }
 
-    @Test("the warm-up stands before the stages, with the load of the first")
+    @Test("the warm-up precedes the stages and has the load of the first")
     func warmup() throws {
         let schedule = Schedule(try Stages(parsing: "10s:100,10s"), warmup: .seconds(5))
         #expect(schedule.level(at: .seconds(1)) == 100)
@@ -26,7 +26,7 @@ struct ScheduleTests {
         #expect(schedule.warmup == .seconds(5))
     }
 
-    @Test("the time of an amount is where the integral of the load reaches it", arguments: 0..<20 as Range<UInt64>)
+    @Test("the integral of the load reaches an amount at the time of the amount", arguments: 0..<20 as Range<UInt64>)
     func inverse(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var stages: [Stage] = []
@@ -37,7 +37,7 @@ struct ScheduleTests {
         }
         stages.append(Stage(.at(10), for: .seconds(1)))
         let schedule = Schedule(try Stages(stages, .perSecond, place: "seed \(seed)"))
-        // The integral by the midpoint rule, exact for what is linear as long as a step is within one stage.
+        // The integral by the midpoint rule, which is exact for a linear load if a step is within one stage.
         var integral = 0.0
         var time = Duration.zero
         for stage in stages {
@@ -55,7 +55,7 @@ struct ScheduleTests {
         #expect(schedule.time(of: schedule.total) == nil)
     }
 
-    @Test("constant arrivals are as many as rate times time, evenly")
+    @Test("constant arrivals are evenly spaced, and their number is rate times time")
     func constant() throws {
         var arrivals = Arrivals(.constant, Schedule(try Stages(parsing: "2s:=500/s")), seed: 1)
         var times: [Duration] = []
@@ -67,7 +67,7 @@ struct ScheduleTests {
         }
     }
 
-    @Test("arrivals of a ramp come in order and their number is the ramp's area")
+    @Test("arrivals of a ramp are in order, and their number is the ramp's area")
     func ramp() throws {
         var arrivals = Arrivals(.constant, Schedule(try Stages(parsing: "10s:100/s,10s:0/s")), seed: 1)
         var (last, count, early) = (Duration.zero, 0, 0)
@@ -81,7 +81,7 @@ struct ScheduleTests {
         #expect(early == 125)
     }
 
-    @Test("Poisson arrivals have the rate's mean and variance, and a seed gives them again")
+    @Test("Poisson arrivals have the rate's mean and variance, and are repeatable by their seed")
     func poisson() throws {
         let schedule = Schedule(try Stages(parsing: "1000s:=100/s"))
         var (one, again, other) = (

@@ -5,7 +5,7 @@ import Testing
 @Suite("Stages")
 struct StagesTests {
     @Test(
-        "what is read as stages is written as the same text",
+        "stages are written as the text that they were read from",
         arguments: [
             ("30s:100,2m:500,10s:=2000,1m", LoadUnit.connections, 220.0, 2000.0),
             ("30s:100/s,2m:=2.5k/s", .perSecond, 150, 2500),
@@ -26,21 +26,22 @@ struct StagesTests {
     }
 
     @Test(
-        "each thing that is no stage is refused with its place",
+        "each invalid stage is rejected with its position",
         arguments: [
             ("", "--stages, stage 1: "), ("30s:100,", "--stages, stage 2: "), ("30:100", "--stages, stage 1: "),
             ("30s:x", "--stages, stage 1: `x`"), ("30s:-5", "--stages, stage 1: `-5`"),
-            ("30s:1.5", "--stages, stage 1: `1.5`"), ("30s:100,30s:100/s", "--stages, stage 2: the stages before"),
-            ("0s:100", "--stages: the stages take no time"), ("30s:0", "--stages: no stage has a load"),
+            ("30s:1.5", "--stages, stage 1: `1.5`"),
+            ("30s:100,30s:100/s", "--stages, stage 2: the unit must be the same"),
+            ("0s:100", "--stages: the stages have no duration"), ("30s:0", "--stages: no stage has a load"),
             ("40d:100", "--stages: a run takes at most 31 days"), ("30s:1e3", "--stages, stage 1: `1e3`"),
         ]
     )
-    func refused(text: String, message: String) {
+    func invalidStage(text: String, message: String) {
         let problem = #expect(throws: PlanProblem.self) { try Stages(parsing: text) }
         #expect(problem?.description.hasPrefix(message) == true, "\(problem?.description ?? "")")
     }
 
-    @Test("a file gives names and the same stages as the text")
+    @Test("a file contains names and the same stages as the text")
     func file() throws {
         let stages = try Stages(
             yaml: """
@@ -62,13 +63,13 @@ struct StagesTests {
         #expect(schedule.name(at: .seconds(155)) == "spike")
     }
 
-    @Test("aliases in a file are refused before they are followed", arguments: ManyLaughs.texts)
+    @Test("aliases in a file are rejected before they are resolved", arguments: ManyLaughs.texts)
     func aliases(text: String) {
         let error = #expect(throws: PlanError.self) { try Stages(yaml: text, source: "s.yaml") }
         #expect(error?.problems.map(\.place) == ["s.yaml:2"])
     }
 
-    @Test("a file's mistakes are told all at once, each with its line")
+    @Test("all mistakes of a file are reported at once, each with its line")
     func mistakes() {
         let error = #expect(throws: PlanError.self) {
             try Stages(
@@ -88,24 +89,33 @@ struct StagesTests {
             )
         }
         let lines = error?.problems.map(\.description) ?? []
-        #expect(lines.contains("s.yaml:2: there is no `fr`; did you mean `for`?"), "\(lines)")
-        #expect(lines.contains("s.yaml:2: a stage says how long it takes, as `for: 30s`"), "\(lines)")
-        #expect(lines.contains("s.yaml:4: `for` takes a time, as 30s, 5m or 1h"), "\(lines)")
-        #expect(lines.contains("s.yaml:7: a stage ramps or jumps: `ramp_to` or `at`, not both"), "\(lines)")
-        #expect(lines.contains("s.yaml:9: the stages before count a rate (/s)"), "\(lines)")
-        #expect(lines.contains("s.yaml:10: there is no `stage`; did you mean `stages`?"), "\(lines)")
+        #expect(lines.contains("s.yaml:2: `stages.fr` is not a known key; did you mean `for`?"), "\(lines)")
+        #expect(
+            lines.contains("s.yaml:2: `stages.for` must be set: a duration with a unit (ms, s, m, h or d)"),
+            "\(lines)"
+        )
+        #expect(
+            lines.contains("s.yaml:4: `stages.for` must be a duration with a unit (ms, s, m, h or d), not `soon`"),
+            "\(lines)"
+        )
+        #expect(lines.contains("s.yaml:7: `stages.at` cannot be combined with `ramp_to`"), "\(lines)")
+        #expect(lines.contains("s.yaml:9: the unit must be the same as in the earlier stages: a rate (/s)"), "\(lines)")
+        #expect(lines.contains("s.yaml:10: `stage` is not a known key; did you mean `stages`?"), "\(lines)")
     }
 
     @Test(
-        "what is no file of stages is refused with its line",
+        "an invalid file is rejected with its line",
         arguments: [
-            ("", "s.yaml: it is empty"), ("- 1", "s.yaml:1: `stages:` with a list is expected here"),
-            ("stages: 5", "s.yaml:1: `stages` is a list, each with `for:`"),
-            ("stages:\n  - 5", "s.yaml:2: a stage is a mapping, as `{for: 30s, ramp_to: 100}`"),
+            ("", "s.yaml: `stages` must be set"), ("- 1", "s.yaml:1: the file must be a mapping with the keys stages"),
+            (
+                "stages: 5",
+                "s.yaml:1: `stages` must be a mapping with the keys name, for, ramp_to, at, or a list of these"
+            ),
+            ("stages:\n  - 5", "s.yaml:2: `stages` must be a mapping with the keys name, for, ramp_to, at"),
             ("stages: [\n", "s.yaml:2: not YAML"), ("stages: 1\nstages: 2\n", "s.yaml:"),
         ]
     )
-    func noFile(text: String, message: String) {
+    func invalidFile(text: String, message: String) {
         let error = #expect(throws: PlanError.self) { try Stages(yaml: text, source: "s.yaml") }
         #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "")")
     }

@@ -58,7 +58,6 @@ struct CommandTests {
         let after = try self.folder.write(SampleRun.slower.text(as: .json), to: "after.json")
         let words = [before, after] + limits.flatMap { ["--fail-if", $0] }
         #expect(try await self.compare(words) == code)
-        #expect(try await self.compare(words + ["--json"]) == code)
     }
 
     @Test("an invalid or missing input file gives exit code 1, an output file that cannot be written 70")

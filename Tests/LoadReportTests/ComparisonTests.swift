@@ -146,16 +146,4 @@ struct ComparisonTests {
         after.setting.serverBuild = "remote-pin-server 1.0 (def5678)"
         try Golden.expect("compare.txt", Comparison(SampleRun.plain, after).text(limits: limits))
     }
-
-    @Test("the JSON of a comparison has every metric and limit")
-    func json() throws {
-        let comparison = Comparison(SampleRun.plain, SampleRun.slower)
-        let value = try JSONValue(comparison.jsonText(limits: [try ChangeLimit(parsing: "service.p50>+10%")]))
-        #expect(value["v"] == .integer(1))
-        #expect(value["figures"]?.array.count == comparison.rows.count)
-        #expect(value["limits"]?.array.first?["exceeded"] == .boolean(true))
-        #expect(value["differences"]?.array.first?["name"] == .string("seed"))
-        let median = try #require(value["figures"]?.array.first { $0["name"] == .string("service.p50") })
-        #expect(median["finding"] == .string("worse") && median["unit"] == .string("microseconds"))
-    }
 }

@@ -40,7 +40,7 @@ cp "$newer"/*.deb "$root/newer/"
 say "install"
 inside apt-get update -qq
 inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
-for program in remote-pin-server remote-pin-portal wallet pin-load; do
+for program in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do
     inside "$program" --version
     fails inside sh -c "ldd /usr/bin/$program | grep -E 'not found|libswift|/opt/'"
     must inside test -s "/usr/share/man/man1/$program.1.gz" -a -s "/usr/share/bash-completion/completions/$program"

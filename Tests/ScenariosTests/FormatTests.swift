@@ -1,3 +1,4 @@
+import ConfigText
 import Foundation
 import HostSystem
 import ServerSettings
@@ -8,13 +9,13 @@ import Testing
 
 @Suite("The format of scenarios")
 struct FormatTests {
-    /// The problems of a file, each as `line key message`; none where it is well formed.
+    /// The problems of a file, each as `line key message`.
     private func problems(_ yaml: String) -> [String] {
-        do throws(FormatError) {
+        do throws(ConfigError) {
             _ = try Scenario(yaml: yaml, path: "s.yaml")
             return []
         } catch {
-            return error.problems.map { "\($0.line) \($0.key) \($0.message)" }
+            return error.problems.map { "\($0.line ?? 0) \($0.key) \($0.message)" }
         }
     }
 
@@ -22,21 +23,27 @@ struct FormatTests {
     private func steps(_ steps: String) -> String { "case: X1\ntitle: t\nsteps:\n" + steps }
 
     @Test(
-        "a wrong name is told with its line, its key and the nearest right one",
+        "a wrong name is reported with its line, its key and the nearest valid name",
         arguments: [
-            ("- lauch", "4 steps has no step `lauch`; did you mean `launch`?"),
-            ("- launch\n- tap: skipp", "5 steps.tap has no action `skipp`; did you mean `skip`?"),
-            ("- expect: {screne: UC2.3/1.3}", "4 steps.expect has no key `screne`; did you mean `screen`?"),
+            ("- lauch", "4 steps.lauch is not a known step; did you mean `launch`?"),
+            ("- launch\n- tap: skipp", "5 steps.tap must be a known action, not `skipp`; did you mean `skip`?"),
+            ("- expect: {screne: UC2.3/1.3}", "4 steps.expect.screne is not a known key; did you mean `screen`?"),
             (
                 "- expect: {screen: UC2.3/1.33}",
-                "4 steps.expect.screen has no step `UC2.3/1.33`; did you mean `UC2.3/1.3`?"
+                "4 steps.expect.screen must be a known step, not `UC2.3/1.33`; did you mean `UC2.3/1.3`?"
             ),
-            ("- trace: [UC2.33/1.3c]", "4 steps.trace has no step `UC2.33/1.3c`; did you mean `UC2.3/1.3c`?"),
+            (
+                "- trace: [UC2.33/1.3c]",
+                "4 steps.trace must be a known step, not `UC2.33/1.3c`; did you mean `UC2.3/1.3c`?"
+            ),
             (
                 "- biometric: [match, mismatsh]",
-                "4 steps.biometric has no presentation `mismatsh`; did you mean `mismatch`?"
+                """
+                4 steps.biometric must be by-device, match, mismatch, passcode, wrong-passcode or cancel, not `mismatsh`; \
+                did you mean `mismatch`?
+                """
             ),
-            ("- device: {platfrom: ios}", "4 steps.device.platfrom there is no such key; did you mean `platform`?"),
+            ("- device: {platfrom: ios}", "4 steps.device.platfrom is not a known key; did you mean `platform`?"),
         ]
     )
     func nearest(step: String, problem: String) {
@@ -44,7 +51,7 @@ struct FormatTests {
     }
 
     @Test(
-        "what is not of the form that its key takes is refused",
+        "a value with a wrong form is rejected",
         arguments: [
             "- advance: soon", "- advance: 60", "- launch: [a, b]", "- enter: {pin: 1}", "- kill app: {at_write: 0}",
             "- stop server: now", "- server: {attempts_left: many}", "- expect: {locked: perhaps}", "- expect: screen",
@@ -54,11 +61,11 @@ struct FormatTests {
             "- expect: {values: {code: '/[/'}}", "- revoke recovery code: ''",
         ]
     )
-    func refused(step: String) {
+    func wrongForm(step: String) {
         #expect(self.problems(self.steps(step)).count == 1, "\(self.problems(self.steps(step)))")
     }
 
-    @Test("everything that is wrong is told at once, in the order of the lines")
+    @Test("all problems are reported at once, in the order of the lines")
     func all() {
         let yaml = """
             case: a b
@@ -75,13 +82,13 @@ struct FormatTests {
         #expect(lines == ["1", "1", "2", "3", "3", "4", "6", "9"])
     }
 
-    @Test("aliases are refused before they are followed, however much they stand for", arguments: ManyLaughs.texts)
+    @Test("aliases are rejected before they are resolved", arguments: ManyLaughs.texts)
     func aliases(text: String) {
         let found = self.problems("case: X\n" + text)
         #expect(found.count == 1 && found.first?.hasPrefix("3 ") == true, "\(found)")
     }
 
-    @Test("text that is no YAML is told with its line")
+    @Test("a text that is not YAML is reported with its line")
     func syntax() {
         let syntax = self.problems("case: X\ntitle: [a, b\nsteps: [launch]")
         #expect(syntax.count == 1 && syntax.first?.hasPrefix("3 ") == true, "\(syntax)")
@@ -89,7 +96,7 @@ struct FormatTests {
         #expect(self.problems("").count == 3, "case, title and steps are needed")
     }
 
-    @Test("`for each` stands for its steps once for each value, and a problem in it is told once")
+    @Test("`for each` repeats its steps for each value, and reports a problem in them once")
     func forEach() throws {
         let yaml = self.steps("- for each: {name: n, in: [1, 2, 3], do: [{kill app: {at_write: \"${n}\"}}, launch]}")
         let scenario = try Scenario(yaml: yaml, path: "s.yaml")
@@ -101,7 +108,7 @@ struct FormatTests {
         #expect(self.problems(self.steps("- for each: {name: n, in: [1, 2], do: [lauch]}")).count == 1)
     }
 
-    @Test("a PIN keeps its zero, whether it is quoted or not")
+    @Test("a PIN keeps its leading zero with and without quotes")
     func zero() throws {
         for text in ["024791", "\"024791\"", "'024791'"] {
             let scenario = try Scenario(yaml: self.steps("- enter: \(text)"), path: "s.yaml")
@@ -112,7 +119,7 @@ struct FormatTests {
         }
     }
 
-    @Test("the settings are the server's own, by its names and with values that it takes")
+    @Test("the settings have the server's names, and values that it accepts")
     func settings() throws {
         let known = Set(SettingTable.all.map(\.name))
         for field in ServerTable.settings { #expect(known.contains(field.name), "\(field.name)") }
@@ -123,7 +130,7 @@ struct FormatTests {
         #expect(scenario.server == ["pin.blocks": "[1m, 2h]", "features.deletion-code": "false", "pin.rounds": "3"])
     }
 
-    @Test("every scenario of the repository is well formed, named after its case, and asserts trace, text and server")
+    @Test("every scenario of the repository is valid, has its case's name, and checks trace, text and server")
     func repository() throws {
         let folder = Repository.path("Tests/Scenarios")
         let names = try DurableFile.names(in: folder).filter { $0.hasSuffix(".yaml") }
@@ -141,7 +148,7 @@ struct FormatTests {
         }
     }
 
-    @Test("the JSON schema in docs is the one that the table gives, and knows every step")
+    @Test("the JSON schema in docs is generated from the table and contains every step")
     func schema() throws {
         #expect(try Repository.text("docs/scenario.schema.json") == ScenarioSchema.text, "wallet run --schema")
         let object = try JSONSerialization.jsonObject(with: Data(ScenarioSchema.text.utf8))
@@ -151,13 +158,13 @@ struct FormatTests {
         for field in StepTable.all { #expect(ScenarioSchema.text.contains("\"\(field.name)\"")) }
     }
 
-    @Test("the reference of keys in the testing guide is the one that the table gives")
+    @Test("the reference of keys in the testing guide is generated from the table")
     func keys() throws {
-        #expect(try Repository.text("docs/testing-guide.md").contains(ScenarioKeys.markdown), "wallet run --keys")
+        #expect(try Repository.text("docs/testing-guide.md").contains(ScenarioManual.markdown), "wallet run --keys")
     }
 }
 
-/// Files of the repository, found from this file's own place in it.
+/// Files of the repository, located relative to this file.
 enum Repository {
     static func path(_ path: String, file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

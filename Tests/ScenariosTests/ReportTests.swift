@@ -5,7 +5,7 @@ import Yams
 
 @testable import Scenarios
 
-@Suite("Reports of a run")
+@Suite("Reports")
 struct ReportTests {
     private static let failure = ScenarioResult.Failure(
         line: 12,
@@ -40,7 +40,7 @@ struct ReportTests {
         coverage: Coverage(of: [Self.result("A", .passed)], in: "# ids\nUC2.3/1.3\nUC2.3/1.3a\n\nUC2.3/1.3b\n")
     )
 
-    @Test("the text shows expected and seen side by side, the screen, the trace and the server's log")
+    @Test("the text shows expected and actual values side by side, the screen, the trace and the server's log")
     func text() {
         let text = self.report.text(as: .text)
         #expect(text.contains("1 passed, 1 failed, 1 skipped in 2.500 s"))
@@ -53,7 +53,7 @@ struct ReportTests {
         #expect(self.report.text(as: .text, colored: true).contains("\u{1B}[31mFAILED"))
     }
 
-    @Test("TAP 14: a plan, a line for each scenario, directives, and diagnostics that are YAML")
+    @Test("TAP 14: a plan, a line for each scenario, directives, and YAML diagnostics")
     func tap() throws {
         let lines = self.report.text(as: .tap).split(separator: "\n").map(String.init)
         #expect(lines.first == "TAP version 14" && lines[1] == "1..4")
@@ -74,7 +74,7 @@ struct ReportTests {
         #expect(second["trace"]?.sequence?.compactMap(\.string) == Self.failure.trace)
     }
 
-    @Test("JUnit: well-formed XML whose sums are those of its test cases, whatever a message holds")
+    @Test("JUnit: well-formed XML with correct totals, even for messages with special characters")
     func junit() throws {
         let reader = JUnitReader()
         let parser = XMLParser(data: Data(self.report.text(as: .junit).utf8))
@@ -88,7 +88,7 @@ struct ReportTests {
         #expect(reader.text.contains("screen: expected UC2.3/1.3, seen PF2.8/2.1"))
     }
 
-    @Test("JSON: everything of the results by name")
+    @Test("JSON: all parts of the results by name")
     func json() throws {
         let object = try JSONSerialization.jsonObject(with: Data(self.report.text(as: .json).utf8))
         let root = try #require(object as? [String: Any])
@@ -101,7 +101,7 @@ struct ReportTests {
         #expect(coverage["missing"] as? [String] == ["UC2.3/1.3b"] && coverage["inAll"] as? Int == 3)
     }
 
-    @Test("a failed scenario and a step that was not reached each make the run fail, a skip does not")
+    @Test("a failed scenario or an unreached step makes the run fail; a skip does not")
     func success() {
         #expect(!self.report.isSuccess)
         let passed = [Self.result("A", .passed), Self.result("C", .skipped("no lab"))]
@@ -110,7 +110,7 @@ struct ReportTests {
         #expect(!Report(results: passed, duration: .zero, coverage: uncovered).isSuccess)
     }
 
-    @Test("the table of scenarios names cases in their numbers' order and their steps by flow")
+    @Test("the table of scenarios sorts cases by number and groups their steps by flow")
     func page() {
         let results = ["SB10", "SB2"].map { Self.result($0, .passed) }
         let rows = ScenarioPage.text(results).split(separator: "\n").filter { $0.hasPrefix("| [") }
@@ -123,7 +123,7 @@ struct ReportTests {
     }
 }
 
-/// Reads back what a CI server would.
+/// Reads the parts of the XML that a CI server reads.
 private final class JUnitReader: NSObject, XMLParserDelegate {
     var suite: [String: String]?
     var cases: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Scenarios
 
-/// Each with a real server of its own over TLS.
+/// Each test uses a separate real server over TLS.
 @Suite("Scenarios against a real server")
 struct RunnerTests {
     private let folder = TemporaryFolder()
@@ -30,7 +30,7 @@ struct RunnerTests {
         return failure
     }
 
-    @Test("what holds passes, and nothing of it is left")
+    @Test("a scenario whose expectations are met passes and leaves no files")
     func passes() async throws {
         let result = try await self.play(
             """
@@ -44,7 +44,7 @@ struct RunnerTests {
         #expect(try DurableFile.names(in: self.folder.path).isEmpty)
     }
 
-    @Test("an expectation that does not hold fails at its line, with every difference side by side")
+    @Test("an unmet expectation fails at its line, with every difference")
     func differs() async throws {
         let result = try await self.play(
             """
@@ -73,15 +73,15 @@ struct RunnerTests {
     }
 
     @Test(
-        "what cannot be done or expected fails with its reason",
+        "an impossible step or an unmet expectation fails with its reason",
         arguments: [
             ("- launch\n- tap: log-out", 5, "does not offer"), ("- launch\n- enter: '024791'", 5, "asks for no PIN"),
             ("- tap: next", 4, "not running"), ("- launch\n- trace: [UC1.1/1.2]", 5, "the steps taken"),
             ("- launch\n- trace: {contains: [UC1.1/1.1, LOCK/1.1]}", 5, "not in this order"),
-            ("- launch\n- event: link-accepted", 5, "was not told"), ("- start server", 4, "running already"),
+            ("- launch\n- event: link-accepted", 5, "did not receive"), ("- start server", 4, "running already"),
             ("- revoke wallet", 4, "no wallet was registered"),
-            ("- revoke with code: 0000-0000-0000-0000-00", 4, "did not recognise"),
-            ("- launch\n- link: '${name}'", 5, "nothing is named so"), ("- unlock: '024791'", 4, "was not unlocked"),
+            ("- revoke with code: 0000-0000-0000-0000-00", 4, "did not recognize"),
+            ("- launch\n- link: '${name}'", 5, "unknown name"), ("- unlock: '024791'", 4, "was not unlocked"),
             ("- launch\n- keep: {x: deletionCode}", 5, "no value"), ("- server: {state: open}", 4, "record"),
             ("- device: {platform: ios}", 4, "cannot be changed"), ("- launch\n- biometric: match", 5, "no prompt"),
         ]
@@ -92,7 +92,7 @@ struct RunnerTests {
         #expect(failure.message.contains(reason), "\(failure.message)")
     }
 
-    @Test("the server's record is compared, and its log lines of that wallet are shown")
+    @Test("the server's record is compared, and the wallet's log lines are shown")
     func server() async throws {
         let result = try await self.play(
             """
@@ -109,7 +109,7 @@ struct RunnerTests {
         #expect(failure.log.contains { $0.contains("wallet registered") })
     }
 
-    @Test("with its folder kept, the lab, the phone and the server's log are there for a look")
+    @Test("a kept folder contains the lab, the phone and the server's log")
     func keeps() async throws {
         let result = try await self.play("- launch\n- expect: {screen: UC1.1/1.1}", keeps: true)
         let folder = try #require(result.folder)
@@ -117,7 +117,7 @@ struct RunnerTests {
         #expect(names.isSuperset(of: ["lab", "first", "server.log"]), "\(names)")
     }
 
-    @Test("a server that cannot start fails every scenario before its first step, with what it said")
+    @Test("a server that cannot start fails its scenario before the first step, with its output")
     func noServer() async throws {
         let scenario = try Scenario(
             yaml: "case: X\ntitle: t\nserver: {pin.rounds: 1, pin.blocks: [1m]}\nsteps: [launch]",
@@ -129,7 +129,7 @@ struct RunnerTests {
         #expect(failure.line == 0 && failure.message.contains("pin.blocks"), "\(failure.message)")
     }
 
-    @Test("against a server that is no lab of the run, what only a lab can do is skipped with its reason")
+    @Test("against a server outside the run, steps that need a lab are skipped with a reason")
     func skips() async throws {
         let lab = LabServer(folder: "\(self.folder.path)/s", binary: Programs.path("remote-pin-server"), settings: [:])
         try DurableFile.makeFolder("\(self.folder.path)/s")
@@ -152,13 +152,15 @@ struct RunnerTests {
         #expect(results[0].outcome == .passed)
         #expect(results[0].skips == [.init(line: 3, step: "server state: open", reason: World.notOurs)])
         #expect(results[1].outcome == .skipped("line 3, advance 1m: \(World.notOurs)"))
-        #expect(results[2].outcome == .skipped("it needs the server's setting pin.rounds, and \(World.notOurs)"))
+        #expect(
+            results[2].outcome == .skipped("the scenario needs the server's setting pin.rounds, and \(World.notOurs)")
+        )
         #expect(results[3].hasFailed)
         await lab.ended()
-        #expect(await !existing.isThere())
+        #expect(await !existing.isReachable())
     }
 
-    @Test("a run that is cancelled ends, and leaves neither servers nor folders")
+    @Test("a cancelled run ends and leaves neither servers nor folders")
     func cancelled() async throws {
         let yaml =
             "case: X\ntitle: t\nsteps: [{for each: {name: n, in: [\((1...200).map(String.init).joined(separator: ","))], do: [launch, kill app]}}]"

@@ -2,13 +2,13 @@ import Foundation
 import Scenarios
 import Testing
 
-@Suite("The scenarios of this repository")
+@Suite("Scenario files")
 struct ScenarioFilesTests {
     private static var folder: URL {
         URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Scenarios")
     }
 
-    @Test("every file reads without a problem, and its name is its case's")
+    @Test("every file is valid, and its name is its case")
     func files() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
             .filter { $0.hasSuffix(".yaml") }

@@ -4,23 +4,23 @@ import ConfigText
 import Testing
 import Vocabulary
 
-/// Settings as a file of `yaml` in /etc/pin, with what is needed to be complete in front.
+/// The settings of a file in /etc/pin: the required settings, followed by `yaml`.
 private func settings(
     _ yaml: String = "",
     environment: [String: String] = [:],
     flags: [(name: String, value: String)] = []
-) throws(SettingsError) -> ServerSettings {
+) throws(ConfigError) -> ServerSettings {
     let complete = """
         tls: {certificate: server.pem, key: server.key}
         ios: {apps: [ABCDE12345.org.example.wallet]}
         \(yaml)
         """
-    let file = ServerSettings.File(path: "server.yaml", folder: "/etc/pin", text: complete)
+    let file = ConfigFile(path: "server.yaml", folder: "/etc/pin", text: complete)
     return try ServerSettings(file: file, environment: environment, flags: flags, currentFolder: "/home/op")
 }
 
-private func problems(of make: () throws(SettingsError) -> ServerSettings) -> [String] {
-    do throws(SettingsError) {
+private func problems(of make: () throws(ConfigError) -> ServerSettings) -> [String] {
+    do throws(ConfigError) {
         _ = try make()
         return []
     } catch {
@@ -30,7 +30,7 @@ private func problems(of make: () throws(SettingsError) -> ServerSettings) -> [S
 
 @Suite("Server settings")
 struct ServerSettingsTests {
-    @Test("what nobody sets has its default, and the standard policy is one")
+    @Test("settings that no source sets have their defaults, which include the standard policy")
     func standards() throws {
         let settings = try settings()
         #expect(settings[SettingTable.sessionLifetime] == .seconds(900))
@@ -40,7 +40,7 @@ struct ServerSettingsTests {
         #expect(settings.origin(of: "pin.rounds") == .standard)
     }
 
-    @Test("the file outranks defaults, the environment the file and flags all of them")
+    @Test("the file overrides defaults, the environment overrides the file, and flags override the environment")
     func precedence() throws {
         let file = "session: {lifetime: 1m}\nlimits: {frame: 2s, handshake: 3s}"
         let environment = ["REMOTE_PIN_LIMITS_FRAME": "4s", "REMOTE_PIN_LIMITS_HANDSHAKE": "5s"]
@@ -53,7 +53,7 @@ struct ServerSettingsTests {
         #expect(settings.origin(of: "limits.handshake") == .flag("limits.handshake"))
     }
 
-    @Test("paths in the file are relative to its folder, all others to where the program was started")
+    @Test("relative paths start at the folder of their file, or at the current folder")
     func paths() throws {
         let settings = try settings("log: {file: /var/log/pin}", flags: [("data.folder", "here")])
         #expect(settings[SettingTable.tlsKey] == "/etc/pin/server.key")
@@ -63,59 +63,59 @@ struct ServerSettingsTests {
     }
 
     @Test(
-        "each wrong setting is refused with its line, its name and what is allowed",
+        "each wrong setting is rejected with its line, its name and the allowed values",
         arguments: [
-            ("sesion: {lifetime: 1m}", "server.yaml:3: unknown section `sesion`; did you mean `session`?"),
+            ("sesion: {lifetime: 1m}", "server.yaml:3: `sesion` is not a known key; did you mean `session`?"),
             (
                 "session: {liftime: 1m}",
-                "server.yaml:3: unknown setting `session.liftime`; did you mean `session.lifetime`?"
+                "server.yaml:3: `session.liftime` is not a known key; did you mean `lifetime`?"
             ),
             (
                 "session:\n  lifetime: 15",
-                "server.yaml:4: `session.lifetime` cannot be `15`; allowed: 1s … 1d, as 250ms, 61s, 5m, 1h, 2d"
+                "server.yaml:4: `session.lifetime` must be a duration, 1s … 1d, with a unit (ms, s, m, h or d), not `15`"
             ),
-            ("pin: {rounds: 17}", "server.yaml:3: `pin.rounds` cannot be `17`; allowed: 1 … 16"),
-            ("pin: {blocks: 1m}", "server.yaml:3: `pin.blocks` takes a list in brackets"),
-            ("pin: {rounds: [4]}", "server.yaml:3: `pin.rounds` cannot be `4`"),
-            ("log: {level: loud}", "allowed: debug or info or notice or warning or error"),
-            ("pin: {rounds: 2}", "has 3 blocks; 2 rounds (`pin.rounds`) have at most 1"),
+            ("pin: {rounds: 17}", "server.yaml:3: `pin.rounds` must be a number, 1 … 16, not `17`"),
+            ("pin: {blocks: 1m}", "server.yaml:3: `pin.blocks` must be a list in brackets"),
+            ("pin: {rounds: [4]}", "server.yaml:3: `pin.rounds` must be a number"),
+            ("log: {level: loud}", "must be debug, info, notice, warning or error, not `loud`"),
+            ("pin: {rounds: 2}", "has 3 blocks, but 2 rounds (`pin.rounds`) have at most 1"),
             (
                 "enrollment: {token-lifetime: 1h, unopened-lifetime: 1m}",
                 "must not be shorter than `enrollment.token-lifetime`"
             ),
             ("pin: [", "not YAML"),
-            ("pin: {rounds: 3, rounds: 4}", "server.yaml:3: `rounds` stands there twice"),
+            ("pin: {rounds: 3, rounds: 4}", "server.yaml:3: `rounds` is set twice"),
             (
                 "pin:\n  rounds: 3\nlog:\n  level: info\n# mine\npin:\n  attempts: 3",
-                "server.yaml:8: `pin` stands there twice"
+                "server.yaml:8: `pin` is set twice"
             ),
             (
                 "pin:\n  rounds: 3\n  attempts: 3\n  rounds: 4",
-                "server.yaml:6: `rounds` stands there twice, first in line 4"
-            ), ("pin: {rounds: 3,\n  rounds: 4}\nlog: {}\nrounds: 5", "server.yaml:3: `rounds` stands there twice"),
-            ("pin: {rounds: &three 3, attempts: *three}", "`*three` stands for something else"),
-            ("pin: 4", "`pin` is a section; its settings stand under it"),
+                "server.yaml:6: `rounds` is set twice, first in line 4"
+            ), ("pin: {rounds: 3,\n  rounds: 4}\nlog: {}\nrounds: 5", "server.yaml:3: `rounds` is set twice"),
+            ("pin: {rounds: &three 3, attempts: *three}", "`*three` is an alias"),
+            ("pin: 4", "`pin` must be a mapping with the keys rounds, attempts-per-round, blocks"),
             ("android: {apps: ['org.example:12']}", "PACKAGE:DIGEST"),
-            ("portal: {socket: admin.sock}", "over which nobody commands the server"),
+            ("portal: {socket: admin.sock}", "the portal must not be able to give admin commands"),
             ("portal: {trusted-proxies: [10.0.0.1/8]}", "10.0.0.0/8"),
             ("proxy-protocol: {from: [10.0.0.1/8]}", "10.0.0.0/8"),
-            ("proxy-protocol: {from: 10.0.0.0/8}", "`proxy-protocol.from` takes a list in brackets"),
+            ("proxy-protocol: {from: 10.0.0.0/8}", "`proxy-protocol.from` must be a list in brackets"),
             ("limits: {handshakes: 0}", "10 … 1000000"), ("limits: {frames-per-source: -1}", "0 … 1000000"),
             ("limits: {enrollment-burst-per-source: 1}", "2 … 1000000"),
             ("portal: {product: ''}", "1 to 60 characters"), ("portal: {help-link: 'http://x'}", "an https address"),
             ("android: {boot-states: []}", "must not be empty"),
         ]
     )
-    func refused(yaml: String, message: String) {
-        let found = problems { () throws(SettingsError) in try settings(yaml) }
+    func wrongSetting(yaml: String, message: String) {
+        let found = problems { () throws(ConfigError) in try settings(yaml) }
         #expect(found.count == 1)
         #expect(found.first?.contains(message) == true, "\(found)")
     }
 
-    @Test("unknown variables and flags are refused with the nearest name, foreign variables are left alone")
-    func unknownElsewhere() {
+    @Test("unknown variables and flags are rejected with the nearest name; variables of other programs are ignored")
+    func unknownNames() {
         let environment = ["REMOTE_PIN_PIN_ROUND": "4", "REMOTE_PIN_VECTORS": "/x", "HOME": "/root"]
-        let found = problems { () throws(SettingsError) in
+        let found = problems { () throws(ConfigError) in
             try settings(environment: environment, flags: [("pin.round", "4")])
         }
         #expect(
@@ -126,19 +126,19 @@ struct ServerSettingsTests {
         )
     }
 
-    @Test("a program that needs some sections does not ask for the others, and still finds what is wrong with them")
+    @Test("a program that needs some sections accepts incomplete others, but not wrong values in them")
     func sections() throws {
-        func read(_ yaml: String) throws(SettingsError) -> ServerSettings {
-            let file = ServerSettings.File(path: "s.yaml", folder: "/etc/pin", text: yaml)
+        func read(_ yaml: String) throws(ConfigError) -> ServerSettings {
+            let file = ConfigFile(path: "s.yaml", folder: "/etc/pin", text: yaml)
             return try ServerSettings(file: file, currentFolder: "/", sections: ["portal", "log"])
         }
         let settings = try read("portal: {socket: portal.sock}")
         #expect(settings[SettingTable.portalSocket] == "/etc/pin/portal.sock")
         #expect(settings[SettingTable.portalTrustedProxies].map(\.description) == ["127.0.0.1", "::1"])
-        #expect(problems { () throws(SettingsError) in try read("pin: {rounds: 99}") }.count == 1)
+        #expect(problems { () throws(ConfigError) in try read("pin: {rounds: 99}") }.count == 1)
     }
 
-    @Test("balancers are none unless they are named, as addresses or networks of both families")
+    @Test("the list of load balancers is empty by default, and takes addresses and networks of both families")
     func balancers() throws {
         #expect(try settings("")[SettingTable.balancers].isEmpty)
         let named = try settings("proxy-protocol: {from: [10.0.0.0/24, 'fd00:5::/64', 192.0.2.1]}")
@@ -149,10 +149,10 @@ struct ServerSettingsTests {
         #expect(!["10.0.1.9", "fd00:6::1", "192.0.2.2", "127.0.0.1"].contains(where: isBalancer))
     }
 
-    @Test("all problems of all sources are said at once, missing settings too")
+    @Test("all problems of all sources are reported at once, with missing settings")
     func allAtOnce() {
-        let file = ServerSettings.File(path: "s.yaml", folder: "/", text: "pin: {rounds: no}\nfoo: {bar: 1}")
-        let found = problems { () throws(SettingsError) in
+        let file = ConfigFile(path: "s.yaml", folder: "/", text: "pin: {rounds: no}\nfoo: {bar: 1}")
+        let found = problems { () throws(ConfigError) in
             try ServerSettings(
                 file: file,
                 environment: ["REMOTE_PIN_SESSION_LIFETIME": "soon"],
@@ -166,23 +166,23 @@ struct ServerSettingsTests {
         #expect(!found.contains { $0.contains("`pin.rounds` must be set") })
     }
 
-    @Test("what may be a secret is shown to nobody, neither as a value nor with what is wrong")
+    @Test("a value that may be a secret appears neither in listings nor in problems")
     func secrets() throws {
         let yaml = "hook: {program: /bin/cat, arguments: [--token, abc123]}"
         let shown = try settings(yaml).rows.map { "\($0)" }
         #expect(!shown.contains { $0.contains("abc123") } && shown.contains { $0.contains(SettingRow.hidden) })
         #expect(try settings(yaml)[SettingTable.hookArguments] == ["--token", "abc123"])
         let long = String(repeating: "abc123", count: 1000)
-        let found = problems { () throws(SettingsError) in try settings("hook: {program: /x, arguments: [\(long)]}") }
+        let found = problems { () throws(ConfigError) in try settings("hook: {program: /x, arguments: [\(long)]}") }
         #expect(found.count == 1 && !found.contains { $0.contains("abc123") } && found[0].contains("hook.arguments"))
-        // What stands for nothing is no secret.
+        // The default is not a secret.
         #expect(try settings().rows.first { $0.name == "hook.arguments" }?.value == "[]")
     }
 
-    @Test("beside what is wrong the rest is reported, and what was refused has neither a value nor an origin")
+    @Test("a report with problems shows the other settings; a rejected one has neither a value nor an origin")
     func report() throws {
         let text = "tls: {certificate: a}\npin: {rounds: 99, attempts-per-round: 3}"
-        let file = ServerSettings.File(path: "s.yaml", folder: "/etc/pin", text: text)
+        let file = ConfigFile(path: "s.yaml", folder: "/etc/pin", text: text)
         let report = SettingsReport(reading: SettingsSources(file: file, currentFolder: "/"))
         #expect(report.settings == nil)
         let rows = Dictionary(grouping: report.rows, by: \.name).compactMapValues(\.first)
@@ -194,7 +194,7 @@ struct ServerSettingsTests {
         #expect(report.problems.count == 3, "\(report.problems)")
     }
 
-    @Test("lists in the environment are written with commas")
+    @Test("lists in the environment are separated by commas")
     func lists() throws {
         let settings = try settings(environment: [
             "REMOTE_PIN_PIN_BLOCKS": "1s, 2s", "REMOTE_PIN_PIN_ROUNDS": "3", "REMOTE_PIN_ANDROID_ROOTS": "a.pem,/b.pem",
@@ -203,15 +203,15 @@ struct ServerSettingsTests {
         #expect(settings[SettingTable.androidRoots] == ["/home/op/a.pem", "/b.pem"])
     }
 
-    @Test("an empty variable or flag is no empty list, which is written in brackets", arguments: ["", " "])
+    @Test("an empty variable or flag is not an empty list, which needs brackets", arguments: ["", " "])
     func emptyList(text: String) throws {
         for (name, variable) in [
             ("pin.blocks", "REMOTE_PIN_PIN_BLOCKS"), ("proxy-protocol.from", "REMOTE_PIN_PROXY_PROTOCOL_FROM"),
             ("android.roots", "REMOTE_PIN_ANDROID_ROOTS"), ("hook.arguments", "REMOTE_PIN_HOOK_ARGUMENTS"),
         ] {
-            let found = problems { () throws(SettingsError) in try settings(environment: [variable: text]) }
+            let found = problems { () throws(ConfigError) in try settings(environment: [variable: text]) }
             #expect(found.count == 1, "\(name): \(found)")
-            #expect(problems { () throws(SettingsError) in try settings(flags: [(name, text)]) }.count == 1, "\(name)")
+            #expect(problems { () throws(ConfigError) in try settings(flags: [(name, text)]) }.count == 1, "\(name)")
         }
         let read = try settings(
             environment: ["REMOTE_PIN_PROXY_PROTOCOL_FROM": "[]"],
@@ -221,7 +221,7 @@ struct ServerSettingsTests {
         #expect(read[SettingTable.hookArguments].isEmpty)
     }
 
-    @Test("an empty text or `none` unsets what may be unset")
+    @Test("an empty text or `none` removes the value of an optional setting")
     func unset() throws {
         let settings = try settings(
             "lab: {folder: /lab}\nandroid: {patch-level: 2025-06}",
@@ -233,47 +233,47 @@ struct ServerSettingsTests {
     }
 }
 
-@Suite("The explained configuration file")
+@Suite("Generated configuration file")
 struct ConfigurationFileTests {
-    @Test("it names every setting, and with what must be set it is a configuration of defaults")
+    @Test("the file names every setting, and with the required settings it is valid and contains the defaults")
     func roundTrip() throws {
         let text = ConfigurationFile.text(
             setting: ["tls.certificate": "c.pem", "tls.key": "k.pem", "ios.apps": "[ABCDE12345.org.example.wallet]"],
             heading: "A test's."
         )
         for declaration in SettingTable.all { #expect(text.contains("\(declaration.key):"), "\(declaration.name)") }
-        let file = ServerSettings.File(path: "s", folder: "/", text: text)
+        let file = ConfigFile(path: "s", folder: "/", text: text)
         let settings = try ServerSettings(file: file, currentFolder: "/")
         #expect(settings.rows.filter { $0.origin != .standard }.count == 3)
     }
 
-    @Test("each commented default, uncommented, reads as the default")
+    @Test("each default in a comment is valid when uncommented")
     func standardsAreValid() throws {
         for declaration in SettingTable.all {
             guard let standard = declaration.standardText else { continue }
-            let group = "\(declaration.group):\n  \(declaration.key): \(standard)\n"
+            let group = "\(declaration.section):\n  \(declaration.key): \(standard)\n"
             let needed = ["tls.certificate": "c", "tls.key": "k", "ios.apps": "ABCDE12345.org.example.wallet"]
-            let file = ServerSettings.File(path: "s", folder: "/", text: group)
+            let file = ConfigFile(path: "s", folder: "/", text: group)
             let flags = needed.filter { $0.key != declaration.name }.map { (name: $0.key, value: $0.value) }
-            let found = problems { () throws(SettingsError) in
+            let found = problems { () throws(ConfigError) in
                 try ServerSettings(file: file, flags: flags, currentFolder: "/")
             }
             #expect(found.allSatisfy { $0.contains("both empty") }, "\(declaration.name): \(found)")
         }
     }
 
-    @Test("every setting's section is explained, and no two share a name or a variable")
+    @Test("every setting is in the help, and names and variables are unique")
     func consistent() {
         let names = SettingTable.all.map(\.name)
         #expect(Set(names).count == names.count)
-        #expect(Set(SettingTable.all.map(\.environmentName)).count == names.count)
+        #expect(Set(SettingTable.all.map(SettingTable.catalog.variable(of:))).count == names.count)
         for name in names { #expect(ConfigurationFile.help().contains("--\(name) <")) }
     }
 }
 
-@Suite("The manual's page of settings")
+@Suite("Settings page")
 struct SettingsPageTests {
-    @Test("docs/settings.md is what the table says; `remote-pin-server settings --markdown` writes it anew")
+    @Test("docs/settings.md is the output of `remote-pin-server settings --markdown`")
     func upToDate() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -282,10 +282,10 @@ struct SettingsPageTests {
     }
 }
 
-@Suite("Durations as operators write them")
+@Suite("Duration texts")
 struct DurationTextTests {
     @Test(
-        "a whole number and a unit are read and written back",
+        "a whole number with a unit is read and written as the same text",
         arguments: [
             ("250ms", 250), ("61s", 61_000), ("5m", 300_000), ("1h", 3_600_000), ("2d", 172_800_000), ("0s", 0),
         ]
@@ -297,19 +297,19 @@ struct DurationTextTests {
         #expect(DurationText.write(duration) == text)
     }
 
-    @Test("anything else is not a duration", arguments: ["", "5", "m", "-1s", "1.5h", "1h30m", "99999999999999999d"])
-    func refuses(text: String) { #expect(DurationText.read(text) == nil) }
+    @Test("any other text is not a duration", arguments: ["", "5", "m", "-1s", "1.5h", "1h30m", "99999999999999999d"])
+    func notDurations(text: String) { #expect(DurationText.read(text) == nil) }
 }
 
-@Suite("Values with a form of their own")
+@Suite("Setting values")
 struct SettingValuesTests {
     @Test(
-        "addresses need a port",
+        "an address needs a port",
         arguments: [("0.0.0.0:0", true), ("[::1]:7400", true), ("::1", false), ("h", false)]
     )
-    func address(text: String, isOne: Bool) { #expect((ListenAddress(text) != nil) == isOne) }
+    func address(text: String, isValid: Bool) { #expect((HostAndPort(text) != nil) == isValid) }
 
-    @Test("an Android app is a package, a digest and perhaps a version")
+    @Test("an Android app is a package, a digest and an optional version")
     func app() throws {
         let digest = String(repeating: "a1", count: 32)
         let app = try #require(AndroidAppSetting("org.example.wallet:\(digest):12"))

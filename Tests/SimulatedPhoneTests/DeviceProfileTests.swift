@@ -1,3 +1,4 @@
+import ConfigText
 import DeviceInterface
 import SimulatedPhone
 import FoundationEssentials
@@ -16,7 +17,7 @@ struct DeviceProfileTests {
         }
     }
 
-    @Test("a profile states what differs from a healthy phone")
+    @Test("a profile states the differences from a healthy phone")
     func reading() throws {
         let profile = try DeviceProfile(
             yaml: """
@@ -46,7 +47,7 @@ struct DeviceProfileTests {
         #expect(try DeviceProfile(yaml: "{platform: android}", source: "x") == DeviceProfile(.android))
     }
 
-    @Test("what is written is read as the same, absent values too")
+    @Test("a written profile is read as the same profile, with absent values")
     func roundTrip() throws {
         var profile = DeviceProfile(.android)
         #expect(try DeviceProfile(yaml: profile.yaml, source: "x") == profile)
@@ -64,54 +65,62 @@ struct DeviceProfileTests {
     }
 
     @Test(
-        "a wrong profile is refused with line, key and the nearest valid name",
+        "a wrong profile is rejected with its line, key and the nearest valid name",
         arguments: [
-            ("platform: android\nsensr: match", "phone.yaml:2: `sensr`: there is no such key; did you mean `sensor`?"),
+            ("platform: android\nsensr: match", "phone.yaml:2: `sensr` is not a known key; did you mean `sensor`?"),
             (
                 "platform: android\n\nbiometrics: fingr",
-                "phone.yaml:3: `biometrics`: `fingr` is not one of none, not-enrolled, face, fingerprint"
+                "phone.yaml:3: `biometrics` must be none, not-enrolled, face or fingerprint, not `fingr`"
             ),
             (
                 "platform: android\nbiometrics: fingerprnt",
-                "phone.yaml:2: `biometrics`: `fingerprnt` is not one of none, not-enrolled, face, fingerprint; did you mean `fingerprint`?"
+                "phone.yaml:2: `biometrics` must be none, not-enrolled, face or fingerprint, not `fingerprnt`; did you mean `fingerprint`?"
             ),
-            ("biometrics: face", "phone.yaml:1: `platform`: it must be set: android or ios"),
+            ("biometrics: face", "phone.yaml:1: `platform` must be set: android or ios"),
             (
                 "platform: androd",
-                "phone.yaml:1: `platform`: `androd` is not one of android, ios; did you mean `android`?"
+                "phone.yaml:1: `platform` must be android or ios, not `androd`; did you mean `android`?"
             ),
-            ("platform: ios\nrooted: maybe", "phone.yaml:2: `rooted`: true or false is expected"),
-            ("platform: ios\nmodel: [a]", "phone.yaml:2: `model`: 1 to 100 characters are expected"),
+            ("platform: ios\nrooted: maybe", "phone.yaml:2: `rooted` must be true or false, not `maybe`"),
+            ("platform: ios\nmodel: [a]", "phone.yaml:2: `model` must be 1 to 100 characters"),
             (
                 "platform: ios\nos_patch_level: 2026",
-                "phone.yaml:2: `os_patch_level`: a number from 200001 to 209912 is expected"
+                "phone.yaml:2: `os_patch_level` must be a number, 200001 … 209912, not `2026`"
             ),
             (
                 "platform: ios\nsensor: reject:0",
-                "phone.yaml:2: `sensor`: `reject:0` is not one of match, reject:N, cancel, lockout, ask; did you mean `reject:N`?"
+                "phone.yaml:2: `sensor` must be match, reject:N, cancel, lockout, ask, not `reject:0`; did you mean `reject:N`?"
             ),
             (
                 "platform: ios\npasscode: no\nbiometrics: face",
-                "phone.yaml:3: `biometrics`: nobody can be enrolled on a phone without a passcode"
+                "phone.yaml:3: `biometrics` cannot be enrolled on a phone without a passcode"
             ),
-            ("platform: ios\nplatform: ios", "phone.yaml:2: `platform` stands there twice, first in line 1"),
-            ("- platform", "phone.yaml:1: keys with values are expected"),
-            ("", "phone.yaml: it is empty"),
+            ("platform: ios\nplatform: ios", "phone.yaml:2: `platform` is set twice, first in line 1"),
+            (
+                "- platform",
+                """
+                phone.yaml:1: the file must be a mapping with the keys platform, os_version, brand, model, app_id, \
+                app_version, app_version_code, rooted, os_patch_level, vendor_patch_level, boot_patch_level, strongbox, \
+                remote_provisioning, development_service, fault, biometrics, sensor, passcode, screen_locked, issuer, \
+                recovery_code, network, conditions
+                """
+            ),
+            ("", "phone.yaml: `platform` must be set: android or ios"),
         ]
     )
-    func refusals(text: String, problem: String) {
+    func wrongProfile(text: String, problem: String) {
         #expect(self.problems(text) == [problem])
     }
 
-    @Test("all problems are told at once, and text that is no YAML with its line")
+    @Test("all problems are reported at once, and a text that is not YAML with its line")
     func several() throws {
-        #expect(self.problems("platform: ios\nnetwrk: on\nconditions: [delay, cut-after:x]\nfault: x").count == 3)
+        #expect(self.problems("platform: ios\nnetwrk: on\nconditions: [delay, cut-after:x]\nfault: x").count == 4)
         let broken = self.problems("platform: ios\nmodel: \"x\nos_version: [")
         #expect(broken.count == 1)
         #expect(try #require(broken.first).hasPrefix("phone.yaml:"))
     }
 
-    @Test("aliases, with which few lines stand for more than memory holds, are refused before they are followed")
+    @Test("aliases, by which a few lines can exceed any memory, are rejected before they are resolved")
     func aliases() throws {
         for text in ManyLaughs.texts {
             let problems = self.problems("platform: ios\n" + text)
@@ -119,21 +128,21 @@ struct DeviceProfileTests {
             #expect(problems[0].hasPrefix("phone.yaml:3: ") && problems[0].contains("`*a0`"), "\(problems)")
         }
         var profile = DeviceProfile(.android)
-        #expect(throws: ProfileError.self) { try profile.set("model", to: "[&a x, *a]") }
+        #expect(throws: ConfigError.self) { try profile.set("model", to: "[&a x, *a]") }
     }
 
-    @Test("what only looks like an alias is a text")
+    @Test("a text that only looks like an alias is accepted")
     func noAliases() throws {
         for model in ["a & b * c", "*b &a", "5*4&3", "&", "*"] {
             #expect(try DeviceProfile(yaml: "platform: ios\nmodel: '\(model)'", source: "x").model == model)
         }
     }
 
-    @Test("a change with a problem changes nothing, and one key can be set by its name")
+    @Test("a wrong change has no effect, and a key can be set by its name")
     func changes() throws {
         var profile = DeviceProfile(.android)
-        #expect(throws: ProfileError.self) { try profile.set("sensor", to: "reject") }
-        #expect(throws: ProfileError.self) { try profile.set("sensors", to: "match") }
+        #expect(throws: ConfigError.self) { try profile.set("sensor", to: "reject") }
+        #expect(throws: ConfigError.self) { try profile.set("sensors", to: "match") }
         #expect(profile == DeviceProfile(.android))
         try profile.set("sensor", to: "reject:2")
         try profile.set("conditions", to: "[lose-next-reply, cut-after:10]")
@@ -145,11 +154,11 @@ struct DeviceProfileTests {
         #expect(profile.vendorPatchLevel == nil)
     }
 
-    @Test("a profile's file is read by its path, and one that is missing is told by it")
+    @Test("a profile is read from a file, and a missing file is reported by its path")
     func files() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "profile-\(WalletID.random()).yaml")
         defer { try? FileManager.default.removeItem(at: path) }
-        #expect(throws: ProfileError.self) { try DeviceProfile(file: path.path) }
+        #expect(throws: ConfigError.self) { try DeviceProfile(file: path.path) }
         try Data("platform: ios\nbiometrics: face\n".utf8).write(to: path)
         #expect(try DeviceProfile(file: path.path).biometrics == .face)
     }

@@ -6,25 +6,25 @@ import Vocabulary
 
 @testable import SimulatedPhone
 
-@Suite("What docs/devices.md promises")
+@Suite("docs/devices.md and its examples")
 struct DocumentationTests {
-    /// The repository, found from this file's place in it.
+    /// The root of the repository, relative to this file.
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
-    /// The examples are programs in Python.
+    /// True if Python, which the examples need, is installed.
     private static let hasPython = ["/usr/bin", "/usr/local/bin"].contains { DurableFile.exists("\($0)/python3") }
 
-    @Test("its table has every key of a profile")
+    @Test("the table contains every key of a profile")
     func table() throws {
         let page = String(
             decoding: try DurableFile.read(Self.root + "/docs/devices.md", atMost: 1 << 20),
             as: UTF8.self
         )
-        #expect(page.contains(ProfileTable.markdown), "\(ProfileTable.markdown)")
+        #expect(page.contains(DeviceProfile.markdown), "\(DeviceProfile.markdown)")
     }
 
-    @Test("its example of a prompt's program answers line by line", .enabled(if: hasPython))
+    @Test("the example of a biometric hook answers line by line", .enabled(if: hasPython))
     func biometric() async throws {
         let bench = try HookBench()
         try bench.write("rejected\nconfirmed\n", to: "answers.txt")
@@ -33,10 +33,10 @@ struct DocumentationTests {
         for result in [PromptResult.rejected, .confirmed, .cancelled] {
             #expect(try await device.authenticate(Prompt(.unlock), .byDevice) == result)
         }
-        #expect(bench.told.isEmpty, "\(bench.told)")
+        #expect(bench.reported.isEmpty, "\(bench.reported)")
     }
 
-    @Test("its example of an issuer knows a person again", .enabled(if: hasPython))
+    @Test("the example of an issuer hook returns the same code for the same person", .enabled(if: hasPython))
     func issuer() async throws {
         let bench = try HookBench()
         let phone = try bench.phone()
@@ -49,6 +49,6 @@ struct DocumentationTests {
         #expect(try await code("'Jan'") == first)
         #expect(try await code("'Piet'") != first)
         #expect(try await code("") == nil)
-        #expect(bench.told.isEmpty, "\(bench.told)")
+        #expect(bench.reported.isEmpty, "\(bench.reported)")
     }
 }

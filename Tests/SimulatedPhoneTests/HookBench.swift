@@ -7,7 +7,7 @@ import Vocabulary
 
 @testable import SimulatedPhone
 
-/// A phone with small shell programs in the place of its parts.
+/// A phone with shell programs as hooks.
 final class HookBench: Sendable {
     let lab: LabBench
     let folder: String
@@ -19,10 +19,10 @@ final class HookBench: Sendable {
         try DurableFile.makeFolder(self.folder)
     }
 
-    /// What people were told.
-    var told: [String] { self.reports.withLock { $0 } }
+    /// The messages to the user.
+    var reported: [String] { self.reports.withLock { $0 } }
 
-    /// A program of these lines; `$FOLDER` in them is the bench's folder.
+    /// Creates a program of these lines; `$FOLDER` in them is the bench's folder.
     func program(_ lines: String, within limit: Duration? = nil) throws -> HookCommand {
         let path = "\(self.folder)/hook-\(WalletID.random())"
         try DurableFile.write(Array("FOLDER='\(self.folder)'\n\(lines)\n".utf8), to: path)
@@ -48,7 +48,7 @@ final class HookBench: Sendable {
         return try self.lab.device(profile)
     }
 
-    /// What a program wrote into a file of the bench; nil where it did not.
+    /// The contents of a file that a program wrote; nil if it does not exist.
     func text(_ name: String) -> String? {
         guard let bytes = try? DurableFile.read("\(self.folder)/\(name)", atMost: 1 << 20) else { return nil }
         return String(decoding: bytes, as: UTF8.self)

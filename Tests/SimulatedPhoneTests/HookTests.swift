@@ -7,7 +7,7 @@ import Vocabulary
 
 @testable import SimulatedPhone
 
-@Suite("Programs in the place of prompt and issuer")
+@Suite("Hooks for prompts and the issuer")
 struct HookTests {
     private let bench: HookBench
 
@@ -27,7 +27,7 @@ struct HookTests {
         return try await device.authenticate(Prompt(.unlock, accepts: accepts), .byDevice)
     }
 
-    @Test("what the program answers is the prompt's result", arguments: PromptResult.allCases)
+    @Test("the program's answer is the result of the prompt", arguments: PromptResult.allCases)
     func results(result: PromptResult) async throws {
         let seen = try await self.prompt(#"cat > "$FOLDER/question"; echo '{"result":"\#(result.rawValue)"}'"#)
         #expect(seen == result)
@@ -35,42 +35,42 @@ struct HookTests {
         for part in [#""hook":"biometric""#, #""purpose":"unlock""#, #""accepts":"biometric""#] {
             #expect(question.contains(part))
         }
-        #expect(self.bench.told.isEmpty)
+        #expect(self.bench.reported.isEmpty)
     }
 
     @Test(
-        "whatever a program does wrong is a prompt that was sent away, and people are told why",
+        "any failure of a program counts as a dismissed prompt, and the user is notified of the reason",
         arguments: [
-            ("echo nothing here >&2; exit 3", "it ended with status 3: nothing here"),
-            ("kill -9 $$", "it ended with s"),
+            ("echo nothing here >&2; exit 3", "it exited with status 3: nothing here"),
+            ("kill -9 $$", "it exited with s"),
             ("echo hello", "not one JSON object"),
             (#"echo '["confirmed"]'"#, "not one JSON object"),
             (#"echo '{"result":"confirmed"} {"result":"confirmed"}'"#, "not one JSON object"),
             ("true", "not one JSON object"),
             (#"echo '{"result":"Confirmed"}'"#, "must be one of confirmed"),
-            (#"echo '{"result":true}'"#, "in a wrong form"),
-            (#"echo '{"outcome":"confirmed"}'"#, "lacks something"),
+            (#"echo '{"result":true}'"#, "missing or invalid field"),
+            (#"echo '{"outcome":"confirmed"}'"#, "missing or invalid field"),
             (#"head -c 70000 /dev/zero; echo '{"result":"confirmed"}'"#, "more than 65536 bytes"),
             ("cat /dev/zero", "more than 65536 bytes"),
-            (#"echo '{"result":"confirmed"}'; exit 1"#, "it ended with status 1"),
+            (#"echo '{"result":"confirmed"}'; exit 1"#, "it exited with status 1"),
             ("no-such-program-anywhere", "not found"),
         ]
     )
-    func wrongAnswers(lines: String, told: String) async throws {
+    func wrongAnswers(lines: String, reported: String) async throws {
         #expect(try await self.prompt(lines) == .cancelled)
-        #expect(self.bench.told.count == 1)
-        #expect(self.bench.told.first?.contains(told) ?? false, "\(self.bench.told)")
-        #expect(self.bench.told.first?.hasPrefix("biometric hook: ") ?? false)
+        #expect(self.bench.reported.count == 1)
+        #expect(self.bench.reported.first?.contains(reported) ?? false, "\(self.bench.reported)")
+        #expect(self.bench.reported.first?.hasPrefix("biometric hook: ") ?? false)
     }
 
-    @Test("a program over its time is ended with all that it started")
+    @Test("a program that exceeds its time limit is killed with its child processes")
     func overTime() async throws {
         let lines = #"sleep 600 & echo $! > "$FOLDER/child"; echo $$ > "$FOLDER/leader"; wait"#
-        // A slow machine needs longer for as much as this.
+        // Long enough for a slow machine.
         for limit in [1, 5, 30] where self.bench.text("leader") == nil {
             #expect(try await self.prompt(lines, within: .seconds(limit)) == .cancelled)
         }
-        #expect(self.bench.told.allSatisfy { $0.contains("longer than") } && !self.bench.told.isEmpty)
+        #expect(self.bench.reported.allSatisfy { $0.contains("longer than") } && !self.bench.reported.isEmpty)
         for name in ["child", "leader"] {
             let text = try #require(self.bench.text(name))
             let id = try #require(Int32(text.filter(\.isNumber)))
@@ -78,7 +78,7 @@ struct HookTests {
         }
     }
 
-    @Test("an answer counts when its program has ended, whatever it left running in the background")
+    @Test("an answer is used when its program has exited, even if background processes remain")
     func background() async throws {
         let start = ContinuousClock.now
         #expect(try await self.prompt(#"sleep 40 & echo '{"result":"confirmed"}'"#) == .confirmed)
@@ -90,18 +90,19 @@ struct HookTests {
         for _ in 0..<10 {
             #expect(try await self.prompt(#"exec 0<&-; echo '{"result":"confirmed"}'"#) == .confirmed)
         }
-        #expect(self.bench.told.isEmpty)
+        #expect(self.bench.reported.isEmpty)
     }
 
-    @Test("a program sees a small environment, and a session of its own")
+    @Test("a program has a minimal environment and a separate session")
     func environment() async throws {
-        // The sixth field of stat is the session, which is the process itself for the first one in it.
+        // The sixth field of stat is the session id; it equals the process id of the session
+        // leader.
         _ = try await self.prompt(
             #"env > "$FOLDER/all"; cut -d' ' -f6 /proc/$$/stat > "$FOLDER/session""#
         )
         let lines = try #require(self.bench.text("all")).split(separator: "\n").map(String.init)
         let names = Set(lines.compactMap { $0.split(separator: "=").first.map(String.init) })
-        // A shell adds some of its own.
+        // The shell adds some variables.
         let shell: Set = ["PWD", "OLDPWD", "SHLVL", "_"]
         #expect(names.subtracting(shell).isSubset(of: ["PATH", "HOME", "LANG", "TMPDIR", "REMOTE_PIN_HOOK"]))
         #expect(lines.contains("REMOTE_PIN_HOOK=biometric"))
@@ -111,7 +112,7 @@ struct HookTests {
         #expect(!session.isEmpty)
     }
 
-    @Test("what the phone's state decides is not asked")
+    @Test("the program is not asked if the state of the phone determines the result")
     func notAsked() async throws {
         let lines = #"touch "$FOLDER/asked"; echo '{"result":"confirmed"}'"#
         let locked = try self.bench.phone { $0.isScreenLocked = true }
@@ -125,7 +126,7 @@ struct HookTests {
         #expect(try await self.prompt(lines, accepts: .passcode, on: locked) == .confirmed)
     }
 
-    @Test("a keychain item opens when its program confirms, and by nothing else; the item says what is accepted")
+    @Test("a keychain item opens only if the program confirms, and the item determines the accepted means")
     func keychain() async throws {
         let phone = try self.bench.phone()
         let lines = #"grep -q '"accepts":"biometric"' && cat "$FOLDER/answer""#
@@ -146,7 +147,7 @@ struct HookTests {
     }
 
     @Test(
-        "an issuer's program names the person, or nobody",
+        "an issuer's program identifies the person or fails",
         arguments: [
             (#"echo '{"result":"obtained","recovery_code":"jan"}'"#, "jan", false),
             (#"echo '{"result":"cancelled"}'"#, nil, false),
@@ -159,15 +160,15 @@ struct HookTests {
             ("sleep 600", nil, true),
         ] as [(String, String?, Bool)]
     )
-    func issuer(lines: String, code: String?, isTold: Bool) async throws {
+    func issuer(lines: String, code: String?, isReported: Bool) async throws {
         let limit: Duration? = lines.hasPrefix("sleep") ? .milliseconds(300) : nil
         let hooks = self.bench.hooks(issuer: try self.bench.program(lines, within: limit))
         let issuer = try #require(HookedIssuer(for: self.bench.phone(), hooks))
         #expect(await issuer.obtain()?.bytes == code.map { Array($0.utf8) })
-        #expect(self.bench.told.count == (isTold ? 1 : 0), "\(self.bench.told)")
+        #expect(self.bench.reported.count == (isReported ? 1 : 0), "\(self.bench.reported)")
     }
 
-    @Test("without hooks a phone does all by itself")
+    @Test("without hooks the simulated phone does everything")
     func none() async throws {
         let phone = try self.bench.phone { $0.sensor = .match }
         let device = HookedDevice(phone, self.bench.hooks())

@@ -8,8 +8,9 @@ import DeviceInterface
 
 @testable import SimulatedPhone
 
-/// The programs answer with what a second simulated phone made: evidence as a real phone's would be, from outside.
-@Suite("Programs in the place of the hardware key")
+/// Tests with programs that answer with the evidence of a second simulated phone, as a real phone
+/// in a lab would.
+@Suite("Hooks for the hardware key")
 struct KeyHookTests {
     private let bench: HookBench
 
@@ -17,7 +18,7 @@ struct KeyHookTests {
         self.bench = try HookBench()
     }
 
-    /// Answers each operation with the file of its name, and keeps each question.
+    /// A program that answers each operation with the file of its name and stores each question.
     private static let answering = #"""
         question=$(cat)
         for operation in create sign assert delete; do
@@ -43,7 +44,7 @@ struct KeyHookTests {
 
     private func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// Writes the answers of a key that the vendor attested, and returns what it proves.
+    /// Writes the answers of an attested key, and returns its proof.
     private func prepare(_ platform: Platform, statement: [UInt8]) async throws -> [UInt8] {
         let source = try self.source(platform)
         switch try await source.createKey(challenge: self.bench.lab.challenge) {
@@ -63,7 +64,7 @@ struct KeyHookTests {
         return proof
     }
 
-    @Test("its evidence passes the server's verifier and its proofs come through", arguments: Platform.allCases)
+    @Test("the hook's evidence passes the server's verifier and its proofs are returned", arguments: Platform.allCases)
     func life(platform: Platform) async throws {
         let proof = try await self.prepare(platform, statement: [1, 2, 3])
         let phone = try self.bench.phone(platform)
@@ -88,10 +89,10 @@ struct KeyHookTests {
         try await next.deleteKey()
         #expect(!next.hasKey)
         #expect(try #require(self.bench.text("asked-delete")).contains(#""key":"slot 7""#))
-        #expect(self.bench.told.isEmpty)
+        #expect(self.bench.reported.isEmpty)
     }
 
-    @Test("evidence for another challenge comes through as it is, and the server's verifier refuses it")
+    @Test("evidence for another challenge is returned unchanged, and the server's verifier rejects it")
     func judged() async throws {
         _ = try await self.prepare(.android, statement: [1])
         let device = try self.device(self.bench.phone())
@@ -114,7 +115,7 @@ struct KeyHookTests {
         #expect(refusal == .challengeMismatch)
     }
 
-    @Test("a key does not come along to another phone")
+    @Test("a restore to another phone does not include the key")
     func restore() async throws {
         _ = try await self.prepare(.android, statement: [1])
         let phone = try self.bench.phone()
@@ -127,26 +128,26 @@ struct KeyHookTests {
     struct Wrong: Sendable {
         var platform = Platform.android
         let answer: String
-        let told: String
+        let reported: String
     }
 
     @Test(
-        "evidence in a wrong form is a device's error, told in words, and no key",
+        "invalid evidence is a device error with a message, and no key is stored",
         arguments: [
-            Wrong(answer: #"{"key":"a"}"#, told: "`chain` must be a list"),
-            Wrong(answer: #"{"key":"a","chain":[]}"#, told: "`chain` must be a list"),
-            Wrong(answer: #"{"key":"a","chain":["%%"]}"#, told: "`chain` is not base64"),
-            Wrong(answer: #"{"key":"a","chain":[""]}"#, told: "`chain` has 0 bytes"),
-            Wrong(answer: #"{"key":"a","chain":"AQ=="}"#, told: "in a wrong form"),
-            Wrong(answer: #"{"key":"","chain":["AQ=="]}"#, told: "`key` must have"),
-            Wrong(answer: #"{"chain":["AQ=="]}"#, told: "lacks something"),
-            Wrong(answer: "no", told: "not one JSON object"),
-            Wrong(platform: .iOS, answer: #"{"key":"a","object":"AQ=="}"#, told: "`key_id` is missing"),
-            Wrong(platform: .iOS, answer: #"{"key":"a","key_id":"AQ=="}"#, told: "`object` is missing"),
+            Wrong(answer: #"{"key":"a"}"#, reported: "`chain` must be a list"),
+            Wrong(answer: #"{"key":"a","chain":[]}"#, reported: "`chain` must be a list"),
+            Wrong(answer: #"{"key":"a","chain":["%%"]}"#, reported: "`chain` is not base64"),
+            Wrong(answer: #"{"key":"a","chain":[""]}"#, reported: "`chain` has 0 bytes"),
+            Wrong(answer: #"{"key":"a","chain":"AQ=="}"#, reported: "missing or invalid field"),
+            Wrong(answer: #"{"key":"","chain":["AQ=="]}"#, reported: "`key` must have"),
+            Wrong(answer: #"{"chain":["AQ=="]}"#, reported: "missing or invalid field"),
+            Wrong(answer: "no", reported: "not one JSON object"),
+            Wrong(platform: .iOS, answer: #"{"key":"a","object":"AQ=="}"#, reported: "`key_id` is missing"),
+            Wrong(platform: .iOS, answer: #"{"key":"a","key_id":"AQ=="}"#, reported: "`object` is missing"),
             Wrong(
                 platform: .iOS,
                 answer: #"{"key":"a","object":"AQ==","key_id":"AQ=="}"#,
-                told: "`key_id` has 1 bytes"
+                reported: "`key_id` has 1 bytes"
             ),
         ]
     )
@@ -155,20 +156,20 @@ struct KeyHookTests {
         let device = try self.device(self.bench.phone(item.platform))
         await #expect(throws: DeviceError.self) { try await device.createKey(challenge: self.bench.lab.challenge) }
         #expect(!device.hasKey)
-        #expect(self.bench.told.first?.contains(item.told) ?? false, "\(self.bench.told)")
+        #expect(self.bench.reported.first?.contains(item.reported) ?? false, "\(self.bench.reported)")
     }
 
     @Test(
-        "a proof in a wrong form is a device's error, and the key stays",
+        "an invalid proof is a device error, and the key remains",
         arguments: [
-            Wrong(answer: #"{"signature":"AQ=="}"#, told: "`signature` has 1 bytes"),
-            Wrong(answer: #"{"assertion":"AQ=="}"#, told: "`signature` is missing"),
-            Wrong(answer: #"{"signature":"-"}"#, told: "`signature` is not base64"),
-            Wrong(platform: .iOS, answer: #"{"assertion":""}"#, told: "`assertion` has 0 bytes"),
+            Wrong(answer: #"{"signature":"AQ=="}"#, reported: "`signature` has 1 bytes"),
+            Wrong(answer: #"{"assertion":"AQ=="}"#, reported: "`signature` is missing"),
+            Wrong(answer: #"{"signature":"-"}"#, reported: "`signature` is not base64"),
+            Wrong(platform: .iOS, answer: #"{"assertion":""}"#, reported: "`assertion` has 0 bytes"),
             Wrong(
                 platform: .iOS,
                 answer: #"{"assertion":"\#(Data(repeating: 1, count: 1025).base64EncodedString())"}"#,
-                told: "`assertion` has 1025 bytes"
+                reported: "`assertion` has 1025 bytes"
             ),
         ]
     )
@@ -179,10 +180,10 @@ struct KeyHookTests {
         try self.bench.write(item.answer, to: item.platform == .iOS ? "assert" : "sign")
         await #expect(throws: DeviceError.self) { try await device.prove(statement: [1]) }
         #expect(device.hasKey)
-        #expect(self.bench.told.first?.contains(item.told) ?? false, "\(self.bench.told)")
+        #expect(self.bench.reported.first?.contains(item.reported) ?? false, "\(self.bench.reported)")
     }
 
-    @Test("a program that fails to replace a key leaves the present one, one that fails to delete it does not")
+    @Test("a failed replacement keeps the current key, and a failed deletion does not")
     func failing() async throws {
         _ = try await self.prepare(.android, statement: [1])
         let phone = try self.bench.phone()
@@ -192,6 +193,6 @@ struct KeyHookTests {
         #expect(failing.hasKey)
         try await failing.deleteKey()
         #expect(!failing.hasKey)
-        #expect(self.bench.told.count == 2)
+        #expect(self.bench.reported.count == 2)
     }
 }

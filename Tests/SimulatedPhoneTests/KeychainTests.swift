@@ -30,12 +30,12 @@ struct KeychainTests {
     }
 
     private func read(_ device: SimulatedDevice, _ presentation: Presentation) async throws(KeychainError) -> [UInt8] {
-        // The caller's own wish must not matter.
+        // The means that the caller requests must not matter.
         try await device.keychain.read("item", Prompt(.unlock, accepts: .either), presentation).exposedBytes()
     }
 
     @Test(
-        "an item is read with what its access names",
+        "an item is read by the means of its access",
         arguments: [
             (UnlockMethod.biometric, Presentation.match), (.passcode, .passcode), (.either, .match),
             (.either, .passcode),
@@ -73,7 +73,7 @@ struct KeychainTests {
         await #expect(throws: KeychainError.prompt(item.result)) { try await self.read(device, item.presentation) }
     }
 
-    @Test("while the screen is locked nothing is read or added, and no prompt is counted")
+    @Test("while the screen is locked no item is read or added, and no mismatch is counted")
     func screenLocked() async throws {
         let device = try self.phone(with: .biometric)
         try device.update { $0.isScreenLocked = true }
@@ -86,7 +86,7 @@ struct KeychainTests {
     }
 
     @Test(
-        "an access that nothing could open is refused",
+        "an access that nothing could open is rejected",
         arguments: [
             (BiometricSupport.none, true, [UnlockMethod.biometric]), (.notEnrolled, true, [.biometric]),
             (.face, false, UnlockMethod.allCases),
@@ -108,7 +108,7 @@ struct KeychainTests {
         }
     }
 
-    @Test("another enrolled finger does not lose the item; with none left it cannot be opened, and is there again")
+    @Test("enrolling another finger keeps the item; without an enrolled finger it cannot be opened but remains")
     func enrollment() async throws {
         let device = try self.phone(with: .biometric)
         try device.update { $0.biometrics = .fingerprint }
@@ -120,7 +120,7 @@ struct KeychainTests {
         #expect(try await self.read(device, .match) == Self.secret)
     }
 
-    @Test("five mismatches lock the sensor out in every later life of the app, until the passcode is entered")
+    @Test("five mismatches lock the sensor out for all later processes of the app until the passcode is entered")
     func lockout() async throws {
         let device = try self.phone(with: .biometric)
         for _ in 0..<5 {
@@ -133,7 +133,7 @@ struct KeychainTests {
         #expect(try await self.read(self.phone(), .match) == Self.secret)
     }
 
-    @Test("mismatches at the same time are all counted")
+    @Test("concurrent mismatches are all counted")
     func concurrentMismatches() async throws {
         let device = try self.phone()
         let results = try await withThrowingTaskGroup(of: PromptResult.self) { group in
@@ -144,7 +144,7 @@ struct KeychainTests {
         #expect(results.count { $0 == .lockedOut } == 11)
     }
 
-    @Test("a removed item is gone, a second one of its name is refused, and an unknown one is not found")
+    @Test("a removed item does not exist, a second item of a name is rejected, and an unknown one is not found")
     func names() async throws {
         let device = try self.phone(with: .biometric)
         #expect(throws: KeychainError.self) {
@@ -157,7 +157,7 @@ struct KeychainTests {
         await #expect(throws: KeychainError.notFound) { try await self.read(device, .match) }
     }
 
-    @Test("no file of the phone holds an item's secret in the clear, and all are their owner's alone")
+    @Test("no file of the phone contains an item's secret in plaintext, and only their owner can read them")
     func sealed() throws {
         let device = try self.phone(with: .biometric)
         _ = try device.recoveryCode()
@@ -184,7 +184,7 @@ struct KeychainTests {
         await #expect(throws: KeychainError.self) { try await self.read(device, .passcode) }
     }
 
-    @Test("files that are no keychain are told, not replaced", arguments: ["keychain", "keychain-key", "sensor"])
+    @Test("damaged keychain files are reported and not replaced", arguments: ["keychain", "keychain-key", "sensor"])
     func brokenFiles(name: String) async throws {
         let device = try self.phone(with: .biometric)
         let path = URL(filePath: "\(self.bench.folder)/device/\(name)")
@@ -193,7 +193,7 @@ struct KeychainTests {
         #expect(try Data(contentsOf: path) == Data("[".utf8))
     }
 
-    @Test("a crash between key and items, at the first one or on the way to another phone, leaves an empty keychain")
+    @Test("a crash between key and items, at the first item or during a restore, leaves an empty keychain")
     func crashBetween() async throws {
         let device = try self.phone(with: .biometric)
         try DurableFile.remove(self.bench.folder + "/device/keychain")
@@ -202,7 +202,7 @@ struct KeychainTests {
         #expect(try await self.read(device, .match) == [7])
     }
 
-    @Test("items without the key that they are sealed under are told, and no new key takes its place")
+    @Test("a missing keychain key is reported and not replaced")
     func lostKey() async throws {
         let device = try self.phone(with: .biometric)
         try DurableFile.remove(self.bench.folder + "/device/keychain-key")
@@ -213,7 +213,7 @@ struct KeychainTests {
         #expect(try device.keychain.names() == ["item"])
     }
 
-    @Test("neither items nor hardware key come along to another phone; its owner and the profile do")
+    @Test("a restore to another phone includes owner and profile but neither items nor hardware key")
     func restore() async throws {
         let device = try self.phone(with: .biometric)
         _ = try await device.createKey(challenge: self.bench.challenge)
@@ -228,7 +228,7 @@ struct KeychainTests {
         #expect(device.hasKey)
     }
 
-    @Test("a phone that its folder is moved to begins without items and key")
+    @Test("moving to another phone removes items and key")
     func move() async throws {
         let device = try self.phone(with: .biometric)
         _ = try await device.createKey(challenge: self.bench.challenge)
@@ -242,7 +242,7 @@ struct KeychainTests {
         #expect(try await self.read(device, .match) == [7])
     }
 
-    @Test("each phone's owner is a person of their own, the same one for good, unless the profile names one")
+    @Test("each phone has a different and permanent owner unless the profile names one")
     func owners() async throws {
         let device = try self.phone()
         let code = try device.recoveryCode()

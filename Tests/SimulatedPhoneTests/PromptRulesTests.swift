@@ -4,7 +4,7 @@ import Vocabulary
 
 @testable import SimulatedPhone
 
-@Suite("How a phone answers its prompts")
+@Suite("Rules for answering prompts")
 struct PromptRulesTests {
     private func rules(_ change: (inout DeviceProfile) -> Void = { _ in }, mismatches: Int = 0) -> PromptRules {
         var profile = DeviceProfile(.android)
@@ -21,7 +21,7 @@ struct PromptRulesTests {
     }
 
     @Test(
-        "a prompt confirms what it accepts, and what it has no field for sends it away",
+        "an accepted input confirms a prompt, and an input that it does not accept dismisses it",
         arguments: [
             Case(accepts: .biometric, presentation: .match, result: .confirmed),
             Case(accepts: .biometric, presentation: .mismatch, result: .rejected),
@@ -44,7 +44,7 @@ struct PromptRulesTests {
         #expect(rules.answer(Prompt(.unlock, accepts: item.accepts), item.presentation) == item.result)
     }
 
-    @Test("five mismatches in a row lock the sensor out, a match in between starts the count anew")
+    @Test("five consecutive mismatches lock the sensor out, and a match resets the count")
     func lockout() {
         var rules = self.rules()
         for _ in 0..<4 { #expect(rules.answer(Prompt(.unlock), .mismatch) == .rejected) }
@@ -55,7 +55,7 @@ struct PromptRulesTests {
         }
     }
 
-    @Test("the passcode ends a lockout, a wrong one does not")
+    @Test("the passcode ends a lockout, and a wrong passcode does not")
     func passcode() {
         var rules = self.rules(mismatches: 5)
         let either = Prompt(.unlock, accepts: .either)
@@ -65,7 +65,7 @@ struct PromptRulesTests {
         #expect(rules.answer(either, .match) == .confirmed)
     }
 
-    @Test("a phone rejects as often as its profile says, then knows its owner")
+    @Test("a phone rejects as often as its profile states, then recognizes its owner")
     func rejections() {
         var rules = self.rules { $0.sensor = .reject(2) }
         #expect(rules.answer(Prompt(.unlock), .byDevice) == .rejected)
@@ -75,7 +75,7 @@ struct PromptRulesTests {
         #expect(rules.answer(Prompt(.unlock), .byDevice) == .confirmed)
     }
 
-    @Test("a phone that rejects five times is locked out before its owner comes")
+    @Test("a phone that rejects five times is locked out before it recognizes its owner")
     func rejectionsAndLockout() {
         var rules = self.rules { $0.sensor = .reject(9) }
         for _ in 0..<5 { #expect(rules.answer(Prompt(.unlock), .byDevice) == .rejected) }
@@ -83,7 +83,7 @@ struct PromptRulesTests {
         #expect(rules.profile.sensor == .reject(4))
     }
 
-    @Test("a sensor that is locked out leaves the owner the passcode, where the prompt accepts it")
+    @Test("during a lockout the owner can enter the passcode if the prompt accepts it")
     func lockedOutSensor() {
         var rules = self.rules { $0.sensor = .lockout }
         #expect(rules.answer(Prompt(.unlock), .byDevice) == .lockedOut)
@@ -91,7 +91,7 @@ struct PromptRulesTests {
         #expect(rules.profile.sensor == .match)
     }
 
-    @Test("a sensor that cancels and one that somebody else answers for confirm nothing by themselves")
+    @Test("the sensor settings cancel and ask confirm nothing")
     func unattended() {
         for sensor in [Sensor.cancel, .ask] {
             for accepts in UnlockMethod.allCases {
@@ -101,7 +101,7 @@ struct PromptRulesTests {
         }
     }
 
-    @Test("where nobody is enrolled or there is no passcode there is nothing to prompt with")
+    @Test("without an enrolled biometric or a passcode the prompt is unavailable")
     func unavailable() {
         for biometrics in [BiometricSupport.none, .notEnrolled] {
             var rules = self.rules { $0.biometrics = biometrics }
@@ -115,7 +115,7 @@ struct PromptRulesTests {
         }
     }
 
-    @Test("a locked screen shows no prompt, and counts nothing", arguments: Presentation.allCases)
+    @Test("a locked screen shows no prompt and counts nothing", arguments: Presentation.allCases)
     func screenLocked(presentation: Presentation) {
         var rules = self.rules { $0.isScreenLocked = true }
         let before = rules

@@ -8,7 +8,7 @@ import Lab
 import Testing
 import Vocabulary
 
-/// A lab's authority with a verifier that trusts it, and a folder for devices.
+/// A lab's authority, a verifier that trusts it, and a folder for devices.
 final class LabBench: Sendable {
     struct Clock: WallClock {
         func now() -> Timestamp { Timestamp(milliseconds: 1_795_000_000_000) }
@@ -74,7 +74,7 @@ struct SimulatedDeviceTests {
         self.bench = try LabBench()
     }
 
-    @Test("a healthy device's evidence is accepted, with its facts", arguments: Platform.allCases)
+    @Test("the evidence of a normal device is accepted with its facts", arguments: Platform.allCases)
     func healthy(platform: Platform) async throws {
         let device = try self.bench.device(DeviceProfile(platform))
         let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
@@ -106,7 +106,7 @@ struct SimulatedDeviceTests {
         let reason: String
         var testDescription: String { "\(self.platform.rawValue) \(self.fault.rawValue): \(self.reason)" }
 
-        /// Those that show in the evidence; a reused counter shows in assertions.
+        /// The faults in the evidence; a reused counter appears in assertions.
         static let all = Platform.allCases.flatMap { platform in
             Fault.allCases.filter { $0 != .counterReused }.compactMap { fault in
                 fault.reason(on: platform).map { FaultCase(fault: fault, platform: platform, reason: $0) }
@@ -114,7 +114,7 @@ struct SimulatedDeviceTests {
         }
     }
 
-    @Test("each fault is refused for the reason that it names", arguments: FaultCase.all)
+    @Test("each fault is rejected for its stated reason", arguments: FaultCase.all)
     func faults(_ item: FaultCase) async throws {
         var profile = DeviceProfile(item.platform)
         profile.fault = item.fault
@@ -150,7 +150,7 @@ struct SimulatedDeviceTests {
         )
     }
 
-    @Test("an iOS device's counter rises with each proof, also in the app's next life")
+    @Test("an iOS device's counter increases with each proof, also after a restart of the app")
     func counters() async throws {
         let device = try self.bench.device(DeviceProfile(.iOS))
         let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
@@ -162,7 +162,7 @@ struct SimulatedDeviceTests {
         )
     }
 
-    @Test("a repeated counter, another statement and another app's id are refused")
+    @Test("a repeated counter, another statement and another app's id are rejected")
     func assertionRefusals() async throws {
         let device = try self.bench.device(DeviceProfile(.iOS))
         let attested = try self.bench.verify(await device.createKey(challenge: self.bench.challenge)).get()
@@ -177,7 +177,7 @@ struct SimulatedDeviceTests {
         #expect(self.counter(of: stranger, by: attested, after: 0) == .failure(.rpIDMismatch))
     }
 
-    @Test("proofs made at the same time carry different counters")
+    @Test("concurrent proofs have different counters")
     func concurrentProofs() async throws {
         let device = try self.bench.device(DeviceProfile(.iOS))
         _ = try await device.createKey(challenge: self.bench.challenge)
@@ -193,7 +193,7 @@ struct SimulatedDeviceTests {
         #expect(counters == Set(1...16))
     }
 
-    @Test("without a network an iPhone gets no attestation, and no phone proves anything without a key")
+    @Test("without a network an iPhone gets no attestation, and without a key no phone proves anything")
     func unavailable() async throws {
         var profile = DeviceProfile(.iOS)
         profile.hasNetwork = false
@@ -205,7 +205,7 @@ struct SimulatedDeviceTests {
         await #expect(throws: DeviceError.noKey) { try await device.prove(statement: [1]) }
     }
 
-    @Test("a deleted key is gone, and deleting it again changes nothing")
+    @Test("a deleted key does not exist, and deleting it again has no effect")
     func deletion() async throws {
         let device = try self.bench.device(DeviceProfile(.android))
         _ = try await device.createKey(challenge: self.bench.challenge)
@@ -215,7 +215,7 @@ struct SimulatedDeviceTests {
         #expect(!device.hasKey)
     }
 
-    @Test("what was changed is there in the next life, absent values too")
+    @Test("changes of the profile persist, including removed values")
     func profile() throws {
         let device = try self.bench.device(DeviceProfile(.android))
         try device.update { profile in
@@ -229,7 +229,7 @@ struct SimulatedDeviceTests {
         #expect(copy.isRooted)
     }
 
-    @Test("files that are no profile or key are told, not replaced", arguments: ["profile.yaml", "hardware-key"])
+    @Test("invalid profile and key files are reported and not replaced", arguments: ["profile.yaml", "hardware-key"])
     func brokenFiles(name: String) async throws {
         let device = try self.bench.device(DeviceProfile(.android))
         _ = try await device.createKey(challenge: self.bench.challenge)

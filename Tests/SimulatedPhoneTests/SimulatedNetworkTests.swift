@@ -10,7 +10,8 @@ import Vocabulary
 import WalletCore
 import Wire
 
-/// A TLS server on loopback that answers BeginEnrollment with the channel's binding, and counts what reaches it.
+/// A TLS server on loopback that answers BeginEnrollment with the channel binding and records all
+/// calls.
 private final class CountingServer: Sendable {
     let folder: String
     let authority = LabAuthority()
@@ -26,7 +27,7 @@ private final class CountingServer: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
-    /// The calls that reached the server, in their order.
+    /// The calls that reached the server, in order.
     var calls: [String] { self.seen.withLock { $0 } }
 
     func phone(_ change: (inout DeviceProfile) -> Void) throws -> SimulatedDevice {
@@ -95,7 +96,7 @@ struct SimulatedNetworkTests {
         return enrollment.token
     }
 
-    @Test("TLS runs through it from end to end: both ends export the same")
+    @Test("TLS runs end to end: both ends export the same channel binding")
     func binding() async throws {
         try await self.server.serve { network, _ in
             let line = try await network.dial()
@@ -109,7 +110,7 @@ struct SimulatedNetworkTests {
     }
 
     @Test(
-        "without a network nothing is dialed, and a connection that was there ends",
+        "without a network no connection is opened, and an open one ends",
         arguments: [(DeviceProfile.Network.off, DialError.noInternet), (.unreachable, .unreachable)]
     )
     func states(network state: DeviceProfile.Network, error: DialError) async throws {
@@ -126,7 +127,9 @@ struct SimulatedNetworkTests {
         #expect(self.server.calls == ["begin-enrollment"])
     }
 
-    @Test("a lost reply: the call reaches the server once, its answer and the connection are gone, the next is whole")
+    @Test(
+        "a lost reply: the call reaches the server once, answer and connection are lost, and the next connection works"
+    )
     func lostReply() async throws {
         try await self.server.serve({ $0.conditions = [.loseReply(to: nil)] }) { network, device in
             let line = try await network.dial()
@@ -138,7 +141,7 @@ struct SimulatedNetworkTests {
         #expect(self.server.calls == ["begin-enrollment", "begin-enrollment"])
     }
 
-    @Test("a lost reply to a certain call waits for it, also among calls that are sent together")
+    @Test("a lost reply for a certain call waits for that call, also among calls sent together")
     func namedReply() async throws {
         try await self.server.serve({ $0.conditions = [.loseReply(to: .reportWipe), .delay(milliseconds: 1)] }) {
             network,
@@ -156,7 +159,7 @@ struct SimulatedNetworkTests {
         #expect(self.server.calls == ["begin-enrollment", "begin-enrollment", "report-wipe"])
     }
 
-    @Test("a delayed call is answered no earlier than the delay, and the next at once")
+    @Test("a delayed call is answered after the delay, and the next one at once")
     func delay() async throws {
         try await self.server.serve({ $0.conditions = [.delay(milliseconds: 150)] }) { network, device in
             let line = try await network.dial()
@@ -168,7 +171,7 @@ struct SimulatedNetworkTests {
         }
     }
 
-    @Test("a cut ends the handshake or the call in which its bytes run out, and the next connection is whole")
+    @Test("a cut ends the connection after its bytes, in the handshake or a call, and the next connection works")
     func cuts() async throws {
         try await self.server.serve { network, device in
             var (dialsCut, callsCut, survived) = (0, 0, 0)
@@ -188,7 +191,7 @@ struct SimulatedNetworkTests {
         }
     }
 
-    @Test("a connection that is there already is cut as well: with no byte left its next call does not arrive")
+    @Test("an open connection can be cut: with no byte left the next call does not arrive")
     func liveCut() async throws {
         try await self.server.serve { network, device in
             let line = try await network.dial()
@@ -201,7 +204,7 @@ struct SimulatedNetworkTests {
         #expect(self.server.calls == ["begin-enrollment"])
     }
 
-    @Test("where nobody listens the server is unreachable, as without the simulation")
+    @Test("without a listening server the server is unreachable, as without the simulation")
     func nobody() async throws {
         let probe = try await RPCListener.bind(
             host: "127.0.0.1",
@@ -220,7 +223,7 @@ struct SimulatedNetworkTests {
         await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
     }
 
-    @Test("many connections at a time pass through it, none mistaken for another")
+    @Test("concurrent connections are not mixed up")
     func load() async throws {
         try await self.server.serve { network, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in

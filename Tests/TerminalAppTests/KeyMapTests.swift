@@ -6,7 +6,7 @@ import WalletFlows
 
 @Suite("Keys")
 struct KeyMapTests {
-    @Test("where a PIN is typed digits are its own, and no action takes a key of the phone's")
+    @Test("on a PIN screen no action has a digit or a key of the phone")
     func letters() {
         let screen = Screens.screen(
             "Confirm with PIN",
@@ -20,7 +20,7 @@ struct KeyMapTests {
         #expect(keys.wayBack == .action(.back))
     }
 
-    @Test("elsewhere actions have numbers in the order in which they stand")
+    @Test("on other screens actions are numbered in order")
     func numbers() {
         let keys = KeyMap(Screens.blocked)
         #expect(keys.entries.map(\.key) == ["1", "2", "3", "4"])
@@ -28,14 +28,14 @@ struct KeyMapTests {
         #expect(!keys.takesPIN)
     }
 
-    @Test("right after a PIN no digit selects anything: one digit too many deletes no wallet")
+    @Test("directly after a PIN no digit selects an action, so an extra digit deletes no wallet")
     func afterPIN() {
         let keys = KeyMap(Screens.blocked, followsPIN: true)
         #expect(keys.entries.count == 4 && keys.entries.allSatisfy { ("a"..."z").contains($0.key) })
         for digit in "0123456789" { #expect(keys.target(of: digit) == nil) }
     }
 
-    @Test("what is pointed at first destroys nothing: Enter, pressed once too often, deletes no wallet")
+    @Test("the initial selection deletes nothing, so an extra Enter deletes no wallet")
     func preselected() {
         #expect(KeyMap(Screens.blocked).preselected == 1)
         #expect(KeyMap(Screens.wrongPIN).preselected == 0)
@@ -50,14 +50,14 @@ struct KeyMapTests {
         #expect(picture.selected == 1)
     }
 
-    @Test("every key of every action differs, however the actions are called", arguments: [true, false])
+    @Test("all actions have different keys, whatever their titles", arguments: [true, false])
     func distinct(takesPIN: Bool) {
         let actions = Array(ActionID.allCases.prefix(9)).map { ($0, "Back") }
         let keys = KeyMap(Screens.screen("Many", pin: takesPIN, actions: actions)).entries.map(\.key)
         #expect(Set(keys).count == 9)
     }
 
-    @Test("a prompt of the operating system takes what is held to the phone")
+    @Test("a prompt of the operating system has keys for all presentations")
     func prompt() {
         let keys = KeyMap(Screens.prompt)
         #expect(keys.target(of: "m") == .present(.match))
@@ -70,7 +70,7 @@ struct KeyMapTests {
 struct PainterTests {
     private let size = TerminalSize(columns: 60, rows: 20)
 
-    @Test("only rows that changed are written, and after a redraw all of them")
+    @Test("only changed rows are written, and after a redraw all rows")
     func rows() {
         var painter = Painter(Palette(hasUnicode: true, hasColor: false, hasControl: true))
         var picture = Picture(Screens.openWithPIN)
@@ -84,7 +84,7 @@ struct PainterTests {
         #expect(painter.paint(picture, self.size).contains("\u{1B}[2J"))
     }
 
-    @Test("a terminal that only prints gets no control sequence, one mark a digit, and no line for each second")
+    @Test("a terminal without cursor control gets no control sequence, one mark per digit, and no line per second")
     func printing() {
         var painter = Painter(Screens.ascii)
         #expect(painter.paint(Picture(.none), self.size).isEmpty, "before the launch there is nothing to print")

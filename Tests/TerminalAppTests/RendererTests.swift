@@ -6,7 +6,7 @@ import WalletFlows
 
 @Suite("Drawing a phone")
 struct RendererTests {
-    @Test("a PIN screen on the smallest terminal, with dots for digits and letters for keys")
+    @Test("a PIN screen on the smallest terminal has dots for digits and letters for keys")
     func smallest() {
         var picture = Picture(Screens.openWithPIN)
         picture.phone = "Android 16"
@@ -30,7 +30,7 @@ struct RendererTests {
         )
     }
 
-    @Test("a prompt stands over the screen before, which steps back")
+    @Test("a prompt is drawn over the previous screen, which is dimmed")
     func prompt() {
         var picture = Picture(Screens.wrongPIN)
         picture.behind = Screens.openWithPIN
@@ -64,7 +64,7 @@ struct RendererTests {
         #expect(dimmed[4].contains("\u{1B}[1mWrong PIN, retry"), "the prompt's title is bold")
     }
 
-    @Test("what was behind the lock is not seen around the prompt that opens it")
+    @Test("the screen behind the lock is not visible around the unlock prompt")
     func lockedPrompt() {
         var picture = Picture(.none)
         picture.show(Screens.code)
@@ -75,7 +75,7 @@ struct RendererTests {
         #expect(!renderer.lines(picture).contains { $0.contains("NXPY") || $0.contains("deletion code") })
     }
 
-    @Test("the operating system's prompt looks like none of the app's and names its keys")
+    @Test("the operating system's prompt looks different from the app's and shows its keys")
     func systemPrompt() {
         var picture = Picture(Screens.prompt)
         picture.phone = "iOS 26.1"
@@ -87,7 +87,7 @@ struct RendererTests {
         }
     }
 
-    @Test("on the smallest terminal a system's prompt keeps its message, and its keys stand in one column")
+    @Test("on the smallest terminal a system prompt shows its message, and its keys in one column")
     func smallestSystemPrompt() {
         var picture = Picture(Screens.prompt)
         picture.selected = 0
@@ -104,7 +104,7 @@ struct RendererTests {
     }
 
     @Test(
-        "while a link is typed its end is in sight, and so is the way out",
+        "while a link is typed, its end and the keys to leave are visible",
         arguments: [IncomingLink.Source.app, .externalScanner]
     )
     func link(from source: IncomingLink.Source) {
@@ -119,7 +119,7 @@ struct RendererTests {
         #expect(Screens.smallest.text(picture).joined().contains("Esc leave"), "nor does q quit on paper")
     }
 
-    @Test("a block shows its clock, a deletion code its letters apart, wherever there is room")
+    @Test("a block shows a clock, and a deletion code is spaced if there is room")
     func values() {
         let wide = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain)
         #expect(wide.lines(Picture(Screens.blocked)).joined().contains("00:43"))
@@ -128,7 +128,7 @@ struct RendererTests {
         #expect(narrow.contains("N X P Y - S 6 G Y - Q W 8 1 -") && narrow.contains("T 0 B H - S 4"))
     }
 
-    @Test("every size from the smallest up shows title and actions whole and no line too wide")
+    @Test("every terminal size shows complete titles and actions, and no line is too wide")
     func sizes() {
         let screens = [Screens.openWithPIN, Screens.blocked, Screens.code, Screens.wrongPIN, Screens.prompt]
         for columns in [40, 41, 57, 60, 80, 133] {
@@ -150,7 +150,7 @@ struct RendererTests {
     }
 
     @Test(
-        "Dutch, whose words are longer: what a person must know after a failed biometric is whole on the smallest terminal"
+        "the longer Dutch text after a failed biometric is complete on the smallest terminal"
     )
     func dutch() {
         for reason in [BiometricFailure.mayTryAgain, .nothingEnrolled, .lockedOut, .keyIsGone] {
@@ -160,7 +160,7 @@ struct RendererTests {
         }
     }
 
-    @Test("where a message does not fit, it ends with a whole word")
+    @Test("a message that does not fit ends with a whole word")
     func cutAtWords() {
         for columns in 40...60 {
             let message = (1...60).map { String(repeating: "x", count: $0 % 9 + 1) + "." }.joined(separator: " ")
@@ -173,12 +173,12 @@ struct RendererTests {
         }
     }
 
-    /// The words of a screen in their order, without the frame.
+    /// The words of a screen in order, without the frame.
     private static func words(of lines: [String]) -> [String] {
         lines.joined(separator: " ").split { $0 == " " || $0 == "│" }.map(String.init)
     }
 
-    @Test("smaller than that, it says so and draws nothing else")
+    @Test("a smaller terminal shows only a message about its size")
     func tooSmall() {
         let lines = Renderer(size: TerminalSize(columns: 39, rows: 12), palette: Screens.plain)
             .lines(Picture(Screens.code))
@@ -190,7 +190,7 @@ struct RendererTests {
         #expect(tiny[..<4] == ["This terminal is too", "small:", "40 columns and 12", "rows are needed."])
     }
 
-    @Test("out of sight, nothing of the app is seen")
+    @Test("in the background nothing of the app is visible")
     func background() {
         var picture = Picture(Screens.code)
         picture.place = .background
@@ -199,7 +199,7 @@ struct RendererTests {
         #expect(!text.contains("N X P Y") && !text.contains("NXPY"))
     }
 
-    @Test("text from elsewhere cannot move the cursor, change colors or leave its place")
+    @Test("foreign text cannot move the cursor, change colors or leave its area")
     func hostileText() {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
@@ -230,7 +230,7 @@ struct RendererTests {
         }
     }
 
-    @Test("colors and weights come from the palette alone")
+    @Test("all styles come from the palette")
     func palettes() {
         let screen = Screens.screen(
             "Title",
@@ -248,7 +248,7 @@ struct RendererTests {
     }
 
     @Test(
-        "what the terminal can do is read from locale, TERM and NO_COLOR",
+        "the capabilities of the terminal are read from locale, TERM and NO_COLOR",
         arguments: [
             (
                 ["LANG": "nl_NL.UTF-8", "TERM": "xterm-256color"],

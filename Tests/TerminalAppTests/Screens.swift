@@ -3,7 +3,7 @@ import HostSystem
 import Vocabulary
 @testable import WalletFlows
 
-/// Screens as the flows show them.
+/// Screens of the flows.
 enum Screens {
     static func screen(
         _ title: String,
@@ -51,7 +51,7 @@ enum Screens {
     )
     static let prompt = Self.screen("Unlock NL Wallet", "Confirm with Fingerprint.", kind: .osPrompt)
 
-    /// What follows a biometric that failed where there is no PIN to fall back to.
+    /// The screen after a failed biometric in the safe mode.
     static func noFallback(_ reason: BiometricFailure, _ language: Wording.Language) -> Screen {
         let scene = UnlockTheApp(then: .enter).dialog(.noFallback(reason)).scene
         return Wording(language: language).screen(scene, at: Timestamp(milliseconds: 0))

@@ -2,7 +2,7 @@ package import DeviceInterface
 package import SimulatedPhone
 import Crypto
 import Foundation
-import Lab
+import LabFiles
 package import Secrets
 package import Statements
 import Synchronization

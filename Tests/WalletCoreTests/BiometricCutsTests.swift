@@ -5,16 +5,16 @@ import WalletFlows
 
 @testable import WalletCore
 
-@Suite("Biometrics, cut anywhere")
+@Suite("Biometrics with a crash at any point")
 struct BiometricCutsTests {
-    /// Something that changes how the wallet opens, and what a later life does to finish it.
+    /// An operation that changes the means of unlocking, and its completion by a later process.
     struct Operation: Sendable, CustomTestStringConvertible {
         let name: String
-        /// The wallet as it is before.
+        /// Prepares the wallet before the operation.
         let prepare: @Sendable (TestPhone) async throws -> Void
-        /// From a locked wallet; cut somewhere in between.
+        /// Runs the operation on a locked wallet; a crash interrupts it.
         let run: @Sendable (EngineUnderTest) async -> EngineUnderTest.Outcome
-        /// The modes in which a cut may leave the wallet, the later one last.
+        /// The modes in which a crash may leave the wallet, the final one last.
         let modes: [BiometricMode]
 
         var testDescription: String { self.name }
@@ -24,9 +24,9 @@ struct BiometricCutsTests {
         Operation(
             name: "turning on, fallback mode",
             prepare: { _ = try await EngineUnderTest.setUp($0, .off) },
-            run: { life in
-                let checked = await life.check(TestPhone.oldPIN)
-                return checked == .done ? await life.enable() : checked
+            run: { app in
+                let checked = await app.check(TestPhone.oldPIN)
+                return checked == .done ? await app.enable() : checked
             },
             modes: [.off, .fallback]
         ),
@@ -36,27 +36,27 @@ struct BiometricCutsTests {
                 _ = try await EngineUnderTest.setUp(phone, .off)
                 phone.server.withState { $0.wantsSafeMode = true }
             },
-            run: { life in
-                let checked = await life.check(TestPhone.oldPIN)
-                return checked == .done ? await life.enable() : checked
+            run: { app in
+                let checked = await app.check(TestPhone.oldPIN)
+                return checked == .done ? await app.enable() : checked
             },
             modes: [.off, .safe]
         ),
         Operation(
             name: "turning off, fallback mode",
             prepare: { _ = try await EngineUnderTest.setUp($0, .fallback) },
-            run: { life in
-                let checked = await life.check(TestPhone.oldPIN)
-                return checked == .done ? await life.disable() : checked
+            run: { app in
+                let checked = await app.check(TestPhone.oldPIN)
+                return checked == .done ? await app.disable() : checked
             },
             modes: [.fallback, .off]
         ),
         Operation(
             name: "turning off, safe mode",
             prepare: { _ = try await EngineUnderTest.setUp($0, .safe) },
-            run: { life in
-                let unlocked = await life.unlock()
-                return unlocked == .done ? await life.disable() : unlocked
+            run: { app in
+                let unlocked = await app.unlock()
+                return unlocked == .done ? await app.disable() : unlocked
             },
             modes: [.safe, .off]
         ),
@@ -80,22 +80,25 @@ struct BiometricCutsTests {
         ),
     ]
 
-    @Test("killed between any two steps, the next life opens, and finishes or repeats", arguments: Self.operations)
+    @Test(
+        "after a crash between any two steps the next process unlocks, and completes or repeats the operation",
+        arguments: Self.operations
+    )
     func cutEverywhere(operation: Operation) async throws {
         let uncut = TestPhone()
         try await operation.prepare(uncut)
         uncut.crashPoint.arm(nil)
-        #expect(await operation.run(try uncut.life()) == .done)
-        #expect(try uncut.life().mode == operation.modes.last)
+        #expect(await operation.run(try uncut.process()) == .done)
+        #expect(try uncut.process().mode == operation.modes.last)
         #expect(uncut.crashPoint.log.contains("write state.json"))
         var seen: Set<BiometricMode> = []
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
             try await operation.prepare(phone)
             phone.crashPoint.arm(cut)
-            _ = await operation.run(try phone.life())
+            _ = await operation.run(try phone.process())
             phone.crashPoint.arm(nil)
-            let mode = try phone.life().mode
+            let mode = try phone.process().mode
             #expect(operation.modes.contains(mode), "\(cut): \(mode)")
             seen.insert(mode)
             try await Self.finish(operation, on: phone, "\(cut)")
@@ -103,28 +106,29 @@ struct BiometricCutsTests {
         #expect(seen == Set(operation.modes))
     }
 
-    /// The wallet opens as it was left; then the operation is done, if it was not.
+    /// The wallet unlocks in the state that the crash left; then the operation is completed if
+    /// necessary.
     private static func finish(_ operation: Operation, on phone: TestPhone, _ cut: String) async throws {
         #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
-        if try phone.life().mode != operation.modes.last {
-            #expect(await operation.run(try phone.life()) == .done, "\(cut)")
+        if try phone.process().mode != operation.modes.last {
+            #expect(await operation.run(try phone.process()) == .done, "\(cut)")
         }
-        #expect(try phone.life().mode == operation.modes.last, "\(cut)")
+        #expect(try phone.process().mode == operation.modes.last, "\(cut)")
         #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
         #expect(phone.server.onlyRecord?.wrongAttempts == 0, "\(cut)")
     }
 
     @Test(
-        "SB11: a change of the PIN cut anywhere leaves one PIN that works, and the slot sealed",
+        "SB11: a change of the PIN with a crash at any point leaves one valid PIN and a sealed slot",
         arguments: [BiometricMode.fallback, .safe]
     )
     func changeCutEverywhere(mode: BiometricMode) async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut, mode)
         uncut.crashPoint.arm(nil)
-        let life = try uncut.life()
-        #expect(await life.unlock() == .done)
-        #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
+        let app = try uncut.process()
+        #expect(await app.unlock() == .done)
+        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
         #expect(try await uncut.opens(with: TestPhone.newPIN))
         var survivors: Set<String> = []
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
@@ -133,13 +137,13 @@ struct BiometricCutsTests {
                 _ = try await EngineUnderTest.setUp(phone, mode)
                 phone.server.withState { $0.keepsLate = arrivesLate }
                 phone.crashPoint.arm(cut)
-                let life = try phone.life()
-                if await life.unlock() == .done {
-                    _ = await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN)
+                let app = try phone.process()
+                if await app.unlock() == .done {
+                    _ = await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN)
                 }
                 phone.crashPoint.arm(nil)
                 if arrivesLate { phone.server.deliverLate() }
-                #expect(try phone.life().mode == mode)
+                #expect(try phone.process().mode == mode)
                 let old = try await phone.opens(with: TestPhone.oldPIN)
                 let new = try await phone.opens(with: TestPhone.newPIN)
                 #expect(old != new, "cut \(cut), late \(arrivesLate): old \(old), new \(new)")
@@ -149,21 +153,21 @@ struct BiometricCutsTests {
         #expect(survivors == ["old", "new"])
     }
 
-    @Test("a wipe cut anywhere leaves a wallet that opens, or no item once the next life has begun")
+    @Test("a wipe with a crash at any point leaves a wallet that unlocks, or no item once the next process starts")
     func wipeCutEverywhere() async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut, .safe)
         uncut.crashPoint.arm(nil)
-        #expect(await (try uncut.life()).perform(.wipe) == .done)
+        #expect(await (try uncut.process()).perform(.wipe) == .done)
         #expect(uncut.items.isEmpty)
         #expect(uncut.crashPoint.log.contains("remove item"))
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
             _ = try await EngineUnderTest.setUp(phone, .safe)
             phone.crashPoint.arm(cut)
-            _ = await (try phone.life()).perform(.wipe)
+            _ = await (try phone.process()).perform(.wipe)
             phone.crashPoint.arm(nil)
-            if try phone.life().registration == nil {
+            if try phone.process().registration == nil {
                 #expect(phone.items.isEmpty, "\(cut)")
                 #expect(phone.disk.contents[.accessData] == nil, "\(cut)")
             } else {
@@ -172,56 +176,57 @@ struct BiometricCutsTests {
         }
     }
 
-    @Test("a wiped wallet's items are gone, and a host application's own stay")
+    @Test("a wipe removes the wallet's items and keeps those of the host application")
     func hostsItems() async throws {
         let phone = TestPhone()
         phone.keychain.withState { $0.items["host.token"] = TestKeychain.Item(secret: [1], access: .passcode) }
-        let life = try await EngineUnderTest.setUp(phone, .safe)
-        _ = await life.perform(.lock)
+        let app = try await EngineUnderTest.setUp(phone, .safe)
+        _ = await app.perform(.lock)
         phone.keychain.withState { state in
             state.items["wallet-unlock.orphan"] = TestKeychain.Item(secret: [2], access: .passcode)
         }
-        #expect(await (try phone.life()).unlock() == .done)
+        #expect(await (try phone.process()).unlock() == .done)
         #expect(phone.items.count == 2)
         #expect(phone.items.contains("host.token"))
-        #expect(await (try phone.life()).perform(.wipe) == .done)
+        #expect(await (try phone.process()).perform(.wipe) == .done)
         #expect(phone.items == ["host.token"])
     }
 
-    @Test("a write that reached the disk and was reported as failed loses no item that the disk names")
+    @Test("a write that reached the disk but was reported as failed loses no item that the disk names")
     func uncertainWrite() async throws {
         for modeWanted in [BiometricMode.fallback, .safe] {
             let phone = TestPhone()
-            let life = try await EngineUnderTest.setUp(phone, .off)
+            let app = try await EngineUnderTest.setUp(phone, .off)
             phone.server.withState { $0.wantsSafeMode = modeWanted == .safe }
-            _ = await life.perform(.lock)
-            #expect(await life.check(TestPhone.oldPIN) == .done)
-            // The item, then the state: both are there, and the process lives on without knowing.
+            _ = await app.perform(.lock)
+            #expect(await app.check(TestPhone.oldPIN) == .done)
+            // Item and state were both written; the process continues without knowing it.
             phone.crashPoint.arm(.after(1))
-            #expect(await life.enable() == .failed)
-            #expect(life.mode == .off)
+            #expect(await app.enable() == .failed)
+            #expect(app.mode == .off)
             #expect(try LocalStore(phone.disk).state.registration?.biometricMode == modeWanted)
             phone.crashPoint.arm(nil)
-            // Tidying up at the next PIN check of the same life: disk and keychain must agree at each step.
+            // The clean-up at the next PIN check of the same process: disk and keychain must agree
+            // at each step.
             phone.crashPoint.arm(nil)
-            #expect(await life.check(TestPhone.oldPIN) == .done)
+            #expect(await app.check(TestPhone.oldPIN) == .done)
             #expect(try await phone.opens(with: TestPhone.oldPIN))
         }
     }
 
-    @Test("tidying up is cut anywhere too, after a write that was reported as failed")
+    @Test("the clean-up after a write that was reported as failed may crash at any point")
     func uncertainWriteCut() async throws {
         for place in 0..<8 {
             for cut in [CrashPoint.Cut.before(place), .after(place)] {
                 let phone = TestPhone()
-                let life = try await EngineUnderTest.setUp(phone, .off)
+                let app = try await EngineUnderTest.setUp(phone, .off)
                 phone.server.withState { $0.wantsSafeMode = true }
-                _ = await life.perform(.lock)
-                #expect(await life.check(TestPhone.oldPIN) == .done)
+                _ = await app.perform(.lock)
+                #expect(await app.check(TestPhone.oldPIN) == .done)
                 phone.crashPoint.arm(.after(1))
-                #expect(await life.enable() == .failed)
+                #expect(await app.enable() == .failed)
                 phone.crashPoint.arm(cut)
-                _ = await life.check(TestPhone.oldPIN)
+                _ = await app.check(TestPhone.oldPIN)
                 phone.crashPoint.arm(nil)
                 #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
             }

@@ -8,9 +8,9 @@ import Wire
 
 @testable import WalletCore
 
-@Suite("Replies that lie to a wallet with biometrics")
+@Suite("False replies to a wallet with biometrics")
 struct BiometricLiesTests {
-    /// What an opened session may say instead.
+    /// A false answer to the opening of a session.
     struct Lie: Sendable, CustomTestStringConvertible {
         let name: String
         let tell: @Sendable (ActiveWallet) -> CallResult
@@ -57,7 +57,7 @@ struct BiometricLiesTests {
         }
     }
 
-    @Test("no lie of a session opens anything, deletes anything or leads back from the safe mode", arguments: Self.lies)
+    @Test("no false session opens anything, deletes anything or ends the safe mode", arguments: Self.lies)
     func nothingChanges(lie: Lie) async throws {
         for mode in [BiometricMode.fallback, .safe] {
             let phone = TestPhone()
@@ -65,9 +65,9 @@ struct BiometricLiesTests {
             let files = phone.disk.contents
             let items = phone.items
             Self.tell(lie, on: phone)
-            let life = try phone.life()
-            #expect(await life.unlock() != .done)
-            #expect(life.isLocked)
+            let app = try phone.process()
+            #expect(await app.unlock() != .done)
+            #expect(app.isLocked)
             for file in [LocalFile.state, .accessData] {
                 #expect(phone.disk.contents[file] == files[file], "\(mode): \(file)")
             }
@@ -77,42 +77,43 @@ struct BiometricLiesTests {
         }
     }
 
-    @Test("a flag that a liar turns costs at most a migration, which asks for the PIN and for the owner")
+    @Test("a forged flag causes at most a migration, which requires the PIN and a prompt")
     func forgedFlag() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .fallback)
         Self.tell(.session("flag on") { $0.features.safeBiometricUnlock = true }, on: phone)
         let state = phone.disk.contents[.state]
-        let life = try phone.life()
-        #expect(await life.unlock() == .done)
-        #expect(life.engine.facts().wantsSafeMode)
+        let app = try phone.process()
+        #expect(await app.unlock() == .done)
+        #expect(app.engine.facts().wantsSafeMode)
         #expect(phone.disk.contents[.state] == state)
-        // The next life goes to the PIN and the prompt, and the one after it finds its way back.
-        #expect(await (try phone.life()).migrate() == .done)
+        // The next process asks for the PIN and the prompt, and the one after it restores the mode.
+        #expect(await (try phone.process()).migrate() == .done)
         phone.server.withState { $0.forge = nil }
-        #expect(try phone.life().mode == .safe)
-        #expect(try await phone.life().unlock() == .done)
-        #expect(try phone.life().mode == .fallback)
+        #expect(try phone.process().mode == .safe)
+        #expect(try await phone.process().unlock() == .done)
+        #expect(try phone.process().mode == .fallback)
         #expect(try await phone.opens(with: TestPhone.oldPIN))
     }
 
-    @Test("a biometric slot is never made under a presence share that nobody has proven")
+    @Test("a biometric slot is never made with an unproven presence share")
     func unprovenShare() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .off)
-        let life = try phone.life()
-        #expect(await life.check(TestPhone.oldPIN) == .done)
-        // The connection of the PIN check ends; whoever answers the next one makes up a share.
-        await life.engine.disconnect()
+        let app = try phone.process()
+        #expect(await app.check(TestPhone.oldPIN) == .done)
+        // The connection of the PIN check ends; an attacker answers on the next one with a random
+        // share.
+        await app.engine.disconnect()
         Self.tell(.session("another presence share") { $0.presenceShare = .random() }, on: phone)
-        _ = await life.perform(.askStatus)
-        #expect(await life.enable() == .done)
+        _ = await app.perform(.askStatus)
+        #expect(await app.enable() == .done)
         phone.server.withState { $0.forge = nil }
         #expect(try await phone.opens(with: TestPhone.oldPIN))
     }
 
     @Test(
-        "a setup whose connection is lost takes no presence share from whoever answers next",
+        "a setup whose connection is lost does not use a presence share from another connection",
         arguments: [false, true]
     )
     func unprovenShareInSetup(isLiar: Bool) async throws {
@@ -132,9 +133,9 @@ struct BiometricLiesTests {
                 }
             }
         }
-        let life = try EngineUnderTest(phone)
-        #expect(await life.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN))) == .done)
-        #expect(await life.enable() == (isLiar ? .failed : .done))
+        let app = try EngineUnderTest(phone)
+        #expect(await app.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN))) == .done)
+        #expect(await app.enable() == (isLiar ? .failed : .done))
         phone.server.withState { $0.forge = nil }
         #expect(try await phone.opens(with: TestPhone.oldPIN))
     }
@@ -143,48 +144,48 @@ struct BiometricLiesTests {
     func revoked(mode: BiometricMode) async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
-        // The app was started, and had its session, before the revocation.
-        let life = try phone.life()
-        _ = await life.perform(.askUpdatePolicy)
-        _ = await life.perform(.askStatus)
+        // The app was started and opened its session before the revocation.
+        let app = try phone.process()
+        _ = await app.perform(.askUpdatePolicy)
+        _ = await app.perform(.askStatus)
         phone.server.revokeAll(.wallet)
-        #expect(await life.unlock() == .revoked)
-        #expect(life.isLocked)
-        let pin = await life.check(TestPhone.oldPIN)
+        #expect(await app.unlock() == .revoked)
+        #expect(app.isLocked)
+        let pin = await app.check(TestPhone.oldPIN)
         #expect(pin == (mode == .safe ? .failed : .revoked))
-        #expect(life.isLocked)
-        #expect(try await phone.life().unlock() == .revoked)
+        #expect(app.isLocked)
+        #expect(try await phone.process().unlock() == .revoked)
     }
 
-    @Test("a wallet that is blocked for good gets no presence share, and says so")
+    @Test("a permanently blocked wallet receives no presence share and reports the block")
     func blockedForGood() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { state in
-            for id in state.records.keys { state.records[id]?.isBlockedForGood = true }
+            for id in state.records.keys { state.records[id]?.isBlockedPermanently = true }
         }
         let before = phone.disk.contents[.state]
-        let life = try phone.life()
-        #expect(await life.unlock() == .blockedForGood)
-        #expect(life.isLocked)
+        let app = try phone.process()
+        #expect(await app.unlock() == .blockedPermanently)
+        #expect(app.isLocked)
         #expect(phone.disk.contents[.state] == before)
     }
 
-    @Test("the server has to be reached for a biometric too")
+    @Test("a biometric unlock requires the server")
     func unreachable() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { $0.reachable = false }
-        let life = try phone.life()
-        guard case .failed(.serverUnreachable) = await life.engine.perform(.unlockWithBiometrics(.match)) else {
+        let app = try phone.process()
+        guard case .failed(.serverUnreachable) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
             Issue.record("it is not said that the server cannot be reached")
             return
         }
         phone.device.setNetwork(false)
-        guard case .failed(.noInternet) = await life.engine.perform(.unlockWithBiometrics(.match)) else {
+        guard case .failed(.noInternet) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
             Issue.record("it is not said that there is no network")
             return
         }
-        #expect(life.isLocked)
+        #expect(app.isLocked)
     }
 }

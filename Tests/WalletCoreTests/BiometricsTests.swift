@@ -14,9 +14,9 @@ struct BiometricsTests {
 
     @Test("SB1: in the safe mode PIN and unlock share open nothing without the keychain item")
     func enableSafe() async throws {
-        let life = try await EngineUnderTest.setUp(self.phone, .safe)
+        let app = try await EngineUnderTest.setUp(self.phone, .safe)
         let record = try #require(self.phone.server.onlyRecord)
-        let registration = try #require(life.registration)
+        let registration = try #require(app.registration)
         let walletID = registration.walletID.value
         let pair = try #require(registration.pairs.first)
         let entry = EngineUnderTest.entry(TestPhone.oldPIN)
@@ -29,70 +29,70 @@ struct BiometricsTests {
         #expect(try bare.open(with: entry, share: record.unlockShare, walletID: walletID).count == 32)
     }
 
-    @Test("in the fallback mode the PIN opens without the item, and the item without the PIN")
+    @Test("in the fallback mode the PIN unlocks without the item, and the item without the PIN")
     func enableFallback() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .fallback)
-        #expect(try await self.phone.life().check(TestPhone.oldPIN) == .done)
-        let life = try self.phone.life()
-        #expect(await life.unlock() == .done)
-        #expect(!life.isLocked)
-        #expect(life.engine.unlocked?.unlockShare == nil)
+        #expect(try await self.phone.process().check(TestPhone.oldPIN) == .done)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .done)
+        #expect(!app.isLocked)
+        #expect(app.engine.unlocked?.unlockShare == nil)
     }
 
-    @Test("SB2: a confirmed prompt and a session unlock", arguments: [BiometricMode.fallback, .safe])
+    @Test("SB2: a confirmed prompt and a session unlock the wallet", arguments: [BiometricMode.fallback, .safe])
     func unlock(mode: BiometricMode) async throws {
         _ = try await EngineUnderTest.setUp(self.phone, mode)
-        let life = try self.phone.life()
-        #expect(life.isLocked)
-        #expect(await life.unlock() == .done)
-        #expect(!life.isLocked)
+        let app = try self.phone.process()
+        #expect(app.isLocked)
+        #expect(await app.unlock() == .done)
+        #expect(!app.isLocked)
         #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
         #expect(self.phone.server.onlyRecord?.wrongAttempts == 0)
     }
 
     @Test(
-        "SB3, SB4: a prompt that is not confirmed asks the server nothing and changes nothing",
+        "SB3, SB4: without a confirmed prompt nothing is sent and nothing changes",
         arguments: [(Presentation.cancel, PromptResult.cancelled), (.mismatch, .rejected), (.wrongPasscode, .rejected)]
     )
     func notConfirmed(presentation: Presentation, result: PromptResult) async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let before = self.phone.disk.contents
         let calls = self.phone.server.withState(\.calls)
-        let life = try self.phone.life()
-        #expect(await life.unlock(presentation) == .prompted(result))
-        #expect(life.isLocked)
+        let app = try self.phone.process()
+        #expect(await app.unlock(presentation) == .prompted(result))
+        #expect(app.isLocked)
         #expect(self.phone.server.withState(\.calls) == calls)
         #expect(self.phone.disk.contents == before)
-        #expect(await life.unlock() == .done)
+        #expect(await app.unlock() == .done)
     }
 
-    @Test("SB4: a sensor that is locked out says so, and a locked wallet in the safe mode sends no PIN")
+    @Test("SB4: a lockout of the sensor is reported, and a locked wallet in the safe mode sends no PIN")
     func lockedOut() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
-        let life = try self.phone.life()
-        for _ in 0..<4 { #expect(await life.unlock(.mismatch) == .prompted(.rejected)) }
-        #expect(await life.unlock(.mismatch) == .prompted(.lockedOut))
-        #expect(await life.unlock() == .prompted(.lockedOut))
+        let app = try self.phone.process()
+        for _ in 0..<4 { #expect(await app.unlock(.mismatch) == .prompted(.rejected)) }
+        #expect(await app.unlock(.mismatch) == .prompted(.lockedOut))
+        #expect(await app.unlock() == .prompted(.lockedOut))
         let calls = self.phone.server.withState(\.calls)
-        #expect(await life.check(TestPhone.newPIN) == .failed)
+        #expect(await app.check(TestPhone.newPIN) == .failed)
         #expect(self.phone.server.withState(\.calls) == calls)
     }
 
-    @Test("SB9: an item that is gone is said to be gone, and nothing is deleted for it")
+    @Test("SB9: a missing item is reported, and nothing is deleted")
     func itemGone() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let before = self.phone.disk.contents
         self.phone.keychain.withState { $0.items = [:] }
-        let life = try self.phone.life()
-        #expect(await life.unlock() == .itemGone)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .itemGone)
         #expect(self.phone.disk.contents == before)
-        #expect(await life.perform(.wipe) == .done)
+        #expect(await app.perform(.wipe) == .done)
         #expect(self.phone.disk.contents[.state] == nil)
         #expect(self.phone.disk.contents[.accessData] == nil)
     }
 
     @Test(
-        "nobody enrolled for a while is not said to be a loss, and the item opens afterwards",
+        "a temporary lack of enrolled biometrics is not reported as a missing item, and the item opens afterwards",
         arguments: [BiometricMode.fallback, .safe]
     )
     func nobodyEnrolled(mode: BiometricMode) async throws {
@@ -102,39 +102,42 @@ struct BiometricsTests {
             defer { state.biometrics = .none }
             return state.biometrics
         }
-        #expect(try await self.phone.life().unlock() == .prompted(.unavailable))
+        #expect(try await self.phone.process().unlock() == .prompted(.unavailable))
         #expect(self.phone.disk.contents == before)
         self.phone.keychain.withState { $0.biometrics = enrolled }
-        #expect(try await self.phone.life().unlock() == .done)
+        #expect(try await self.phone.process().unlock() == .done)
     }
 
-    @Test("an item of another length is no item of ours")
+    @Test("an item of another length counts as missing")
     func itemOfAnotherLength() async throws {
         let name = try #require(try await EngineUnderTest.setUp(self.phone, .safe).registration?.biometrics?.item.name)
         self.phone.keychain.withState { $0.items[name]?.secret = [1, 2, 3] }
-        #expect(try await self.phone.life().unlock() == .itemGone)
+        #expect(try await self.phone.process().unlock() == .itemGone)
     }
 
-    @Test("in the fallback mode the PIN goes on without an item that is gone, and turns biometrics off")
+    @Test("in the fallback mode the PIN unlocks without a missing item and turns biometrics off")
     func itemGoneInFallback() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .fallback)
         self.phone.keychain.withState { $0.items = [:] }
-        let life = try self.phone.life()
-        #expect(await life.unlock() == .itemGone)
-        #expect(life.mode == .fallback)
-        #expect(await life.check(TestPhone.oldPIN) == .done)
-        #expect(life.mode == .off)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .itemGone)
+        #expect(app.mode == .fallback)
+        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(app.mode == .off)
     }
 
-    @Test("SB7: turning off removes slot and item and costs no attempt", arguments: [BiometricMode.fallback, .safe])
+    @Test(
+        "SB7: turning biometrics off removes slot and item and costs no attempt",
+        arguments: [BiometricMode.fallback, .safe]
+    )
     func disable(mode: BiometricMode) async throws {
         _ = try await EngineUnderTest.setUp(self.phone, mode)
-        let life = try self.phone.life()
-        #expect(await life.unlock() == .done)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .done)
         let instructions = self.phone.server.withState { $0.calls.count { $0 == "instruct" } }
-        #expect(await life.disable() == .done)
+        #expect(await app.disable() == .done)
         #expect(self.phone.server.withState { $0.calls.count { $0 == "instruct" } } == instructions)
-        #expect(life.mode == .off)
+        #expect(app.mode == .off)
         #expect(self.phone.items.isEmpty)
         #expect(try await self.phone.opens(with: TestPhone.oldPIN))
         let state = try LocalStore(self.phone.disk).state
@@ -142,27 +145,27 @@ struct BiometricsTests {
         #expect(state.version == 1)
     }
 
-    @Test("SB7: in the safe mode nothing turns biometrics off or changes the PIN before a prompt of its own")
+    @Test("SB7: in the safe mode turning biometrics off and changing the PIN each require a prompt")
     func promptOfItsOwn() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
-        let life = try self.phone.life()
-        #expect(await life.unlock() == .done)
+        let app = try self.phone.process()
+        #expect(await app.unlock() == .done)
         let before = self.phone.disk.contents[.state]
-        #expect(await life.perform(.disableBiometrics) == .failed)
-        #expect(await life.prompt(.disable, .cancel) == .prompted(.cancelled))
-        #expect(await life.perform(.disableBiometrics) == .failed)
-        // The PIN is proven by the check value; without the item there is no slot to make for a new one.
-        #expect(await life.check(TestPhone.oldPIN) == .done)
+        #expect(await app.perform(.disableBiometrics) == .failed)
+        #expect(await app.prompt(.disable, .cancel) == .prompted(.cancelled))
+        #expect(await app.perform(.disableBiometrics) == .failed)
+        // The check value proves the PIN; without the item no slot can be made for a new PIN.
+        #expect(await app.check(TestPhone.oldPIN) == .done)
         let change = Effect.changePIN(
             old: EngineUnderTest.entry(TestPhone.oldPIN),
             new: EngineUnderTest.entry(TestPhone.newPIN)
         )
-        #expect(await life.perform(change) == .failed)
+        #expect(await app.perform(change) == .failed)
         #expect(self.phone.disk.contents[.state] == before)
         #expect(try await self.phone.opens(with: TestPhone.oldPIN))
     }
 
-    @Test("SB10: an item is opened by what it was made for and by nothing else")
+    @Test("SB10: an item is opened only by the method for which it was created")
     func methods() async throws {
         for (method, opening, refused) in [
             (UnlockMethod.biometric, [Presentation.match], [Presentation.passcode]),
@@ -170,39 +173,41 @@ struct BiometricsTests {
             (.either, [.match, .passcode], []),
         ] {
             let phone = TestPhone()
-            let life = try await EngineUnderTest.setUp(phone)
-            #expect(await life.enable(method) == .done)
-            #expect(life.engine.facts().unlockMethod == method)
-            for presentation in opening { #expect(try await phone.life().unlock(presentation) == .done) }
-            for presentation in refused { #expect(try await phone.life().unlock(presentation) == .prompted(.rejected)) }
+            let app = try await EngineUnderTest.setUp(phone)
+            #expect(await app.enable(method) == .done)
+            #expect(app.engine.facts().unlockMethod == method)
+            for presentation in opening { #expect(try await phone.process().unlock(presentation) == .done) }
+            for presentation in refused {
+                #expect(try await phone.process().unlock(presentation) == .prompted(.rejected))
+            }
         }
     }
 
-    @Test("a phone that cannot guard an item leaves everything as it was")
+    @Test("a phone that cannot guard an item changes nothing")
     func notPossible() async throws {
-        let life = try await EngineUnderTest.setUp(self.phone)
+        let app = try await EngineUnderTest.setUp(self.phone)
         self.phone.keychain.withState { $0.biometrics = .notEnrolled }
-        #expect(await life.enable() == .failed)
-        #expect(life.mode == .off)
+        #expect(await app.enable() == .failed)
+        #expect(app.mode == .off)
         #expect(try await self.phone.opens(with: TestPhone.oldPIN))
     }
 
-    @Test("turning on again replaces the item, in either mode", arguments: [BiometricMode.fallback, .safe])
+    @Test("turning biometrics on again replaces the item", arguments: [BiometricMode.fallback, .safe])
     func again(mode: BiometricMode) async throws {
-        let life = try await EngineUnderTest.setUp(self.phone, mode)
+        let app = try await EngineUnderTest.setUp(self.phone, mode)
         let first = self.phone.items
         if mode == .safe {
-            // Without the present item the PIN slot cannot be sealed under another.
-            #expect(await life.enable() == .failed)
-            #expect(await life.prompt(.enable) == .done)
+            // Without the current item the PIN slot cannot be sealed under another.
+            #expect(await app.enable() == .failed)
+            #expect(await app.prompt(.enable) == .done)
         }
-        #expect(await life.enable(.either) == .done)
+        #expect(await app.enable(.either) == .done)
         #expect(self.phone.items.count == 1)
         #expect(self.phone.items != first)
         #expect(try await self.phone.opens(with: TestPhone.oldPIN))
     }
 
-    @Test("nothing of the keychain and no share is in the files")
+    @Test("the files contain no keychain item and no share")
     func storage() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let all = self.phone.disk.contents.values.map { String(decoding: $0, as: UTF8.self) }.joined()
@@ -214,18 +219,18 @@ struct BiometricsTests {
         #expect(!all.contains(record.unlockShare.exposedBytes().hex))
     }
 
-    @Test("a lock leaves no key, share or open item in memory")
+    @Test("a lock leaves no key, share or opened item in memory")
     func lock() async throws {
-        let life = try await EngineUnderTest.setUp(self.phone, .safe)
-        _ = await life.prompt(.changePIN)
-        weak let item = life.engine.unlocked?.item
-        weak let unlocked = life.engine.unlocked
+        let app = try await EngineUnderTest.setUp(self.phone, .safe)
+        _ = await app.prompt(.changePIN)
+        weak let item = app.engine.unlocked?.item
+        weak let unlocked = app.engine.unlocked
         #expect(item != nil && unlocked != nil)
-        _ = await life.perform(.lock)
+        _ = await app.perform(.lock)
         #expect(item == nil && unlocked == nil)
-        #expect(life.engine.connection?.session?.presenceShare == nil)
-        #expect(await life.perform(.disableBiometrics) == .failed)
-        #expect(await life.enable() == .failed)
-        #expect(life.mode == .safe)
+        #expect(app.engine.connection?.session?.presenceShare == nil)
+        #expect(await app.perform(.disableBiometrics) == .failed)
+        #expect(await app.enable() == .failed)
+        #expect(app.mode == .safe)
     }
 }

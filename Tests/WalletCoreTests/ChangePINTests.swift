@@ -5,9 +5,9 @@ import Wire
 
 @testable import WalletCore
 
-@Suite("Changing the PIN, cut anywhere")
+@Suite("Changing the PIN with a crash at any point")
 struct ChangePINTests {
-    @Test("a change makes the new PIN work and the old one not, and its first unlock removes the old pair")
+    @Test("after a change only the new PIN is valid, and its first unlock removes the old pair")
     func change() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -18,7 +18,7 @@ struct ChangePINTests {
         #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 1)
     }
 
-    @Test("cut at every message and every local write, exactly one PIN works, and the wallet knows which")
+    @Test("after a crash at any message or local write exactly one PIN is valid, and the wallet uses its pair")
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
@@ -47,7 +47,7 @@ struct ChangePINTests {
     }
 
     @Test(
-        "where the network goes before the answer of a change comes, the person is told that either PIN may be the right one"
+        "if the network is lost before the answer to a change, the screen states that either PIN may be the right one"
     )
     func networkGone() async throws {
         let phone = TestPhone()
@@ -65,30 +65,30 @@ struct ChangePINTests {
         #expect(try await wallet.perform(.retry).step == "UC2.6/1.3")
     }
 
-    @Test("a change that arrives after another one was tried leaves the one that the server took")
+    @Test("a delayed change that arrives after another try leaves the pair that the server accepted")
     func lateChange() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         phone.server.withState { $0.keepsLate = true }
-        // The first change is sent and held back on its way.
+        // The first change is sent and delayed.
         phone.crashPoint.arm(nil)
         try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
         phone.crashPoint.arm(.before(1))
         _ = try? await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
         phone.crashPoint.arm(nil)
         #expect(phone.server.withState(\.late).count == 1)
-        // Another life unlocks with the old PIN and prepares another change, which is lost as well.
+        // Another process unlocks with the old PIN and prepares another change, which is lost, too.
         let next = try phone.wallet()
         _ = await next.launch()
         _ = try await next.enter(PINInput(typed: TestPhone.oldPIN.utf8))
         #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 2)
-        // Now the first one arrives.
+        // The first change arrives.
         phone.server.deliverLate()
         #expect(try await !phone.unlocks(with: TestPhone.oldPIN))
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("a disk that takes nothing more keeps nobody out: the old pair is removed at a later unlock")
+    @Test("a failing disk does not lock the user out, and the old pair is removed at a later unlock")
     func tidyingLater() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -105,7 +105,7 @@ struct ChangePINTests {
         #expect(try LocalStore(phone.disk).state.registration?.pairs.count == 1)
     }
 
-    @Test("Retry after a lost answer is the same change, and succeeds whichever side lost it")
+    @Test("Retry after a lost message repeats the same change and succeeds, whether request or answer was lost")
     func retry() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()

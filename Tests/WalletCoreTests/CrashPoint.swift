@@ -1,16 +1,15 @@
 import Synchronization
-import HostSystem
-import Vocabulary
 
 @testable import WalletCore
 
-/// The life of a process: every local write and every message is a place at which it may end.
+/// A simulated crash of the process at a local write or a message, each of which is a numbered
+/// place.
 final class CrashPoint: Sendable {
-    /// What happens at one place, and on which side of it the process ends.
+    /// The place of the crash, and whether its effect still occurs.
     enum Cut: Hashable, Sendable {
-        /// The process ends before the place's effect.
+        /// The process ends before the effect of the place.
         case before(Int)
-        /// The effect has happened; nothing after it does.
+        /// The process ends directly after the effect of the place.
         case after(Int)
     }
 
@@ -27,19 +26,19 @@ final class CrashPoint: Sendable {
         self.state.withLock { $0.cut = cut }
     }
 
-    /// Places passed so far.
+    /// The number of passed places.
     var places: Int { self.state.withLock(\.places) }
     var isOff: Bool { self.state.withLock(\.isOff) }
     var log: [String] { self.state.withLock(\.log) }
 
-    /// Counts from here on, and ends at `cut`.
+    /// Starts counting at zero and crashes at `cut`.
     func arm(_ cut: Cut?) {
         self.state.withLock { $0 = State(cut: cut) }
     }
 
-    /// Passes a place; nil where the process is dead.
+    /// Passes a place.
     ///
-    /// The result says whether it dies right after.
+    /// Returns nil if the process has ended; `isLast` is true if it ends directly after the effect.
     func pass(_ name: String) -> (isLast: Bool, Void)? {
         self.state.withLock { state in
             guard !state.isOff else { return nil }
@@ -60,7 +59,7 @@ final class CrashPoint: Sendable {
     }
 }
 
-/// A disk in memory that dies with the process's crashPoint.
+/// A disk in memory that fails once the process has crashed.
 final class TestDisk: LocalDisk {
     private let files: Mutex<[LocalFile: [UInt8]]>
     let crashPoint: CrashPoint
@@ -70,36 +69,25 @@ final class TestDisk: LocalDisk {
         self.files = Mutex(files)
     }
 
-    /// What a copy of the storage holds.
+    /// The contents of a copy of the storage.
     var contents: [LocalFile: [UInt8]] { self.files.withLock { $0 } }
 
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]? {
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? {
         self.files.withLock { $0[file] }
     }
 
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
         guard let passed = self.crashPoint.pass("write \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = bytes }
         if passed.isLast { throw Self.dead }
     }
 
-    func remove(_ file: LocalFile) throws(FileError) {
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
         guard self.files.withLock({ $0[file] != nil }) else { return }
         guard let passed = self.crashPoint.pass("remove \(file.rawValue)") else { throw Self.dead }
         self.files.withLock { $0[file] = nil }
         if passed.isLast { throw Self.dead }
     }
 
-    private static let dead = FileError.other("disk", errno: 5)
-}
-
-/// A clock that stands still until it is moved.
-final class ManualClock: WallClock {
-    private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
-
-    func now() -> Timestamp { self.time.withLock { $0 } }
-
-    func advance(by duration: Duration) {
-        self.time.withLock { $0 = $0 + duration }
-    }
+    private static let dead = LocalDiskError("the process has ended")
 }

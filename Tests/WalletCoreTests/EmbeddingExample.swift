@@ -1,10 +1,10 @@
 import WalletCore
 
-/// A host application with a wallet in it.
+/// A host application with an embedded wallet.
 struct HostApplication {
     let wallet: Wallet
 
-    /// A wallet that keeps its files in `folder`, on this phone, with this server.
+    /// Opens a wallet with its files in `folder`, on this phone, for this server.
     init(folder: String, device: any Device, server: TLSDialer.Server) throws {
         var settings = Wallet.Settings()
         settings.wording = Wording(language: .english, product: "Example Wallet")
@@ -21,7 +21,7 @@ struct HostApplication {
         self.wallet = wallet
     }
 
-    /// What a person does at a screen.
+    /// An input of the user on a screen.
     enum UserInput {
         case select(ActionID)
         case type([UInt8])
@@ -29,7 +29,7 @@ struct HostApplication {
         case leave
     }
 
-    /// Shows one screen after the other, until the person leaves the app.
+    /// Shows each screen until the user leaves the app.
     func run(showing show: (Screen) async -> UserInput) async throws {
         var screen = await self.wallet.launch()
         while true {
@@ -42,7 +42,7 @@ struct HostApplication {
         }
     }
 
-    /// Hides what only an unlocked wallet may show; ends with the wallet.
+    /// Hides the contents of the wallet while it is locked; returns when the wallet is released.
     func follow(hiding hide: (Bool) async -> Void) async {
         for await isLocked in self.wallet.lockStates { await hide(isLocked) }
     }

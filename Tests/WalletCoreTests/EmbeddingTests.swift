@@ -5,7 +5,7 @@ import WalletCore
 
 @Suite("Embedding the wallet")
 struct EmbeddingTests {
-    @Test("docs/embedding.md shows the program that is compiled here")
+    @Test("docs/embedding.md contains the example that is compiled here")
     func quoted() throws {
         let folder = String(#filePath.dropLast("EmbeddingTests.swift".count))
         let program = try String(contentsOf: URL(filePath: folder + "EmbeddingExample.swift"), encoding: .utf8)
@@ -14,7 +14,7 @@ struct EmbeddingTests {
         #expect(program.split(separator: "\n").filter { $0.contains("import ") } == ["import WalletCore"])
     }
 
-    @Test("that program sets a wallet up, leaves it, and hears of the lock")
+    @Test("the example sets a wallet up, leaves it, and follows the lock state")
     func runs() async throws {
         let phone = TestPhone()
         let host = HostApplication(try phone.wallet())
@@ -30,7 +30,7 @@ struct EmbeddingTests {
         #expect(await states.next() == false)
     }
 
-    @Test("a folder, a device and a server are all that a host needs")
+    @Test("a host needs only a folder, a device and a server")
     func real() async throws {
         let server = TLSDialer.Server(
             host: "127.0.0.1",

@@ -6,9 +6,9 @@ import WalletFlows
 
 @testable import WalletCore
 
-/// One life of the app's process below its flows: effects are asked for directly.
+/// The engine of one process of the app, without flows: tests request effects directly.
 ///
-/// What a flow would have shown in between is up to each test, which is how orders that no flow takes are tried too.
+/// This allows orders of effects that no flow requests.
 struct EngineUnderTest {
     let phone: TestPhone
     let engine: WalletEngine
@@ -24,22 +24,22 @@ struct EngineUnderTest {
         )
     }
 
-    /// A wallet that is set up, and unlocked still.
+    /// Creates an engine with a wallet that is set up and still unlocked.
     static func setUp(_ phone: TestPhone) async throws -> EngineUnderTest {
         phone.keychain.withState { $0.biometrics = .fingerprint }
-        let life = try EngineUnderTest(phone)
-        _ = await life.engine.perform(.enroll(Self.entry(TestPhone.oldPIN)))
-        _ = await life.engine.perform(.keepProgress(.done))
-        return life
+        let app = try EngineUnderTest(phone)
+        _ = await app.engine.perform(.enroll(Self.entry(TestPhone.oldPIN)))
+        _ = await app.engine.perform(.keepProgress(.done))
+        return app
     }
 
-    /// The same, with biometrics in this mode.
+    /// Creates the same with biometrics in this mode.
     static func setUp(_ phone: TestPhone, _ mode: BiometricMode) async throws -> EngineUnderTest {
         phone.server.withState { $0.wantsSafeMode = mode == .safe }
-        let life = try await Self.setUp(phone)
-        if mode != .off { try #require(await life.enable() == .done) }
-        try #require(life.mode == mode)
-        return life
+        let app = try await Self.setUp(phone)
+        if mode != .off { try #require(await app.enable() == .done) }
+        try #require(app.mode == mode)
+        return app
     }
 
     static func entry(_ digits: String) -> PINEntry {
@@ -47,13 +47,13 @@ struct EngineUnderTest {
         return entry
     }
 
-    /// What became of an effect, as far as these tests ask.
+    /// The outcome of an effect, reduced to the cases that tests distinguish.
     enum Outcome: Hashable {
         case done
         case prompted(PromptResult)
         case itemGone
         case revoked
-        case blockedForGood
+        case blockedPermanently
         case wrong
         case failed
     }
@@ -66,7 +66,7 @@ struct EngineUnderTest {
         case .prompted(let result): .prompted(result)
         case .itemGone: .itemGone
         case .failed(.revoked), .status(.revoked): .revoked
-        case .verdict(.blockedPermanently): .blockedForGood
+        case .verdict(.blockedPermanently): .blockedPermanently
         case .verdict: .wrong
         case .failed, .updatePolicy, .status, .deletionCode, .pid: .failed
         }
@@ -81,7 +81,7 @@ struct EngineUnderTest {
     }
     func enable(_ method: UnlockMethod = .biometric) async -> Outcome { await self.perform(.enableBiometrics(method)) }
 
-    /// UC2.2/1.1b to 1.6: in the safe mode the prompt comes first.
+    /// Turns biometrics off (UC2.2/1.1b to 1.6); in the safe mode the prompt comes first.
     func disable() async -> Outcome {
         if self.mode == .safe {
             let prompted = await self.prompt(.disable)
@@ -90,7 +90,7 @@ struct EngineUnderTest {
         return await self.perform(.disableBiometrics)
     }
 
-    /// UC2.6: in the safe mode the prompt, then the old PIN, then the change.
+    /// Changes the PIN (UC2.6): in the safe mode the prompt, then the old PIN, then the change.
     func change(from old: String, to new: String) async -> Outcome {
         if self.mode == .safe {
             let prompted = await self.prompt(.changePIN)
@@ -101,7 +101,7 @@ struct EngineUnderTest {
         return await self.perform(.changePIN(old: Self.entry(old), new: Self.entry(new)))
     }
 
-    /// A PIN that unlocks, then the prompt that the migration asks for.
+    /// Unlocks with the PIN, then migrates with a prompt.
     func migrate(_ presentation: Presentation = .match) async -> Outcome {
         let checked = await self.check(TestPhone.oldPIN)
         guard checked == .done else { return checked }
@@ -115,32 +115,32 @@ struct EngineUnderTest {
 }
 
 extension TestPhone {
-    func life() throws -> EngineUnderTest { try EngineUnderTest(self) }
+    func process() throws -> EngineUnderTest { try EngineUnderTest(self) }
 
-    /// The keychain's items.
+    /// The names of the keychain's items.
     var items: [String] { self.keychain.withState { $0.items.keys.sorted() } }
 
-    /// What the item's owner would get.
+    /// The item as a confirmed prompt would open it.
     func openItem(_ id: StoredID<KeychainItemKind>) -> OpenedItem? {
         self.keychain.withState { $0.items[id.name]?.secret }.flatMap { OpenedItem(id, SecretBytes(copying: $0)) }
     }
 
-    /// Whether the next life opens by every way that its mode promises, with this PIN; what it finds in the keychain
-    /// afterwards is what its state names, and nothing else.
+    /// Returns true if the next process unlocks by all means of its mode and with this PIN, and the
+    /// keychain then contains exactly the item that the state names.
     func opens(with pin: String) async throws -> Bool {
-        let life = try self.life()
-        switch life.mode {
+        let app = try self.process()
+        switch app.mode {
         case .off:
-            guard await life.check(pin) == .done else { return false }
+            guard await app.check(pin) == .done else { return false }
         case .fallback:
-            guard await life.check(pin) == .done else { return false }
-            _ = await life.perform(.lock)
-            guard await life.unlock() == .done else { return false }
+            guard await app.check(pin) == .done else { return false }
+            _ = await app.perform(.lock)
+            guard await app.unlock() == .done else { return false }
         case .safe:
-            guard await life.unlock() == .done, await life.prompt(.changePIN) == .done, await life.check(pin) == .done
+            guard await app.unlock() == .done, await app.prompt(.changePIN) == .done, await app.check(pin) == .done
             else { return false }
         }
-        return life.engine.unlocked?.accessData != nil
-            && self.items == [life.registration?.biometrics?.item.name].compactMap { $0 }
+        return app.engine.unlocked?.accessData != nil
+            && self.items == [app.registration?.biometrics?.item.name].compactMap { $0 }
     }
 }

@@ -4,7 +4,7 @@ import Vocabulary
 import WalletFlows
 import Wire
 
-/// What the fake server does with each call.
+/// The fake server's handling of each call.
 extension FakeServer {
     func terms() -> ServerTerms {
         ServerTerms(
@@ -68,7 +68,7 @@ extension FakeServer {
                         pinKeyID: record.pinKeyID,
                         pinState: .open(attemptsLeft: 4, finalRound: false),
                         features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
-                        presenceShare: record.isBlockedForGood ? nil : record.presenceShare
+                        presenceShare: record.isBlockedPermanently ? nil : record.presenceShare
                     )
                 )
             )
@@ -89,7 +89,8 @@ extension FakeServer {
             )
         }
         let signed = statement(.instructPIN)
-        // A wallet always tells its signature's R, so that the server can verify it with others'.
+        // A wallet always sends the R of its signature, so that the server can verify signatures in
+        // batches.
         guard key.isValid(request.pinSignature, for: signed),
             let nonceY = P256NonceY(of: request.pinSignature, by: body.candidate, for: signed),
             request.pinNonceY == nonceY

@@ -7,9 +7,10 @@ import Wire
 
 @testable import WalletCore
 
-/// A server in memory that judges PINs by the protocol's rules, over lines that may be cut.
+/// A server in memory that checks PINs by the protocol's rules, with connections that can be
+/// interrupted.
 ///
-/// It verifies PIN signatures and compares keys as the real one does; device proofs it takes as they come.
+/// It verifies PIN signatures and compares keys like the real server, and accepts any device proof.
 final class FakeServer: ServerDialer {
     struct Record {
         var pinKey: P256PublicKey
@@ -19,7 +20,7 @@ final class FakeServer: ServerDialer {
         var deletionCode: DeletionCode
         var hadSession = false
         var wrongAttempts = 0
-        var isBlockedForGood = false
+        var isBlockedPermanently = false
         var recoveryCode: [UInt8]?
         var lastWrong: AttemptID?
         var revocation: Revocation?
@@ -29,26 +30,26 @@ final class FakeServer: ServerDialer {
         var records: [WalletID: Record] = [:]
         var tokens: [[UInt8]: WalletID] = [:]
         var verdict = UpdateVerdict.ok
-        /// The roll-out flag, for every wallet.
+        /// The flag for the safe mode, for all wallets.
         var wantsSafeMode = false
         var reachable = true
-        /// Changes an answer on its way: a server that lies.
+        /// Replaces answers, as an attacker would.
         var forge: (@Sendable (CallResult) -> CallResult)?
-        /// ChangePin messages that were lost on their way and may still arrive.
+        /// ChangePin messages that were delayed and may still arrive.
         var late: [Late] = []
         var keepsLate = false
-        /// Calls, by name, whose next answer is lost with its connection.
+        /// The names of calls whose next answer is lost with its connection.
         var losesNext: Set<String> = []
-        /// Whether the server is out of reach from the next such loss on.
+        /// True if the server becomes unreachable at the next such loss.
         var leavesAtLoss = false
-        /// Sees the wallets as they are when an answer is lost so.
+        /// Receives the records at each such loss.
         var onLoss: (@Sendable ([WalletID: Record]) -> Void)?
-        /// How often every session that was open has ended.
+        /// The number of times that all open sessions were ended.
         var sessionEnds = 0
-        /// Calls, by name, right before which all sessions end, once.
+        /// The names of calls before which all sessions are ended once.
         var endsSessionsBefore: Set<String> = []
-        /// How often every connection that was there has ended without a word.
-        var lineEnds = 0
+        /// The number of times that all connections were dropped.
+        var connectionEnds = 0
         var calls: [String] = []
     }
 
@@ -65,7 +66,7 @@ final class FakeServer: ServerDialer {
         self.crashPoint = crashPoint
     }
 
-    /// Looks at the server's state, or changes it.
+    /// Reads or changes the server's state.
     func withState<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
         self.state.withLock { body(&$0) }
     }
@@ -90,13 +91,13 @@ final class FakeServer: ServerDialer {
         }
     }
 
-    /// Ends the time of every session that is open; the connections live on.
+    /// Ends all open sessions; their connections stay open.
     func endSessions() { self.withState { $0.sessionEnds += 1 } }
 
-    /// Ends every connection that is there, as one that was idle may.
-    func endLines() { self.withState { $0.lineEnds += 1 } }
+    /// Drops all connections, like idle ones.
+    func endConnections() { self.withState { $0.connectionEnds += 1 } }
 
-    /// Delivers what was held back, as a network may.
+    /// Delivers the delayed messages.
     func deliverLate() {
         let late = self.state.withLock { state in
             defer { state.late = [] }
@@ -111,19 +112,19 @@ final class FakeChannel: CallChannel {
     let channelBinding: ChannelBinding
     private let server: FakeServer
     private let session = Mutex<Session?>(nil)
-    /// How many ends of all connections were before this one.
+    /// The value of `connectionEnds` when this connection was opened.
     private let earlierEnds: Int
 
     private struct Session {
         let walletID: WalletID
-        /// How many ends of all sessions were before this one.
+        /// The value of `sessionEnds` when this session was opened.
         let earlierEnds: Int
         var counter: UInt64 = 1
     }
 
     init(server: FakeServer) {
         self.server = server
-        self.earlierEnds = server.withState(\.lineEnds)
+        self.earlierEnds = server.withState(\.connectionEnds)
         guard let binding = ChannelBinding(SecretBytes.random(count: 32).exposedBytes()) else {
             preconditionFailure("32 bytes are a channel binding")
         }
@@ -133,8 +134,8 @@ final class FakeChannel: CallChannel {
     func close() async {}
 
     func call(_ call: Call) async throws(CallChannelError) -> CallResult {
-        guard self.server.withState(\.lineEnds) == self.earlierEnds else { throw .lost }
-        // Two places: the request's way there, and the answer's way back.
+        guard self.server.withState(\.connectionEnds) == self.earlierEnds else { throw .lost }
+        // Two places: sending the request, and sending the answer.
         guard self.server.withState(\.reachable), let sent = self.server.crashPoint.pass("send \(call.name)") else {
             self.holdBack(call)
             throw .lost

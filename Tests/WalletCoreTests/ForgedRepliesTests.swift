@@ -6,9 +6,9 @@ import Wire
 
 @testable import WalletCore
 
-@Suite("Replies that lie")
+@Suite("False replies")
 struct ForgedRepliesTests {
-    /// What a proxy that the wallet trusts may answer.
+    /// False answers of a proxy that the wallet trusts.
     static let lies: [(String, @Sendable (CallResult) -> CallResult)] = [
         ("valid with another share", Self.insteadOfInstruct(.instruct(.pinValid(unlockShare: .random())))),
         ("PIN changed", Self.insteadOfInstruct(.instruct(.pinChanged))),
@@ -57,20 +57,20 @@ struct ForgedRepliesTests {
         #expect(try await phone.unlocks(with: TestPhone.oldPIN), "\(name)")
     }
 
-    @Test("a lie that names a PIN which never arrived, and calls it valid, removes no pair")
+    @Test("a false reply that names a PIN key that never arrived and calls the PIN valid removes no pair")
     func forgedSuccessor() async throws {
         let phone = TestPhone()
-        let life = try await EngineUnderTest.setUp(phone)
-        #expect(await life.check(TestPhone.oldPIN) == .done)
+        let app = try await EngineUnderTest.setUp(phone)
+        #expect(await app.check(TestPhone.oldPIN) == .done)
         phone.server.withState { $0.reachable = false }
-        #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .failed)
+        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .failed)
         let change = Effect.changePIN(
             old: EngineUnderTest.entry(TestPhone.oldPIN),
             new: EngineUnderTest.entry(TestPhone.newPIN)
         )
-        #expect(await life.perform(change) == .failed)
-        let successor = try #require(life.registration?.pairs.last)
-        #expect(life.registration?.pairs.count == 2)
+        #expect(await app.perform(change) == .failed)
+        let successor = try #require(app.registration?.pairs.last)
+        #expect(app.registration?.pairs.count == 2)
         phone.server.withState { state in
             state.reachable = true
             state.forge = { result in
@@ -84,7 +84,7 @@ struct ForgedRepliesTests {
                 }
             }
         }
-        let next = try phone.life()
+        let next = try phone.process()
         #expect(await next.check(TestPhone.newPIN) == .failed)
         #expect(next.isLocked)
         #expect(next.registration?.pairs.count == 2)
@@ -92,7 +92,7 @@ struct ForgedRepliesTests {
         #expect(try await phone.opens(with: TestPhone.oldPIN))
     }
 
-    @Test("a stored revocation holds while the server cannot be reached, and is asked again at the next launch")
+    @Test("a cached revocation applies while the server cannot be reached, and the next launch asks again")
     func revocationIsAskedAgain() async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()
@@ -113,7 +113,7 @@ struct ForgedRepliesTests {
         #expect(await (try phone.wallet()).launch().step == "UC2.3/1.3")
     }
 
-    @Test("a lost reply to a wrong PIN costs one attempt, however often it is sent again")
+    @Test("a wrong PIN whose reply is lost costs one attempt, however often it is repeated")
     func lostReply() async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()

@@ -5,42 +5,42 @@ import Wire
 
 @testable import WalletCore
 
-@Suite("The person's identity")
+@Suite("Linking the recovery code")
 struct IdentityTests {
     let phone = TestPhone()
 
     private func code() throws -> RecoveryCode { try #require(RecoveryCode(Array("a person".utf8))) }
 
-    @Test("a linked recovery code is remembered by later lives, and by the server")
+    @Test("a linked recovery code is stored by the wallet and by the server")
     func link() async throws {
         _ = try await EngineUnderTest.setUp(self.phone)
-        let life = try self.phone.life()
+        let app = try self.phone.process()
         let entry = EngineUnderTest.entry(TestPhone.oldPIN)
-        #expect(await life.perform(.checkPIN(entry)) == .done)
-        #expect(!life.engine.facts().hasPID)
-        #expect(await life.perform(.linkRecoveryCode(entry, try self.code())) == .done)
-        #expect(life.engine.facts().hasPID)
-        #expect(try self.phone.life().engine.facts().hasPID)
+        #expect(await app.perform(.checkPIN(entry)) == .done)
+        #expect(!app.engine.facts().hasPID)
+        #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .done)
+        #expect(app.engine.facts().hasPID)
+        #expect(try self.phone.process().engine.facts().hasPID)
         #expect(self.phone.server.onlyRecord?.recoveryCode == Array("a person".utf8))
         #expect(try LocalStore(self.phone.disk).state.version == 2)
     }
 
     @Test("a wrong PIN links nothing")
     func wrongPIN() async throws {
-        let life = try await EngineUnderTest.setUp(self.phone)
+        let app = try await EngineUnderTest.setUp(self.phone)
         let entry = EngineUnderTest.entry(TestPhone.newPIN)
-        #expect(await life.perform(.linkRecoveryCode(entry, try self.code())) == .wrong)
-        #expect(!life.engine.facts().hasPID)
+        #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .wrong)
+        #expect(!app.engine.facts().hasPID)
         #expect(self.phone.server.onlyRecord?.recoveryCode == nil)
     }
 
-    @Test("an answer that says linked is not believed before the same connection has proven itself")
+    @Test("an answer that claims success is accepted only after the same connection has proven the server")
     func forged() async throws {
         _ = try await EngineUnderTest.setUp(self.phone)
-        let life = try self.phone.life()
+        let app = try self.phone.process()
         let entry = EngineUnderTest.entry(TestPhone.oldPIN)
-        #expect(await life.perform(.checkPIN(entry)) == .done)
-        await life.engine.disconnect()
+        #expect(await app.perform(.checkPIN(entry)) == .done)
+        await app.engine.disconnect()
         self.phone.server.withState { state in
             state.forge = { result in
                 guard case .instruct = result else { return result }
@@ -48,33 +48,33 @@ struct IdentityTests {
             }
         }
         let before = self.phone.disk.contents[.state]
-        #expect(await life.perform(.linkRecoveryCode(entry, try self.code())) == .failed)
+        #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .failed)
         #expect(self.phone.disk.contents[.state] == before)
         self.phone.server.withState { $0.forge = nil }
-        await life.engine.disconnect()
-        #expect(await life.perform(.linkRecoveryCode(entry, try self.code())) == .done)
+        await app.engine.disconnect()
+        #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .done)
         #expect(self.phone.server.onlyRecord?.wrongAttempts == 0)
     }
 
-    @Test("cut anywhere, linking is repeated and then done")
+    @Test("after a crash at any point linking can be repeated and completes")
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut)
         uncut.crashPoint.arm(nil)
         let entry = EngineUnderTest.entry(TestPhone.oldPIN)
-        #expect(await (try uncut.life()).perform(.checkPIN(entry)) == .done)
-        #expect(await (try uncut.life()).perform(.linkRecoveryCode(entry, try self.code())) == .done)
+        #expect(await (try uncut.process()).perform(.checkPIN(entry)) == .done)
+        #expect(await (try uncut.process()).perform(.linkRecoveryCode(entry, try self.code())) == .done)
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             let phone = TestPhone()
             _ = try await EngineUnderTest.setUp(phone)
             phone.crashPoint.arm(cut)
             for _ in 0..<2 {
-                let life = try phone.life()
+                let app = try phone.process()
                 let entry = EngineUnderTest.entry(TestPhone.oldPIN)
-                _ = await life.perform(.linkRecoveryCode(entry, try self.code()))
+                _ = await app.perform(.linkRecoveryCode(entry, try self.code()))
                 phone.crashPoint.arm(nil)
             }
-            #expect(try phone.life().engine.facts().hasPID, "\(cut)")
+            #expect(try phone.process().engine.facts().hasPID, "\(cut)")
             #expect(phone.server.onlyRecord?.recoveryCode != nil, "\(cut)")
         }
     }

@@ -6,15 +6,15 @@ import WalletFlows
 
 @testable import WalletCore
 
-@Suite("Lives of a wallet, cut at random")
+@Suite("Random operations with random crashes")
 struct RandomLivesTests {
-    /// What somebody may want of an unlocked wallet.
+    /// An operation on an unlocked wallet.
     enum Wish: CaseIterable {
         case enable, disable, changePIN, migrate, nothing
     }
 
     @Test(
-        "whatever is done in whatever order and cut wherever, one PIN opens and the keychain holds what counts",
+        "after random operations and crashes one PIN unlocks and the keychain holds exactly the current item",
         arguments: [UInt64(1), 2, .random(in: 3 ... .max)]
     )
     func lives(seed: UInt64) async throws {
@@ -41,19 +41,19 @@ struct RandomLivesTests {
         }
     }
 
-    /// One life: unlocked as its mode wants it, then the wish, as far as it goes.
+    /// One process: unlocks according to the mode, then runs the operation until a crash.
     private static func live(_ phone: TestPhone, _ wish: Wish, pin: String, other: String) async throws {
-        let life = try phone.life()
-        let byPIN = life.mode == .off || wish == .migrate && life.mode == .fallback
-        guard await (byPIN ? life.check(pin) : life.unlock()) == .done else { return }
+        let app = try phone.process()
+        let byPIN = app.mode == .off || wish == .migrate && app.mode == .fallback
+        guard await (byPIN ? app.check(pin) : app.unlock()) == .done else { return }
         switch wish {
         case .enable:
-            if life.mode != .off { _ = await life.prompt(.enable) }
-            _ = await life.enable()
-        case .disable: _ = await life.disable()
-        case .changePIN: _ = await life.change(from: pin, to: other)
-        case .migrate where life.mode == .fallback && life.engine.facts().wantsSafeMode:
-            _ = await life.perform(.migrateBiometrics(.match))
+            if app.mode != .off { _ = await app.prompt(.enable) }
+            _ = await app.enable()
+        case .disable: _ = await app.disable()
+        case .changePIN: _ = await app.change(from: pin, to: other)
+        case .migrate where app.mode == .fallback && app.engine.facts().wantsSafeMode:
+            _ = await app.perform(.migrateBiometrics(.match))
         case .migrate, .nothing: break
         }
     }

@@ -9,10 +9,10 @@ import Wire
 
 private let limited = CallResult.refused(Refusal(.rateLimited(retryAfter: .seconds(1))))
 
-@Suite("A server that tells a wallet to wait")
+@Suite("Rate limiting by the server")
 struct RateLimitedTests {
     @Test(
-        "an unlock that had to wait is shown as not counted, changes nothing, and succeeds at Retry",
+        "a rate-limited unlock is shown as not counted, changes nothing, and succeeds at Retry",
         arguments: ["hello", "openSession", "instruct"]
     )
     func unlock(call: String) async throws {
@@ -41,7 +41,7 @@ struct RateLimitedTests {
         #expect(try await phone.unlocks(with: TestPhone.oldPIN))
     }
 
-    @Test("an attempt whose reply was lost is never said to be uncounted, whatever keeps it from being asked for again")
+    @Test("an attempt whose reply was lost is never shown as not counted, even if the repetition fails")
     func lostBefore() async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()
@@ -76,7 +76,7 @@ struct RateLimitedTests {
     }
 
     @Test(
-        "a setup that had to wait goes on at Retry, with another token or the same",
+        "a rate-limited setup continues at Retry, with another token or the same one",
         arguments: ["beginEnrollment", "register"]
     )
     func setup(call: String) async throws {

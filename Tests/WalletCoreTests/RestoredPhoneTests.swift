@@ -5,9 +5,9 @@ import WalletFlows
 
 @testable import WalletCore
 
-@Suite("SB9: the app restored to another phone")
+@Suite("SB9: a restore of the app to another phone")
 struct RestoredPhoneTests {
-    /// A wallet whose files came along, and nothing that never leaves a phone.
+    /// A wallet with its restored files, but without the data that never leaves a phone.
     private static func restored(_ mode: BiometricMode) async throws -> TestPhone {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
@@ -16,7 +16,7 @@ struct RestoredPhoneTests {
         return phone
     }
 
-    @Test("in the safe mode the reset is offered and nothing else, and leads to a new wallet")
+    @Test("in the safe mode only the reset is offered, and it leads to a new wallet")
     func safe() async throws {
         let phone = try await Self.restored(.safe)
         let wallet = try phone.wallet()
@@ -32,7 +32,7 @@ struct RestoredPhoneTests {
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("with a PIN to fall back on, the PIN opens nothing and costs nothing, and deleting is offered")
+    @Test("in the fallback mode the PIN opens nothing and costs no attempt, and deletion is offered")
     func fallback() async throws {
         for mode in [BiometricMode.off, .fallback] {
             let phone = try await Self.restored(mode)
@@ -51,20 +51,20 @@ struct RestoredPhoneTests {
         }
     }
 
-    @Test("a wipe that was owed when the phone was restored does not stand in a new wallet's way")
+    @Test("a wipe that was pending before the restore does not prevent a new wallet")
     func owedWipe() async throws {
         let phone = TestPhone()
-        let life = try await EngineUnderTest.setUp(phone, .off)
+        let app = try await EngineUnderTest.setUp(phone, .off)
         phone.server.withState { $0.reachable = false }
-        #expect(await life.perform(.wipe) == .done)
+        #expect(await app.perform(.wipe) == .done)
         #expect(try LocalStore(phone.disk).state.unreportedWipe != nil)
         try await phone.device.deleteKey()
         phone.server.withState { $0.reachable = true }
-        #expect(await (try phone.life()).perform(.enroll(EngineUnderTest.entry(TestPhone.newPIN))) == .done)
+        #expect(await (try phone.process()).perform(.enroll(EngineUnderTest.entry(TestPhone.newPIN))) == .done)
         #expect(try await phone.opens(with: TestPhone.newPIN))
     }
 
-    @Test("a revocation that was known goes on to be shown")
+    @Test("a cached revocation is still shown")
     func revoked() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
@@ -75,7 +75,7 @@ struct RestoredPhoneTests {
     }
 
     @Test(
-        "a wallet that the server knows no more is not locked in: deleting is offered, and sets it up anew",
+        "a wallet that the server no longer knows can be deleted and set up again",
         arguments: [BiometricMode.off, .fallback, .safe]
     )
     func notKnown(mode: BiometricMode) async throws {
@@ -103,7 +103,7 @@ struct RestoredPhoneTests {
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("a revocation that was known is shown also when the server has purged the wallet")
+    @Test("a cached revocation is shown even after the server has purged the wallet")
     func purged() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)

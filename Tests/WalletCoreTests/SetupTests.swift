@@ -8,7 +8,7 @@ import Wire
 
 @testable import WalletCore
 
-@Suite("Setup and what a crash leaves of it")
+@Suite("Setup with a crash at any point")
 struct SetupTests {
     @Test("a setup ends with one registration, its session, and the deletion code on the screen")
     func setup() async throws {
@@ -23,7 +23,7 @@ struct SetupTests {
         #expect(try await !phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("the deletion code is shown after a crash until it was confirmed, and kept by nobody but the server after")
+    @Test("the deletion code is shown until it is confirmed, also after a crash, and then only the server stores it")
     func codeAfterCrash() async throws {
         let phone = TestPhone()
         let first = try phone.wallet()
@@ -48,7 +48,7 @@ struct SetupTests {
         #expect(phone.disk.contents[.accessData]?.count == withoutCode.count)
     }
 
-    @Test("a setup cut at any write and any message is finished by the next launch, with the PIN that is chosen then")
+    @Test("a setup interrupted at any write or message is completed at the next launch, with the PIN chosen then")
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         _ = try await uncut.setUp()
@@ -63,7 +63,8 @@ struct SetupTests {
         }
     }
 
-    /// The next life of the app finishes the setup: with the old PIN where it counts already, else with another.
+    /// The next process completes the setup: with the old PIN if it is registered, else with
+    /// another.
     private static func finish(_ phone: TestPhone, _ name: String) async throws {
         let wallet = try phone.wallet()
         var screen = await wallet.launch()
@@ -78,7 +79,7 @@ struct SetupTests {
         #expect(phone.server.withState(\.records).values.filter { $0.hadSession }.count == 1, "\(name)")
     }
 
-    @Test("a registration that a late duplicate replaced is made anew in its first session")
+    @Test("a registration replaced by a delayed duplicate is repeated after the first session")
     func lateDuplicate() async throws {
         let phone = TestPhone()
         let wallet = try phone.wallet()
@@ -97,7 +98,7 @@ struct SetupTests {
         #expect(try await wallet.perform(.retry).step == "UC2.1/1.5")
     }
 
-    @Test("a registration that was sent twice is made anew where the server took the first message last")
+    @Test("a registration that was sent twice is repeated if the server processed the first message last")
     func lateRegistration() async throws {
         let phone = TestPhone()
         let wallet = try phone.wallet()
@@ -106,7 +107,7 @@ struct SetupTests {
         server.withState { state in
             state.losesNext = ["register"]
             state.forge = { result in
-                // The first message's wallet, as it was when its answer was lost; it comes back once, after the second.
+                // Restores the record of the first message once, after the second message.
                 guard case .register = result, let late = first.withLock({ $0.take() }) else { return result }
                 server.withState { $0.records = late }
                 return result
@@ -114,13 +115,13 @@ struct SetupTests {
             state.onLoss = { records in first.withLock { $0 = records } }
         }
         #expect(try await phone.choose(TestPhone.oldPIN, in: wallet).step == "UC2.1/1.5")
-        // It holds the server that holds it.
+        // Breaks the reference cycle between server and closure.
         server.withState { $0.forge = nil }
         #expect(server.withState { $0.calls.filter { $0 == "register" }.count } == 3)
         #expect(try await phone.unlocks(with: TestPhone.oldPIN))
     }
 
-    @Test("a token that was refused is replaced once")
+    @Test("a rejected token is replaced once")
     func refusedToken() async throws {
         let phone = TestPhone()
         let wallet = try phone.wallet()
@@ -132,7 +133,7 @@ struct SetupTests {
         #expect(try await phone.choose(TestPhone.oldPIN, in: next).step == "UC2.1/1.5")
     }
 
-    @Test("a copy of the storage holds no PIN, no key and no code in the clear")
+    @Test("a copy of the storage contains no PIN, key or code in plaintext")
     func storage() async throws {
         let phone = TestPhone()
         let wallet = try phone.wallet()

@@ -8,13 +8,13 @@ import WalletFlows
 
 @testable import WalletCore
 
-@Suite("WalletEngine on a simulated phone")
+@Suite("The wallet engine on a simulated phone")
 struct SimulatedKeychainTests {
     private let folder = TemporaryFolder()
     private let phone = TestPhone()
 
-    /// A life of the app on the phone in the folder, with this test's disk and server.
-    private func life() throws -> EngineUnderTest {
+    /// A process of the app on the phone in the folder, with this test's disk and server.
+    private func process() throws -> EngineUnderTest {
         var profile = DeviceProfile(.android)
         profile.biometrics = .face
         profile.hasPasscode = true
@@ -28,30 +28,30 @@ struct SimulatedKeychainTests {
         return try EngineUnderTest(self.phone, on: device)
     }
 
-    @Test("on, migrated, another PIN, back, off: with the rules and the durability of its keychain")
+    @Test("all changes of mode and PIN work with the simulated keychain, across processes")
     func everything() async throws {
         _ = try LabAuthority.create(in: self.folder.file("authority"))
-        _ = await (try self.life()).engine.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN)))
-        var life = try self.life()
-        #expect(await life.check(TestPhone.oldPIN) == .done)
-        #expect(await life.enable() == .done)
-        life = try self.life()
-        #expect(await life.unlock(.mismatch) == .prompted(.rejected))
-        #expect(await life.unlock() == .done)
+        _ = await (try self.process()).engine.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN)))
+        var app = try self.process()
+        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.enable() == .done)
+        app = try self.process()
+        #expect(await app.unlock(.mismatch) == .prompted(.rejected))
+        #expect(await app.unlock() == .done)
         self.phone.server.withState { $0.wantsSafeMode = true }
-        life = try self.life()
-        _ = await life.perform(.askStatus)
-        #expect(await life.migrate() == .done)
-        life = try self.life()
-        #expect(await life.unlock() == .done)
-        #expect(await life.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
+        app = try self.process()
+        _ = await app.perform(.askStatus)
+        #expect(await app.migrate() == .done)
+        app = try self.process()
+        #expect(await app.unlock() == .done)
+        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
         self.phone.server.withState { $0.wantsSafeMode = false }
-        life = try self.life()
-        #expect(await life.unlock() == .done)
-        #expect(life.mode == .fallback)
-        #expect(await life.disable() == .done)
-        #expect(try life.engine.device.keychain.names().isEmpty)
-        life = try self.life()
-        #expect(await life.check(TestPhone.newPIN) == .done)
+        app = try self.process()
+        #expect(await app.unlock() == .done)
+        #expect(app.mode == .fallback)
+        #expect(await app.disable() == .done)
+        #expect(try app.engine.device.keychain.names().isEmpty)
+        app = try self.process()
+        #expect(await app.check(TestPhone.newPIN) == .done)
     }
 }

@@ -2,9 +2,10 @@ import DeviceInterface
 import Secrets
 import Synchronization
 
-/// A keychain in memory that gives nothing out without its prompt, and dies with the process's crashPoint.
+/// A keychain in memory that releases items only after a confirmed prompt, and fails once the
+/// process has crashed.
 ///
-/// Adding, prompting and removing are places at which the process may end.
+/// Adding, prompting and removing are places for a crash.
 final class TestKeychain: Keychain {
     struct Item {
         var secret: [UInt8]
@@ -15,13 +16,13 @@ final class TestKeychain: Keychain {
         var items: [String: Item] = [:]
         var biometrics = BiometricSupport.none
         var answersPrompts = true
-        /// What is held to the phone where nobody says.
+        /// The input for prompts that are answered by the device.
         var presented = Presentation.match
         var mismatches = 0
         var prompts: [Prompt.Purpose] = []
-        /// Gives out something else than was kept.
+        /// True to return other secrets than were added.
         var isBroken = false
-        /// Does what it is told and says that it failed.
+        /// True to add items and report a failure.
         var failsAfterAdding = false
     }
 
@@ -36,7 +37,7 @@ final class TestKeychain: Keychain {
         self.state.withLock { body(&$0) }
     }
 
-    /// How a prompt with this access ends when this is held to the phone.
+    /// The result of a prompt with this access and input.
     func answer(_ presentation: Presentation, for access: UnlockMethod) -> PromptResult {
         self.withState { state in
             let presented = presentation == .byDevice ? state.presented : presentation
@@ -89,5 +90,5 @@ final class TestKeychain: Keychain {
         if passed.isLast { throw Self.dead }
     }
 
-    private static let dead = KeychainError.storage("the process is dead")
+    private static let dead = KeychainError.storage("the process has ended")
 }

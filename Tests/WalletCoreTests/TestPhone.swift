@@ -1,12 +1,13 @@
 import DeviceInterface
 import Secrets
 import Synchronization
+import TestSupport
 import Vocabulary
 import WalletFlows
 
 @testable import WalletCore
 
-/// A phone whose proofs nobody checks: these tests are about the wallet's files and messages.
+/// A phone with dummy proofs: these tests cover the wallet's files and messages.
 final class TestDevice: Device {
     private let key = Mutex<UInt8?>(nil)
     private let rooted = Mutex(false)
@@ -52,13 +53,13 @@ final class TestDevice: Device {
     }
 }
 
-/// A phone with its storage, a server, and the life of the app's process in between.
+/// A phone with its storage, a server, and a crash point shared by both.
 struct TestPhone {
     let crashPoint = CrashPoint()
     let disk: TestDisk
     let server: FakeServer
     let device: TestDevice
-    let clock = ManualClock()
+    let clock = ManualClock(Timestamp(milliseconds: 1_700_000_000_000))
 
     init() {
         self.device = TestDevice(crashPoint: self.crashPoint)
@@ -66,7 +67,7 @@ struct TestPhone {
         self.server = FakeServer(crashPoint: self.crashPoint)
     }
 
-    /// A new process of the app.
+    /// Starts a new process of the app.
     func wallet(
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
         _ change: (inout Wallet.Settings) -> Void = { _ in }
@@ -86,7 +87,7 @@ struct TestPhone {
 
     var keychain: TestKeychain { self.device.testKeychain }
 
-    /// A wallet that is set up, its code written down, unlocked.
+    /// Returns a wallet that is set up, with the code written down, and unlocked.
     func setUp(pin: String = TestPhone.oldPIN) async throws -> Wallet {
         let wallet = try self.wallet()
         _ = try await self.choose(pin, in: wallet)
@@ -95,7 +96,7 @@ struct TestPhone {
         return wallet
     }
 
-    /// From the launch to the end of PF2.9.
+    /// Goes from the launch to the end of PF2.9.
     func choose(_ pin: String, in wallet: Wallet) async throws -> Screen {
         _ = await wallet.launch()
         _ = try await wallet.perform(.skip)
@@ -104,7 +105,9 @@ struct TestPhone {
         return try await wallet.enter(PINInput(typed: pin.utf8))
     }
 
-    /// A new process tries a PIN; whether it unlocked, or shows what only an unlocked wallet may show.
+    /// Tries a PIN in a new process.
+    ///
+    /// Returns true if it unlocks or shows a screen of an unlocked wallet.
     func unlocks(with pin: String) async throws -> Bool {
         let wallet = try self.wallet()
         let screen = await wallet.launch()
@@ -113,13 +116,13 @@ struct TestPhone {
         return await !wallet.isLocked || next.step.hasPrefix("UC3.1") || next.step.hasPrefix("UC7.1")
     }
 
-    /// From the unlocked wallet to the end of a change.
+    /// Changes the PIN of an unlocked wallet.
     static func change(to pin: String, in wallet: Wallet) async throws -> Screen {
         try await self.beginChange(to: pin, in: wallet)
         return try await wallet.enter(PINInput(typed: pin.utf8))
     }
 
-    /// The same but for the last entry of the new PIN, which sends it.
+    /// Changes the PIN up to the last entry of the new PIN, which would send it.
     static func beginChange(to pin: String, in wallet: Wallet) async throws {
         _ = try await wallet.open(.changePIN)
         _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))

@@ -1,11 +1,12 @@
 import DeviceInterface
 import Synchronization
+import TestSupport
 import Testing
 import Vocabulary
 import WalletCore
 import WalletFlows
 
-@Suite("The wallet as a host embeds it")
+@Suite("The wallet in a host application")
 struct WalletTests {
     let phone = TestPhone()
 
@@ -13,35 +14,35 @@ struct WalletTests {
         self.phone.keychain.withState { $0.biometrics = .fingerprint }
     }
 
-    /// Always the same person, or nobody.
+    /// An issuer that always returns the same code, or none.
     struct Issuer: PIDIssuer {
         var code: RecoveryCode?
 
         func obtain() async -> RecoveryCode? { self.code }
     }
 
-    /// Does something to the wallet while the wallet waits for it.
-    final class Meddler: PIDIssuer {
-        private let meddling = Mutex<(@Sendable () async -> Void)?>(nil)
+    /// An issuer that calls the wallet while the wallet waits for it.
+    final class ReentrantIssuer: PIDIssuer {
+        private let action = Mutex<(@Sendable () async -> Void)?>(nil)
 
-        func set(_ meddling: @escaping @Sendable () async -> Void) { self.meddling.withLock { $0 = meddling } }
+        func set(_ action: @escaping @Sendable () async -> Void) { self.action.withLock { $0 = action } }
 
         func obtain() async -> RecoveryCode? {
-            // Once: what it holds is the wallet that holds this.
-            let meddling = self.meddling.withLock { meddling in
-                defer { meddling = nil }
-                return meddling
+            // Taken once, to break the reference cycle with the wallet.
+            let action = self.action.withLock { action in
+                defer { action = nil }
+                return action
             }
-            await meddling?()
+            await action?()
             return nil
         }
     }
 
-    /// What an observer heard.
-    final class Ear: Sendable {
+    /// The events that an observer received.
+    final class EventLog: Sendable {
         private let heard = Mutex<[String]>([])
 
-        func hear(_ event: WalletEvent) {
+        func add(_ event: WalletEvent) {
             let word: String? =
                 switch event {
                 case .step, .screen: nil
@@ -52,10 +53,10 @@ struct WalletTests {
             self.heard.withLock { $0.append(word) }
         }
 
-        var words: [String] { self.heard.withLock { $0 } }
+        var names: [String] { self.heard.withLock { $0 } }
     }
 
-    /// A wallet with biometrics and an identity, at its dashboard.
+    /// Returns a wallet with biometrics and an identity, at its dashboard.
     private func atDashboard(
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in },
         lockedAfter time: Duration = LockTimes().background
@@ -71,7 +72,7 @@ struct WalletTests {
         return wallet
     }
 
-    @Test("a device that answers prompts by itself needs nobody, from the setup to the next unlock")
+    @Test("a device that answers prompts needs no call for them, from the setup to the next unlock")
     func byDevice() async throws {
         _ = try await self.atDashboard()
         let next = try self.phone.wallet()
@@ -80,7 +81,7 @@ struct WalletTests {
         #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
     }
 
-    @Test("a rejection by the device's own sensor is shown, not tried again without end")
+    @Test("a rejection by the device's sensor is shown and not repeated in a loop")
     func rejectedByDevice() async throws {
         _ = try await self.atDashboard()
         self.phone.keychain.withState { $0.presented = .mismatch }
@@ -91,7 +92,7 @@ struct WalletTests {
         #expect(self.phone.keychain.withState(\.prompts) == [.unlock, .unlock])
     }
 
-    @Test("otherwise the prompt is a screen that waits for what the host presents")
+    @Test("without such a device the prompt is a screen that waits for the host's input")
     func byHost() async throws {
         _ = try await self.atDashboard()
         self.phone.keychain.withState { $0.answersPrompts = false }
@@ -106,7 +107,7 @@ struct WalletTests {
         #expect(try await next.present(.match).step == "UC7.1/1.1")
     }
 
-    @Test("SB5: the migration asks for the PIN once, then for the owner, and never again")
+    @Test("SB5: the migration asks once for the PIN and once for a prompt")
     func migration() async throws {
         _ = try await self.atDashboard()
         self.phone.server.withState { $0.wantsSafeMode = true }
@@ -119,7 +120,7 @@ struct WalletTests {
         #expect(self.phone.keychain.withState(\.prompts) == [.migrate, .unlock])
     }
 
-    @Test("SB7, SB11: in the safe mode the settings ask for the owner first")
+    @Test("SB7, SB11: in the safe mode the settings begin with a prompt")
     func settingsInSafeMode() async throws {
         self.phone.server.withState { $0.wantsSafeMode = true }
         let wallet = try await self.atDashboard()
@@ -136,16 +137,16 @@ struct WalletTests {
         #expect(self.phone.items.isEmpty)
     }
 
-    @Test("a wallet that is blocked for good says so where a biometric would open it")
+    @Test("a permanently blocked wallet reports the block at a biometric unlock")
     func blockedForGood() async throws {
         _ = try await self.atDashboard()
         self.phone.server.withState { state in
-            for id in state.records.keys { state.records[id]?.isBlockedForGood = true }
+            for id in state.records.keys { state.records[id]?.isBlockedPermanently = true }
         }
         #expect(await (try self.phone.wallet()).launch().step == "PF2.8/9.1")
     }
 
-    @Test("the lock after too long in the background comes before what a resume shows")
+    @Test("a resume after too long in the background locks before it shows a screen")
     func background() async throws {
         let wallet = try await self.atDashboard()
         self.phone.keychain.withState { $0.answersPrompts = false }
@@ -159,10 +160,10 @@ struct WalletTests {
         #expect(await wallet.isLocked)
     }
 
-    @Test("out of sight the keys are forgotten when the time is over, and no prompt appears before the resume")
+    @Test("in the background the keys are dropped at the lock time, and no prompt appears before the resume")
     func forgotten() async throws {
-        let ear = Ear()
-        let wallet = try await self.atDashboard(observer: ear.hear)
+        let log = EventLog()
+        let wallet = try await self.atDashboard(observer: log.add)
         self.phone.keychain.withState { $0.answersPrompts = false }
         await wallet.background()
         self.phone.clock.advance(by: .seconds(299))
@@ -171,14 +172,14 @@ struct WalletTests {
         self.phone.clock.advance(by: .seconds(1))
         #expect(await wallet.refresh().kind == .screen)
         #expect(await wallet.isLocked)
-        #expect(ear.words.last == "locked")
+        #expect(log.names.last == "locked")
         #expect(await wallet.resume().step == "UC2.3/1.2")
-        #expect(ear.words.last == "locked" && ear.words.count { $0 == "locked" } == 1)
+        #expect(log.names.last == "locked" && log.names.count { $0 == "locked" } == 1)
         #expect(try await wallet.present(.match).step == "UC7.1/1.1")
         #expect(await !wallet.isLocked)
     }
 
-    @Test("they are forgotten as well where the host does not look again", .timeLimit(.minutes(1)))
+    @Test("the keys are dropped even if the host does not refresh", .timeLimit(.minutes(1)))
     func forgottenUnasked() async throws {
         let wallet = try await self.atDashboard(lockedAfter: .milliseconds(1))
         var states = wallet.lockStates.makeAsyncIterator()
@@ -189,7 +190,7 @@ struct WalletTests {
         #expect(await wallet.isLocked)
     }
 
-    @Test("without use the wallet warns, then locks, as refreshing finds it")
+    @Test("an idle wallet warns and then locks at a refresh")
     func inactivity() async throws {
         let wallet = try await self.atDashboard()
         self.phone.keychain.withState { $0.answersPrompts = false }
@@ -205,38 +206,39 @@ struct WalletTests {
         #expect(await wallet.isLocked)
     }
 
-    @Test("a link is handed to the host once the wallet is open, and waits for what the host is doing")
+    @Test("a link is passed to the host once the wallet is unlocked and the host's operation has ended")
     func links() async throws {
-        let ear = Ear()
-        let wallet = try await self.atDashboard(observer: ear.hear)
+        let log = EventLog()
+        let wallet = try await self.atDashboard(observer: log.add)
         let link = IncomingLink("https://wallet.example.org/link/login/1")
         await wallet.setHostSession(.disclosure)
         #expect(await wallet.open(link).step == "PF2.7/4.1")
-        #expect(!ear.words.contains("link-accepted"))
+        #expect(!log.names.contains("link-accepted"))
         _ = try await wallet.perform(.ok)
         await wallet.setHostSession(nil)
         _ = await wallet.open(link)
-        #expect(ear.words.contains("link-accepted"))
+        #expect(log.names.contains("link-accepted"))
     }
 
-    @Test("a host without an issuer hears that one is asked for; one that is cancelled leaves the offer")
+    @Test("a host without an issuer receives the request, and a cancelled request leaves the offer")
     func noIssuer() async throws {
-        let ear = Ear()
-        let wallet = try self.phone.wallet(observer: ear.hear)
+        let log = EventLog()
+        let wallet = try self.phone.wallet(observer: log.add)
         _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
         for action in [ActionID.skip, .next, .writtenDown] { _ = try await wallet.perform(action) }
         #expect(try await wallet.perform(.obtain).step == "UC3.1/1.1")
-        #expect(ear.words.contains("pid-requested"))
+        #expect(log.names.contains("pid-requested"))
     }
 
-    @Test("the stream of lock states begins with the present one and tells the newest")
+    @Test("the stream of lock states begins with the current value and delivers the newest")
     func lockStates() async throws {
         let wallet = try await self.atDashboard()
         var open = wallet.lockStates.makeAsyncIterator()
         #expect(await open.next() == false)
         _ = try await wallet.perform(.menu)
         _ = try await wallet.perform(.logOut)
-        // The device answers the prompt at once: locked and open again, of which only the newest is told.
+        // The device answers the prompt at once: locked and unlocked again; only the newest value
+        // is delivered.
         #expect(await open.next() == false)
         self.phone.keychain.withState { $0.answersPrompts = false }
         _ = try await wallet.perform(.menu)
@@ -246,7 +248,7 @@ struct WalletTests {
         #expect(await late.next() == true)
     }
 
-    @Test("the stream of configurations tells what the server said last, and ends with the wallet")
+    @Test("the stream of configurations delivers the server's latest statements and ends with the wallet")
     func configurations() async throws {
         var wallet: Wallet? = try self.phone.wallet()
         let stream = try #require(wallet).configurations
@@ -262,30 +264,30 @@ struct WalletTests {
         #expect(await told.next() == nil)
     }
 
-    @Test("while something is under way a person is refused, and what the phone does is done right after")
+    @Test("during a call user actions are rejected and links are processed afterwards")
     func meanwhile() async throws {
-        let meddler = Meddler()
-        let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = meddler }
+        let reentrant = ReentrantIssuer()
+        let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = reentrant }
         _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
         for action in [ActionID.enable, .next, .writtenDown] { _ = try await wallet.perform(action) }
-        meddler.set {
+        reentrant.set {
             await #expect(throws: WalletError.busy) { try await wallet.perform(.help) }
             #expect(await wallet.launch().step == "UC3.1/1.1")
             #expect(await wallet.refresh().step == "UC3.1/1.1")
             let link = IncomingLink("https://wallet.example.org/link/login/1")
             #expect(await wallet.open(link).step == "UC3.1/1.1")
         }
-        // Without an identity the link has to wait; that it came is not forgotten.
+        // Without an identity the link has to wait; it is not lost.
         #expect(try await wallet.perform(.obtain).step == "PF2.7/3.1")
         #expect(await !wallet.isLocked)
     }
 
-    @Test("a launch locks whatever was open")
+    @Test("a launch locks the wallet")
     func launchLocks() async throws {
-        let ear = Ear()
-        let wallet = try await self.atDashboard(observer: ear.hear)
+        let log = EventLog()
+        let wallet = try await self.atDashboard(observer: log.add)
         self.phone.keychain.withState { $0.answersPrompts = false }
         #expect(await wallet.launch().step == "UC2.3/1.2")
-        #expect(ear.words.last == "locked")
+        #expect(log.names.last == "locked")
     }
 }

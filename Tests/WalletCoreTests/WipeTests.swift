@@ -6,7 +6,7 @@ import WalletFlows
 
 @Suite("Wiping")
 struct WipeTests {
-    @Test("a wipe removes everything and tells the server")
+    @Test("a wipe removes all data and is reported to the server")
     func wipe() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -17,18 +17,18 @@ struct WipeTests {
         #expect(!phone.device.hasKey)
     }
 
-    @Test("the server is told although the session is over, or the connection has ended since", arguments: [0, 1])
+    @Test("the wipe is reported even if the session or the connection has ended", arguments: [0, 1])
     func afterIdling(_ end: Int) async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         _ = try await wallet.open(.wipe)
-        if end == 0 { phone.server.endSessions() } else { phone.server.endLines() }
+        if end == 0 { phone.server.endSessions() } else { phone.server.endConnections() }
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
         #expect(phone.server.onlyRecord == nil)
         #expect(phone.disk.contents.isEmpty)
     }
 
-    @Test("a version that is blocked tells the server too, although its launch has sent an OpenSession already")
+    @Test("a blocked app version reports the wipe, too, although its launch has already sent an OpenSession")
     func blockedVersion() async throws {
         let phone = TestPhone()
         _ = try await phone.setUp()
@@ -41,7 +41,7 @@ struct WipeTests {
         #expect(phone.disk.contents.isEmpty)
     }
 
-    @Test("a report that meets the end of its session, or whose answer is lost, is made once more", arguments: [0, 1])
+    @Test("a report is repeated once if its session ends or its answer is lost", arguments: [0, 1])
     func onceMore(_ end: Int) async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -54,7 +54,7 @@ struct WipeTests {
         #expect(phone.disk.contents.isEmpty)
     }
 
-    @Test("where the server cannot be reached, only wallet id and hardware key stay until a later launch has told it")
+    @Test("without the server only wallet id and hardware key remain until a later launch reports the wipe")
     func later() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -72,7 +72,7 @@ struct WipeTests {
         #expect(!phone.device.hasKey)
     }
 
-    @Test("cut anywhere, a wipe either has not begun or leaves nothing that opens")
+    @Test("after a crash at any point a wipe has not begun, or nothing can be opened")
     func cutEverywhere() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
@@ -98,7 +98,7 @@ struct WipeTests {
         }
     }
 
-    @Test("a wiped wallet can be set up anew, also where the wipe is still owed")
+    @Test("a wiped wallet can be set up again, even with a pending report")
     func anew() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
@@ -110,7 +110,7 @@ struct WipeTests {
         #expect(try await phone.unlocks(with: TestPhone.newPIN))
     }
 
-    @Test("a wipe while the whole solution is revoked is still owed, and told when it is restored")
+    @Test("a wipe while the solution is revoked stays pending and is reported after the restoration")
     func solutionRevoked() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()

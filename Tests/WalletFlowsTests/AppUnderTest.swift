@@ -23,7 +23,7 @@ struct AppUnderTest {
     private(set) var trace: [String] = []
     /// Every event for the host since the beginning.
     private(set) var events: [AppEvent] = []
-    /// Whether a flow may get an event that its state does not take.
+    /// True if a flow may get an event that its state does not take.
     var toleratesIgnored = false
     /// Every entered PIN, referenced weakly: the flows alone decide how long it is kept.
     private var entries: [WeakEntry] = []
@@ -112,7 +112,7 @@ struct AppUnderTest {
         self.note(self.app.select(action, self.snapshot))
     }
     @discardableResult mutating func timer() -> Reaction? { self.note(self.app.timerFired(self.snapshot)) }
-    @discardableResult mutating func open(_ destination: AppStateMachine.Destination) -> Reaction? {
+    @discardableResult mutating func open(_ destination: AppDestination) -> Reaction? {
         self.note(self.app.open(destination, self.snapshot))
     }
     @discardableResult mutating func enter(_ digits: String) -> Reaction? {

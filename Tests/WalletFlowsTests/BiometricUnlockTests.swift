@@ -23,7 +23,7 @@ struct BiometricUnlockTests {
         return app.unlocked(result)
     }
 
-    @Test("a prompt that is confirmed unlocks without the PIN", arguments: [BiometricMode.fallback, .safe])
+    @Test("a confirmed prompt unlocks without the PIN", arguments: [BiometricMode.fallback, .safe])
     func confirmed(mode: BiometricMode) {
         var app = Self.atPrompt(mode)
         #expect(app.state == .shows("UC2.3/1.2"))
@@ -38,7 +38,7 @@ struct BiometricUnlockTests {
         )
     }
 
-    @Test("on iOS the first rejection may be tried again, the second asks for the PIN")
+    @Test("on iOS the first rejection can be tried again, the second asks for the PIN")
     func rejectedOnIOS() {
         var app = Self.atPrompt(.fallback, .iOS)
         #expect(Self.present(&app, .rejected) == .shows("UC2.3/2.1"))
@@ -51,7 +51,7 @@ struct BiometricUnlockTests {
         #expect(app.trace.contains("UC2.3/1.2b") && app.trace.contains("UC2.3/1.2c"))
     }
 
-    @Test("what follows two rejections on iOS leads to the PIN", arguments: [ActionID.enterPassword, .cancel])
+    @Test("both actions after two rejections on iOS lead to the PIN", arguments: [ActionID.enterPassword, .cancel])
     func pinOnIOS(action: ActionID) {
         var app = Self.atPrompt(.fallback, .iOS)
         _ = Self.present(&app, .rejected)
@@ -60,7 +60,7 @@ struct BiometricUnlockTests {
         #expect(app.tap(action) == .shows("UC2.3/1.3"))
     }
 
-    @Test("on Android four rejections may be tried again, the fifth asks for the PIN")
+    @Test("on Android four rejections can be tried again, the fifth asks for the PIN")
     func rejectedOnAndroid() {
         var app = Self.atPrompt(.fallback)
         for _ in 1...4 {
@@ -84,7 +84,7 @@ struct BiometricUnlockTests {
     }
 
     @Test(
-        "with the PIN to fall back on, whatever else ends the prompt leads to it",
+        "in the PIN-fallback mode every other end of the prompt leads to the PIN",
         arguments: [
             (PromptResult.cancelled, "UC2.3/1.2f", "UC2.3/1.3"), (.lockedOut, "UC2.3/1.2g", "UC2.3/5.1"),
             (.unavailable, "UC2.3/1.2", "UC2.3/1.3"),
@@ -97,7 +97,7 @@ struct BiometricUnlockTests {
     }
 
     @Test(
-        "in safe mode nothing leads to the PIN: a warning, and a reset",
+        "in safe mode every failed prompt leads to a warning with a reset, never to the PIN",
         arguments: [
             (PromptResult.rejected, [ActionID.tryAgain, .resetWallet]), (.cancelled, [.tryAgain, .resetWallet]),
             (.lockedOut, [.resetWallet]), (.unavailable, [.tryAgain, .resetWallet]),
@@ -118,7 +118,7 @@ struct BiometricUnlockTests {
     }
 
     @Test(
-        "an item that is gone leaves only the reset in safe mode, and the PIN otherwise",
+        "without the keychain item safe mode offers only the reset, the PIN-fallback mode the PIN",
         arguments: [Platform.iOS, .android]
     )
     func itemGone(platform: Platform) {
@@ -143,7 +143,7 @@ struct BiometricUnlockTests {
     }
 
     @Test(
-        "an error may be tried again; Close leads to the PIN, in safe mode to the reset",
+        "an error can be tried again; Close leads to the PIN, in safe mode to the reset",
         arguments: [
             (Failure.noInternet, "UC2.3/1.2h"), (.serverUnreachable(notCounted: true), "UC2.3/1.2i"),
             (.generic(correlationID: "c0ffee"), "UC2.3/1.2"),
@@ -161,7 +161,7 @@ struct BiometricUnlockTests {
         if mode == .safe { #expect(app.screen?.actions.map(\.id) == [.tryAgain, .resetWallet]) }
     }
 
-    @Test("a revocation that the prompt's session finds is shown as such")
+    @Test("a revocation found by the prompt's session shows its own screen")
     func revoked() {
         var app = Self.atPrompt(.fallback)
         app.present()
@@ -170,16 +170,16 @@ struct BiometricUnlockTests {
         #expect(app.trace.contains("UC1.2/2.4c"))
     }
 
-    @Test("a block for good is shown at the prompt, too", arguments: [BiometricMode.fallback, .safe])
-    func blockedForGood(mode: BiometricMode) {
+    @Test("a permanent block is also shown after the prompt", arguments: [BiometricMode.fallback, .safe])
+    func blockedPermanently(mode: BiometricMode) {
         var app = Self.atPrompt(mode)
         app.present()
         #expect(app.answer(.verdict(.blockedPermanently)) == .shows("PF2.8/9.1"))
         #expect(app.trace.contains("PF2.8/1.1c"))
     }
 
-    @Test("after a block that the prompt found the prompt comes again, with the PIN to fall back on the PIN")
-    func blockedForAWhile() {
+    @Test("after a block found by the prompt safe mode prompts again, and the PIN-fallback mode asks for the PIN")
+    func blockedTemporarily() {
         for (mode, next) in [(BiometricMode.fallback, "UC2.3/1.3"), (.safe, "UC2.3/1.2")] {
             var app = Self.atPrompt(mode)
             app.present()
@@ -189,7 +189,7 @@ struct BiometricUnlockTests {
         }
     }
 
-    @Test("the way to the safe mode asks for the PIN once, then for the prompt", arguments: [true, false])
+    @Test("the migration to safe mode asks for the PIN once, then prompts", arguments: [true, false])
     func migration(isConfirmed: Bool) {
         var app = Self.atPrompt(.fallback)
         app.snapshot.wantsSafeMode = true
@@ -210,7 +210,7 @@ struct BiometricUnlockTests {
         #expect(app.state == .shows(isConfirmed ? "UC2.3/1.2" : "UC2.3/1.3"))
     }
 
-    @Test("a migration that fails opens the wallet all the same, unless it is revoked")
+    @Test("a failed migration still opens the wallet, unless it is revoked")
     func migrationFails() {
         var app = Self.atPrompt(.fallback)
         app.snapshot.wantsSafeMode = true
@@ -223,7 +223,7 @@ struct BiometricUnlockTests {
         #expect(other.answer(.failed(.revoked(revocation))) == .shows("UC1.2/6.1"))
     }
 
-    @Test("the prompt asks for what opens the keychain item", arguments: UnlockMethod.allCases)
+    @Test("the prompt asks for the method that opens the keychain item", arguments: UnlockMethod.allCases)
     func method(_ method: UnlockMethod) {
         var app = Self.atPrompt(.fallback)
         app.snapshot.unlockMethod = method
@@ -231,7 +231,7 @@ struct BiometricUnlockTests {
         #expect(app.app.scene?.prompt == Prompt(.unlock, accepts: method))
     }
 
-    @Test("a setup that was not finished goes on after the prompt")
+    @Test("an unfinished setup continues after the prompt")
     func unfinishedSetup() {
         var app = Self.atPrompt(.fallback)
         app.snapshot.setup = .registered

@@ -15,7 +15,7 @@ struct ChangePINTests {
         return app
     }
 
-    /// Through PF2.4: the right PIN, active, allowed.
+    /// Passes PF2.4: the right PIN, active, allowed.
     static func confirm(_ app: inout AppUnderTest) {
         app.enter("024791")
         app.answer(.verdict(.valid))
@@ -38,7 +38,7 @@ struct ChangePINTests {
         #expect(app.tap(.settings) == .shows("UC7.1/1.3"))
     }
 
-    @Test("where the server gives no deletion code, the settings do not offer one", arguments: [true, false])
+    @Test("the settings offer the deletion code only if the server gives one", arguments: [true, false])
     func deletionCodeOff(isOffered: Bool) {
         var app = Self.atSettings()
         app.snapshot.offersDeletionCode = isOffered
@@ -47,7 +47,7 @@ struct ChangePINTests {
         #expect(app.screen?.actions.contains { $0.id == .deletionCode } == isOffered)
     }
 
-    @Test("Back out of a change asks, and stopping returns to the settings")
+    @Test("Back during a change asks for confirmation, and stopping returns to the settings")
     func stop() {
         var app = Self.atSettings()
         app.tap(.changePIN)
@@ -66,7 +66,7 @@ struct ChangePINTests {
         #expect(app.tap(action) == .shows("UC7.1/1.3"))
     }
 
-    @Test("a change whose answer was lost says that either PIN may be the right one; one that was not sent does not")
+    @Test("a change with a lost answer says that either PIN may be right; one that was not sent does not")
     func lostAnswer() {
         var app = Self.atSettings()
         app.tap(.changePIN)
@@ -80,7 +80,7 @@ struct ChangePINTests {
         #expect(app.screen?.message == "The service cannot be reached right now.")
     }
 
-    @Test("attempts that somebody else spent meanwhile are shown, and the change stops")
+    @Test("a block caused by another client during a change is shown, and the change stops")
     func blockedMeanwhile() {
         var app = Self.atSettings()
         app.tap(.changePIN)
@@ -91,7 +91,7 @@ struct ChangePINTests {
         #expect(app.tap(.back) == .shows("UC7.1/1.3"))
     }
 
-    @Test("a protected action is stopped by a revocation that came meanwhile")
+    @Test("a revocation between PIN and action stops the action")
     func revokedMeanwhile() {
         var app = Self.atSettings()
         app.tap(.changePIN)

@@ -7,7 +7,7 @@ import Vocabulary
 struct LinkTests {
     static let link = IncomingLink("https://wallet.example.org/link/sharing?session=1")
 
-    @Test("a link that came with the launch is accepted after the unlocking (LTC33)")
+    @Test("a link passed at launch is accepted after the unlocking (LTC33)")
     func atLaunch() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
@@ -23,7 +23,7 @@ struct LinkTests {
         #expect(app.events.count == 1)
     }
 
-    @Test("a link that came with a resume is accepted, and the screen stays", arguments: LinkKind.allCases)
+    @Test("a link passed at a resume is accepted, and the screen stays", arguments: LinkKind.allCases)
     func atResume(kind: LinkKind) {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -50,7 +50,7 @@ struct LinkTests {
     }
 
     @Test(
-        "what is not the wallet's is no link (LTC6)",
+        "a URL outside the link base counts as no link (LTC6)",
         arguments: [
             "https://wallet.example.org/link/", "https://wallet.example.org/link/other",
             "https://wallet.example.org/linked/sharing", "https://evil.example.org/link/sharing",
@@ -66,7 +66,7 @@ struct LinkTests {
         #expect(app.trace.suffix(2) == ["PF2.7/1.1a", "UC1.2/3.4a"])
     }
 
-    @Test("a base with a slash at its end is the same base, and an empty one has no links")
+    @Test("a base with a trailing slash is the same base, and an empty one has no links")
     func bases() {
         #expect(LinkKind(of: "https://a.example/x/login#1", below: "https://a.example/x/") == .login)
         #expect(LinkKind(of: "https://a.example/x/login/2", below: "https://a.example/x") == .login)
@@ -74,7 +74,7 @@ struct LinkTests {
     }
 
     @Test(
-        "a code of another app's scanner is to be scanned in the wallet (LTC36)",
+        "a link from an external scanner must be scanned in the wallet (LTC36)",
         arguments: [(ActionID.close, [String]()), (.scanQRCode, ["scan-requested"])]
     )
     func externalScanner(_ expected: (ActionID, [String])) {
@@ -87,7 +87,7 @@ struct LinkTests {
     }
 
     @Test(
-        "a session that is running is to be finished first",
+        "a running session must be finished first",
         arguments: [
             (HostSession.pinRecovery, "Finish your new PIN"), (.disclosure, "Finish sharing"),
             (.issuance, "Finish adding your card"), (.transfer, "Finish moving your NL Wallet"),
@@ -102,7 +102,7 @@ struct LinkTests {
         #expect(app.events.isEmpty)
     }
 
-    @Test("before there is an identity the wallet is not ready (LTC69)", arguments: [true, false])
+    @Test("without an identity the wallet is not ready (LTC69)", arguments: [true, false])
     func noIdentity(atLaunch: Bool) {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN(opening: atLaunch ? Self.link : nil)
@@ -119,7 +119,7 @@ struct LinkTests {
         #expect(!app.trace.contains("UC1.2/3.4b"))
     }
 
-    @Test("the tests come in the order a, b, d, c, e")
+    @Test("the checks run in the order a, b, d, c, e")
     func order() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hostSession = .issuance
@@ -160,7 +160,7 @@ struct LinkTests {
         #expect(app.events.isEmpty)
     }
 
-    @Test("a link that comes while an effect is under way is taken up afterwards")
+    @Test("a link that arrives during an effect is resolved afterwards")
     func whileBusy() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)

@@ -4,9 +4,12 @@ import Vocabulary
 
 @testable import WalletFlows
 
-@Suite("LOCK: when an unlocked app locks itself")
+@Suite("LOCK: the timeouts of an unlocked app")
 struct LockTests {
-    @Test("the background locks from its time on, not before (LTC55)", arguments: [(299, false), (300, true)])
+    @Test(
+        "the app locks once its background timeout has passed, not before (LTC55)",
+        arguments: [(299, false), (300, true)]
+    )
     func background(_ expected: (Int64, Bool)) {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -26,7 +29,7 @@ struct LockTests {
         #expect(app.trace.last == "UC2.3/1.7a")
     }
 
-    @Test("what a person answers outside the app does not end the time for which it is out of sight")
+    @Test("an answer given outside the app does not end its time out of sight")
     func answeredInBackground() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
@@ -41,7 +44,7 @@ struct LockTests {
         #expect(app.locked() == .shows("UC2.3/1.3"))
     }
 
-    @Test("a clock that was set back in the background locks as well")
+    @Test("a clock that was set back in the background locks the app")
     func clockSetBack() {
         var app = AppUnderTest.atDashboard()
         app.background()
@@ -49,7 +52,7 @@ struct LockTests {
         #expect(app.resume() == .asks(.lock))
     }
 
-    @Test("without use a warning comes, and then the lock (LTC54)")
+    @Test("inactivity leads to a warning, then to the lock (LTC54)")
     func inactivity() {
         var app = AppUnderTest.atDashboard()
         app.wait(239)
@@ -70,7 +73,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("Yes continue starts the time anew (LTC57)")
+    @Test("Yes continue restarts the inactivity timeout (LTC57)")
     func yesContinue() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -84,7 +87,7 @@ struct LockTests {
         #expect(app.timeDue() == .shows("LOCK/1.4"))
     }
 
-    @Test("Log out at the warning locks, and the next unlock is at the dashboard (LTC56)")
+    @Test("Log out at the warning locks, and the next unlock leads to the dashboard (LTC56)")
     func logOutAtWarning() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -97,7 +100,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("whatever a person does starts the time anew")
+    @Test("every action restarts the inactivity timeout")
     func use() {
         var app = AppUnderTest.atDashboard()
         for action in [ActionID.menu, .settings, .back, .back] {
@@ -107,7 +110,7 @@ struct LockTests {
         }
     }
 
-    @Test("a tap after the time is no tap: the lock comes first")
+    @Test("a tap after the timeout is dropped: the lock comes first")
     func tapTooLate() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -116,7 +119,7 @@ struct LockTests {
         #expect(!app.trace.contains("UC7.1/1.3"))
     }
 
-    @Test("the warning is there again after a resume, and the lock that fell due meanwhile comes first")
+    @Test("a resume shows the warning again, unless its lock was due meanwhile")
     func warningInBackground() {
         var app = AppUnderTest.atDashboard()
         app.wait(240)
@@ -132,7 +135,7 @@ struct LockTests {
         #expect(app.trace.contains("LOCK/1.5"))
     }
 
-    @Test("neither a locked app nor one that is not set up is warned")
+    @Test("neither a locked app nor one without a setup shows the warning")
     func lockedIsNotWarned() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
@@ -144,7 +147,7 @@ struct LockTests {
         #expect(app.timeDue() == nil)
     }
 
-    @Test("times are the settings'")
+    @Test("the timeouts come from the settings")
     func times() {
         var app = AppUnderTest.atDashboard()
         app.snapshot.lockTimes.warning = .seconds(5)
@@ -155,7 +158,7 @@ struct LockTests {
         #expect(app.timeDue() == .asks(.lock))
     }
 
-    @Test("a confirmed PIN does not outlive the lock: the change begins anew")
+    @Test("a confirmed PIN does not outlive the lock: the change has to start again")
     func changeEndsWithLock() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
@@ -170,7 +173,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("a deletion code that was shown is not shown again after the lock")
+    @Test("a deletion code on the screen is gone after the lock")
     func codeEndsWithLock() throws {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)
@@ -183,7 +186,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("a lock at the screen after the unlocking returns to the dashboard")
+    @Test("a lock at a screen right after the unlocking returns to the dashboard")
     func lockAtLink() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
@@ -197,7 +200,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("a setup that is locked goes on where it was")
+    @Test("a locked setup continues at its step")
     func setup() {
         var app = ManageBiometricsTests.atConfiguring(.face)
         app.wait(240)
@@ -209,7 +212,7 @@ struct LockTests {
         #expect(app.state == .shows("UC2.1/1.3"))
     }
 
-    @Test("a revocation stays in sight, locked or not")
+    @Test("a revocation stays on the screen, locked or not")
     func revoked() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
@@ -240,8 +243,8 @@ struct LockTests {
         #expect(app.locked() == .shows("PF1.4/2.1"))
     }
 
-    @Test("an app that is locked behind its back shows the PIN screen instead of what was there")
-    func lockedByOthers() {
+    @Test("an app whose keys were dropped by its host shows the PIN screen")
+    func lockedByHost() {
         var app = ChangePINTests.atSettings()
         app.snapshot.isLocked = true
         #expect(app.tap(.back) == .shows("UC2.3/1.3"))
@@ -249,7 +252,7 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.2"))
     }
 
-    @Test("a block that ended in the background ends before the screen is shown again")
+    @Test("a block that ended in the background is over at the resume")
     func blockEndsInBackground() {
         var app = ValidatePINTests.locked()
         app.answer(.verdict(.wrong(.blocked(remaining: .seconds(60)))))
@@ -259,7 +262,7 @@ struct LockTests {
         #expect(app.trace.contains("PF2.8/5.1e"))
     }
 
-    @Test("timeDue ends the splash screen and a block by itself")
+    @Test("timeDue ends the splash screen")
     func timers() {
         var app = AppUnderTest(setup: .done)
         app.launch()
@@ -268,7 +271,7 @@ struct LockTests {
         #expect(app.timeDue() == .asks(.askUpdatePolicy))
     }
 
-    @Test("an entry after the background's time is not looked at")
+    @Test("an entry after the background timeout is dropped")
     func enterTooLate() {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)

@@ -4,7 +4,7 @@ import Vocabulary
 
 @testable import WalletFlows
 
-@Suite("UC2.2 Biometrics on or off, and what UC2.1 and UC2.6 have of it")
+@Suite("UC2.2 Biometrics on or off, and the prompts of UC2.1 and UC2.6")
 struct ManageBiometricsTests {
     static func atStatus(_ mode: BiometricMode, _ biometrics: BiometricSupport, passcode: Bool) -> AppUnderTest {
         var app = AppUnderTest.atDashboard()
@@ -17,7 +17,7 @@ struct ManageBiometricsTests {
         return app
     }
 
-    @Test("enabling asks the prompt, then the PIN, then is done")
+    @Test("enabling takes the prompt, then the PIN")
     func enable() {
         var app = Self.atStatus(.off, .face, passcode: false)
         #expect(app.state == .shows("UC2.2/1.1"))
@@ -36,7 +36,7 @@ struct ManageBiometricsTests {
     }
 
     @Test(
-        "a device with more than one asks which",
+        "a device with more than one unlock method asks for one",
         arguments: [
             (ActionID.biometric, UnlockMethod.biometric), (.devicePasscode, .passcode), (.either, .either),
         ]
@@ -54,7 +54,7 @@ struct ManageBiometricsTests {
         #expect(app.state == .asks(.enableBiometrics(expected.1)))
     }
 
-    @Test("a sensor that knows nobody is to be told somebody first", arguments: [true, false])
+    @Test("a sensor without an enrolled biometric asks to enroll one first", arguments: [true, false])
     func notEnrolled(passcode: Bool) {
         var app = Self.atStatus(.off, .notEnrolled, passcode: passcode)
         #expect(app.tap(.enable) == .shows("UC2.2/1.2"))
@@ -62,7 +62,7 @@ struct ManageBiometricsTests {
         #expect(app.tap(.ok) == .shows("UC2.2/1.1"))
     }
 
-    @Test("without a sensor the passcode alone serves, if there is one")
+    @Test("without a sensor the passcode serves, if the device has one")
     func passcodeOnly() {
         var app = Self.atStatus(.off, .none, passcode: true)
         #expect(app.tap(.enable) == .shows("UC2.2/1.3"))
@@ -71,7 +71,7 @@ struct ManageBiometricsTests {
         #expect(app.tap(.enable) == .shows("UC2.2/1.2"))
     }
 
-    @Test("a prompt that is not confirmed, and Back at the PIN, leave biometrics off")
+    @Test("a prompt without confirmation, and Back at the PIN, leave biometrics off")
     func notEnabled() {
         var app = Self.atStatus(.off, .face, passcode: false)
         app.tap(.enable)
@@ -85,7 +85,7 @@ struct ManageBiometricsTests {
         #expect(app.trace.contains("UC2.2/1.4b"))
     }
 
-    @Test("disabling needs nothing more where the PIN is the fallback")
+    @Test("disabling in the PIN-fallback mode takes no prompt")
     func disableFallback() {
         var app = Self.atStatus(.fallback, .face, passcode: false)
         #expect(app.tap(.disable) == .asks(.disableBiometrics))
@@ -103,7 +103,7 @@ struct ManageBiometricsTests {
         #expect(state == (isConfirmed ? .asks(.disableBiometrics) : .shows("UC2.2/1.1")))
     }
 
-    @Test("errors of enabling and disabling may be tried again, and Close leads back")
+    @Test("an error of disabling can be tried again, and Close leads back")
     func errors() {
         var app = Self.atStatus(.fallback, .face, passcode: false)
         app.tap(.disable)
@@ -127,7 +127,7 @@ struct ManageBiometricsTests {
     }
 
     @Test(
-        "a setup offers what the device recognizes its owner by",
+        "a setup names the kind of biometric that the device has",
         arguments: [
             (BiometricSupport.face, "Do you want to unlock the app with Face ID?"),
             (.fingerprint, "Do you want to unlock the app with Fingerprint?"),
@@ -150,7 +150,7 @@ struct ManageBiometricsTests {
         )
     }
 
-    @Test("a rejected prompt of the setup leads back, and Skip goes on")
+    @Test("a rejected prompt of the setup leads back, and Skip continues")
     func setupRejected() {
         var app = Self.atConfiguring(.face)
         app.tap(.enable)
@@ -160,7 +160,7 @@ struct ManageBiometricsTests {
         #expect(app.tap(.skip) == .shows("UC2.1/1.5"))
     }
 
-    @Test("a setup that was interrupted offers biometrics unless they are on", arguments: [true, false])
+    @Test("an interrupted setup offers biometrics unless they are on", arguments: [true, false])
     func setupAgain(isOn: Bool) {
         var app = AppUnderTest(setup: .registered)
         app.snapshot.biometrics = .face

@@ -21,7 +21,7 @@ struct ObtainPIDTests {
         ChangePINTests.confirm(&app)
     }
 
-    @Test("what was obtained is confirmed with the PIN, linked, and leads to the dashboard")
+    @Test("an obtained identity is confirmed with the PIN, linked, and leads to the dashboard")
     func obtain() throws {
         var app = Self.atOffer()
         #expect(app.tap(.obtain) == .asks(.obtainPID))
@@ -36,7 +36,7 @@ struct ObtainPIDTests {
         #expect(taken == ["UC3.1/1.1", "UC3.1/1.1a", "UC3.1/1.2a", "UC3.1/1.3a", "UC3.1/1.4a"])
     }
 
-    @Test("an issuing that was cancelled, and Back at the PIN, lead back to the offer")
+    @Test("a canceled issuing, and Back at the PIN, lead back to the offer")
     func cancelled() throws {
         var app = Self.atOffer()
         app.tap(.obtain)
@@ -57,7 +57,7 @@ struct ObtainPIDTests {
         #expect(app.trace.suffix(3) == ["UC3.1/1.4b", "UC1.2/2.4d", "UC1.2/6.1"])
     }
 
-    @Test("another revocation is not the code's")
+    @Test("a revocation for another reason is not attributed to the code")
     func revokedMeanwhile() throws {
         var app = Self.atOffer()
         try Self.link(&app)
@@ -65,7 +65,7 @@ struct ObtainPIDTests {
         #expect(!app.trace.contains("UC3.1/1.4b"))
     }
 
-    @Test("an error of the linking may be tried again with the same entry, and Close leads back")
+    @Test("an error of the linking can be tried again with the same entry, and Close leads back")
     func errors() throws {
         var app = Self.atOffer()
         try Self.link(&app)
@@ -76,7 +76,7 @@ struct ObtainPIDTests {
         #expect(app.tap(.close) == .shows("UC3.1/1.1"))
     }
 
-    @Test("attempts that somebody else spent meanwhile lead to the PIN again")
+    @Test("attempts spent by another client meanwhile lead to the PIN again")
     func wrongMeanwhile() throws {
         var app = Self.atOffer()
         try Self.link(&app)
@@ -84,7 +84,7 @@ struct ObtainPIDTests {
         #expect(app.tap(.close) == .shows("PF2.4/1.1"))
     }
 
-    @Test("the time at the issuer is no time without use")
+    @Test("the time at the issuer counts as use")
     func longIssuing() throws {
         var app = Self.atOffer()
         app.tap(.obtain)

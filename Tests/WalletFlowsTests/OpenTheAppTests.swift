@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("UC1.2 Open the app, PF1.4 Apply update policy")
 struct OpenTheAppTests {
-    @Test("a first launch goes by splash and update policy to the introduction")
+    @Test("a first launch leads through splash screen and update policy to the introduction")
     func firstLaunch() {
         var app = AppUnderTest()
         #expect(app.launch() == .shows("UC1.2/2.1"))
@@ -28,7 +28,7 @@ struct OpenTheAppTests {
         #expect(app.screen?.actions.map(\.id) == [.info, .forgotPIN])
     }
 
-    @Test("a rooted device gets no further than its error, which has no Retry")
+    @Test("a rooted device stops at an error without Retry")
     func rooted() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.isRooted = true
@@ -41,7 +41,7 @@ struct OpenTheAppTests {
     }
 
     @Test(
-        "each revocation has its own screen, whether the server says it now or said it before",
+        "each revocation has its own screen, stated now or remembered",
         arguments: [
             (Revocation.Reason.user, "UC1.2/2.4b", "UC1.2/4.1", "Your wallet was deleted"),
             (.wallet, "UC1.2/2.4c", "UC1.2/5.1", "Your wallet is blocked"),
@@ -72,7 +72,7 @@ struct OpenTheAppTests {
         #expect(app.answer(.updatePolicy(.ok, solutionRevoked: true)) == .shows("UC1.2/7.1"))
     }
 
-    @Test("Create new wipes the old data and begins with the introduction")
+    @Test("Create new wipes the old data and leads to the introduction")
     func createNew() {
         var app = AppUnderTest(setup: .done)
         app.launch()
@@ -86,7 +86,7 @@ struct OpenTheAppTests {
     }
 
     @Test(
-        "what the policy allows goes on, with a banner on the next screen",
+        "an allowed version continues, with a banner on the next screen",
         arguments: [
             (UpdateVerdict.notify, "PF1.4/1.1b", "An update is available."),
             (.recommend, "PF1.4/1.1c", "An update is available. We recommend that you install it."),
@@ -107,7 +107,7 @@ struct OpenTheAppTests {
         #expect(app.screen?.values["banner"] == nil)
     }
 
-    @Test("a blocked version stops here", arguments: [(true, "PF1.4/2.1"), (false, "PF1.4/3.1")])
+    @Test("a blocked version stops at its screen", arguments: [(true, "PF1.4/2.1"), (false, "PF1.4/3.1")])
     func blocked(_ expected: (Bool, String)) {
         var app = AppUnderTest(setup: .done)
         app.launch()
@@ -116,7 +116,7 @@ struct OpenTheAppTests {
         #expect(app.answer(.updatePolicy(block, solutionRevoked: false)) == .shows(StepID(expected.1)))
     }
 
-    @Test("a stored answer serves for a day where the server cannot be reached; a stored block holds longer")
+    @Test("without the server a stored answer serves for a day, and a stored block for longer")
     func storedAnswers() {
         var app = AppUnderTest()
         let day = Duration.seconds(24 * 3600)
@@ -152,7 +152,7 @@ struct OpenTheAppTests {
         #expect(app.resume() == .shows("PF1.4/1.1g"))
     }
 
-    @Test("a resume without a lock shows the screen that was there; with one it asks for the PIN first")
+    @Test("a resume without a lock shows the last screen; with one it asks for the PIN first")
     func resume() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
@@ -168,7 +168,7 @@ struct OpenTheAppTests {
         #expect(app.trace.contains("UC2.3/1.7a"))
     }
 
-    @Test("no resume leads past what stands before the PIN")
+    @Test("no resume leads past a screen in front of the lock")
     func resumeOfBlockedVersion() {
         var app = AppUnderTest(setup: .done)
         app.launch()
@@ -189,7 +189,7 @@ struct OpenTheAppTests {
         #expect(app.tap(.close) == .shows("UC1.1/1.1"))
     }
 
-    @Test("an action that the screen does not offer is not taken")
+    @Test("an action that the screen does not offer is rejected")
     func notOffered() {
         var app = AppUnderTest()
         app.launch()

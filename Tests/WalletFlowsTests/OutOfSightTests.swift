@@ -4,9 +4,9 @@ import Vocabulary
 
 @testable import WalletFlows
 
-@Suite("LOCK: what an app that is out of sight forgets before it comes back")
+@Suite("LOCK: an app out of sight forgets keys and confirmations before it comes back")
 struct OutOfSightTests {
-    @Test("out of sight the keys go when the time is over, and the return is as if they had gone then")
+    @Test("out of sight the keys go after the timeout, and the return locks as usual")
     func forgotten() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -27,10 +27,10 @@ struct OutOfSightTests {
         )
         app.unlock()
         #expect(app.state == .shows("UC7.1/1.2"))
-        #expect(app.resume() == .shows("UC7.1/1.2"), "the lock is not owed twice")
+        #expect(app.resume() == .shows("UC7.1/1.2"), "the lock happens once")
     }
 
-    @Test("a tap on what was forgotten is no tap: the lock comes first")
+    @Test("a tap on a screen whose keys were forgotten is dropped: the lock comes first")
     func tapOnForgotten() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -41,7 +41,7 @@ struct OutOfSightTests {
         #expect(app.locked() == .shows("UC2.3/1.3"))
     }
 
-    @Test("what a person has confirmed goes with the keys, and a code that was shown")
+    @Test("confirmations and a shown deletion code go with the keys")
     func confirmationsForgotten() throws {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)
@@ -57,7 +57,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("the only screen there is stays, so that the return is no launch")
+    @Test("the only screen stays, so that the return is no launch")
     func onlyScreen() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
@@ -72,7 +72,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("a PIN that was kept for another try goes out of sight, too, and is asked for again")
+    @Test("a PIN kept for another try is also forgotten out of sight, and is asked for again")
     func keptPIN() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
@@ -93,7 +93,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC3.1/1.1"))
     }
 
-    @Test("a PIN that is kept within what ends with the lock goes with the keys, though nothing else is left below it")
+    @Test("a PIN kept by a flow that ends with the lock goes with the keys, even if no flow is left")
     func keptPINOverARoot() throws {
         var app = ObtainPIDTests.atOffer()
         app.snapshot.biometricMode = .fallback
@@ -106,18 +106,18 @@ struct OutOfSightTests {
         #expect(kept != nil)
         app.background()
         app.wait(300)
-        let told = app.trace.count
+        let count = app.trace.count
         #expect(app.forget() == true)
         #expect(kept == nil)
         #expect(app.forget() == false)
         #expect(app.timeDue() == nil)
-        #expect(app.trace.count == told, "nothing is asked for out of sight")
+        #expect(app.trace.count == count, "nothing is asked for out of sight")
         #expect(app.resume() == .asks(.lock))
         #expect(app.locked() == .shows("UC2.3/1.2"))
         #expect(app.trace.filter { $0 == "LOCK/1.3" }.count == 1)
     }
 
-    @Test("deleting needs no PIN, also where the keys were forgotten out of sight")
+    @Test("deleting needs no PIN, also after the keys were forgotten out of sight")
     func wipe() {
         var app = AppUnderTest.atDashboard()
         app.background()

@@ -5,7 +5,7 @@ import Vocabulary
 
 @Suite("UC2.1 Set up a remote PIN, PF2.9 Set up PIN")
 struct SetUpRemotePINTests {
-    @Test("a setup chooses, repeats, enrolls, confirms and shows the deletion code until it was written down")
+    @Test("a setup chooses, repeats, enrolls, confirms and shows the deletion code until it is written down")
     func wholeSetup() {
         var app = AppUnderTest()
         app.launchToChoosing()
@@ -29,7 +29,7 @@ struct SetUpRemotePINTests {
         )
     }
 
-    @Test("without the deletion code feature the setup is the earlier founding document's")
+    @Test("without the deletion code feature the setup follows the earlier founding document")
     func withoutCode() {
         var app = AppUnderTest()
         app.launchToChoosing()
@@ -43,7 +43,7 @@ struct SetUpRemotePINTests {
     }
 
     @Test(
-        "after a crash the next launch goes on with what was not finished",
+        "after a crash the next launch continues at the unfinished step",
         arguments: [(SetupProgress.registered, "UC2.1/1.5"), (.secured, "UC2.1/1.6"), (.done, "UC3.1/1.1")]
     )
     func afterCrash(_ expected: (SetupProgress, String)) {
@@ -55,7 +55,7 @@ struct SetUpRemotePINTests {
     }
 
     @Test(
-        "a PIN that is too simple is refused by the rule it breaks",
+        "a PIN that is too simple is rejected with the rule that it breaks",
         arguments: [
             ("111111", PINRule.differentDigits), ("123456", .notAscending), ("654321", .notDescending),
             ("12345", .sixCharacters), ("1234567", .sixCharacters), ("12a456", .digitsOnly), ("", .sixCharacters),
@@ -69,14 +69,14 @@ struct SetUpRemotePINTests {
         #expect(app.tap(.ok) == .shows("PF2.9/1.1"))
     }
 
-    @Test("PINs that only look simple are taken", arguments: ["024791", "010101", "000001", "121212"])
+    @Test("PINs that only look simple are accepted", arguments: ["024791", "010101", "000001", "121212"])
     func allowed(pin: String) {
         var app = AppUnderTest()
         app.launchToChoosing()
         #expect(app.enter(pin) == .shows("PF2.9/1.3"))
     }
 
-    @Test("a different repetition may be tried once more, then it starts over")
+    @Test("a different repetition can be tried once more, then the choice starts over")
     func different() {
         var app = AppUnderTest()
         app.launchToChoosing()
@@ -102,7 +102,7 @@ struct SetUpRemotePINTests {
         #expect(first === second)
     }
 
-    @Test("a refused attestation ends the setup with device-insecure")
+    @Test("a rejected attestation ends the setup with device-insecure")
     func attestationRefused() {
         var app = AppUnderTest()
         app.launchToChoosing()

@@ -5,7 +5,7 @@ import Vocabulary
 
 @testable import WalletFlows
 
-/// Walks through the app at random, answering as a server, a device and a person may, and notes every step.
+/// Random walks through the app, with possible answers of server, device and user.
 @Suite("Every step of the flows")
 struct StepCoverageTests {
     @Test("a random walk reaches every step of docs/steps.txt and no other, and the lock holds on the way")
@@ -31,7 +31,7 @@ struct StepCoverageTests {
         #expect(unknown.isEmpty, "not a step of the flows: \(unknown.sorted().joined(separator: " "))")
     }
 
-    @Test("no event in any state crashes or shows what is behind the lock", arguments: [1, 2, 3, 4] as [UInt64])
+    @Test("no event in any state crashes or shows a screen from behind the lock", arguments: [1, 2, 3, 4] as [UInt64])
     func chaos(seed: UInt64) async {
         print("seed: \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -44,7 +44,7 @@ struct StepCoverageTests {
     }
 }
 
-/// What holds whatever happens, looked at after every event.
+/// The invariants of the app, checked after every event.
 struct Invariants {
     /// Steps whose screens only an unlocked app may show.
     private static let behindLock = [
@@ -52,7 +52,7 @@ struct Invariants {
         "UC2.1/1.4", "UC2.1/1.5", "UC2.1/1.6",
     ]
 
-    /// A locked app shows nothing from behind the lock.
+    /// A locked app shows no screen from behind the lock.
     static func checkLock(_ app: AppUnderTest) {
         guard app.snapshot.isLocked, case .some(.show(let scene)) = app.last, app.snapshotOfLast.isLocked else {
             return
@@ -104,8 +104,8 @@ struct Invariants {
         }
     }
 
-    /// Every screen has a way on, and words in every language.
-    static func checkWords(_ app: AppUnderTest) {
+    /// Every screen has a way on, and texts in every language.
+    static func checkTexts(_ app: AppUnderTest) {
         guard case .some(.show(let scene)) = app.last else { return }
         let step = scene.step.description
         let screen = Wording().screen(scene, at: app.snapshot.now)
@@ -115,9 +115,9 @@ struct Invariants {
         )
         #expect(Set(screen.actions.map(\.id)).count == screen.actions.count, "the same action twice: \(step)")
         for language in Wording.Language.allCases {
-            let words = Wording(language: language).screen(scene, at: app.snapshot.now)
-            #expect(!words.title.isEmpty && (scene.message == nil || !words.message.isEmpty), "no words: \(step)")
-            #expect(words.actions.map(\.id) == screen.actions.map(\.id))
+            let other = Wording(language: language).screen(scene, at: app.snapshot.now)
+            #expect(!other.title.isEmpty && (scene.message == nil || !other.message.isEmpty), "no text: \(step)")
+            #expect(other.actions.map(\.id) == screen.actions.map(\.id))
         }
     }
 }

@@ -46,7 +46,7 @@ struct ValidatePINTests {
         #expect(app.tap(.close) == .shows("UC2.3/1.3"))
     }
 
-    @Test("with two attempts a round the first wrong PIN warns of the block", arguments: [false, true])
+    @Test("with two attempts per round the first wrong PIN warns of the block", arguments: [false, true])
     func twoAttempts(finalRound: Bool) throws {
         var app = Self.locked()
         app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)]))
@@ -54,7 +54,10 @@ struct ValidatePINTests {
         #expect(state == .shows(finalRound ? "PF2.8/8.1" : "PF2.8/4.1"))
     }
 
-    @Test("with six attempts a round those between share a prompt with their number", arguments: [(5, "2"), (4, "3")])
+    @Test(
+        "with six attempts per round those between share a prompt with their number",
+        arguments: [(5, "2"), (4, "3")]
+    )
     func sixAttempts(_ expected: (Int, String)) throws {
         var app = Self.locked()
         app.snapshot.policy = try #require(AttemptPolicy(rounds: 2, attemptsPerRound: 6, blocks: [.seconds(60)]))
@@ -78,7 +81,7 @@ struct ValidatePINTests {
         #expect(app.screen?.values["remainingMs"] == .number(expected.0))
     }
 
-    @Test("a block counts down on its own and ends in a new entry")
+    @Test("a block counts down and ends in a new entry")
     func blockEnds() {
         var app = Self.locked()
         app.answer(.verdict(.blocked(remaining: .seconds(60))))
@@ -99,7 +102,7 @@ struct ValidatePINTests {
         #expect(app.screen?.message == "app is blocked for 50 more seconds.")
     }
 
-    @Test("a permanent block leaves only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])
+    @Test("a permanent block offers only deleting", arguments: [(true, "PF2.8/1.1k"), (false, "PF2.8/1.1c")])
     func permanent(_ expected: (Bool, String)) {
         var app = Self.locked()
         app.answer(.verdict(expected.0 ? .wrong(.blockedPermanently) : .blockedPermanently))
@@ -129,7 +132,7 @@ struct ValidatePINTests {
         #expect(first.attemptID != third.attemptID)
     }
 
-    @Test("an error says that no attempt was counted where that is known", arguments: [true, false])
+    @Test("an error says that no attempt was counted, if that is known", arguments: [true, false])
     func notCounted(isKnown: Bool) {
         var app = Self.locked()
         app.answer(.failed(.serverUnreachable(notCounted: isKnown)))
@@ -155,7 +158,7 @@ struct ValidatePINTests {
         #expect(app.tap(.back) == .shows("UC2.3/1.3"))
     }
 
-    @Test("a revocation found while unlocking is shown as such")
+    @Test("a revocation found while unlocking shows its own screen")
     func revoked() {
         var app = Self.locked()
         #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == .shows("UC1.2/4.1"))

@@ -5,19 +5,19 @@ import Vocabulary
 
 @testable import WalletFlows
 
-/// One walk: picks what a person could do next, or what a server and a device could answer.
+/// One walk, which picks a possible next action of the user, or a possible answer of server or device.
 struct Walker {
     var app = AppUnderTest()
     var generator: SeededGenerator
-    /// One in so many things goes wrong; calm walks come far, the others see the errors.
+    /// One in so many events is trouble: calm walks come far, the others see the errors.
     private var trouble = 12
-    /// The phone is in a hand that it does not know.
-    private var isInStrangersHand = false
+    /// Another person than the owner holds the phone.
+    private var isHeldByStranger = false
 
     init(generator: SeededGenerator) {
         self.generator = generator
         if self.chance(2) { self.trouble = 100 }
-        self.isInStrangersHand = self.chance(6)
+        self.isHeldByStranger = self.chance(6)
         self.app.snapshot.isRooted = self.chance(20)
         self.app.snapshot.hasPID = self.chance(2)
         self.app.snapshot.deletionCode = self.chance(3) ? nil : DeletionCode("0123456789ABCDEFGH")
@@ -45,11 +45,11 @@ struct Walker {
             case .some(.show), .none: self.act()
             }
             Invariants.check(self.app)
-            if self.chance(10) { Invariants.checkWords(self.app) }
+            if self.chance(10) { Invariants.checkTexts(self.app) }
         }
     }
 
-    /// Any event at any time, also those that no host should bring.
+    /// Any event at any time, also in an order that no host should use.
     mutating func chaos(events: Int) {
         self.app.toleratesIgnored = true
         self.launch()
@@ -221,7 +221,7 @@ struct Walker {
     }
 
     private mutating func promptResult() -> PromptResult {
-        if self.isInStrangersHand { return .rejected }
+        if self.isHeldByStranger { return .rejected }
         guard self.chance(self.trouble > 50 ? 3 : 1) else { return .confirmed }
         return self.pick(PromptResult.allCases + [.confirmed, .confirmed, .rejected, .rejected, .rejected, .rejected])
     }

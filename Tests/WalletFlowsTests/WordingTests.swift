@@ -19,7 +19,7 @@ struct WordingTests {
         #expect(!(screen.title + screen.message).contains("NL Wallet"))
     }
 
-    @Test("every action has a title in every language, and no two languages share more than a few")
+    @Test("every action has a title in every language, and few titles are the same in two")
     func actions() {
         for action in ActionID.allCases {
             #expect(!Dutch(product: "P", now: .init(milliseconds: 0)).title(action).isEmpty)
@@ -32,7 +32,7 @@ struct WordingTests {
         #expect(Set(same) == [.help, .info, .menu, .ok])
     }
 
-    @Test("in Dutch one of two ways is offered as one of them, not as both")
+    @Test("the Dutch title of Either means one of the two, not both")
     func either() {
         #expect(Dutch(product: "P", now: .init(milliseconds: 0)).title(.either) == "Een van beide")
     }
@@ -48,7 +48,7 @@ struct WordingTests {
         #expect(Dutch.countdown(.milliseconds(expected.0)) == expected.1)
     }
 
-    @Test("the longest time that a server can say is written like any other")
+    @Test("the longest time that a server can send is written like any other")
     func longestTime() {
         let longest = Duration.milliseconds(Int64.max)
         #expect(LongTime(longest) == .days(106_751_991_167))

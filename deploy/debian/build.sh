@@ -49,7 +49,7 @@ for package in remote-pin-server remote-pin-portal remote-pin-tools; do
 done
 stage remote-pin-server remote-pin-server
 stage remote-pin-portal remote-pin-portal
-stage remote-pin-tools wallet pin-load
+stage remote-pin-tools remote-pin-lab wallet pin-load
 
 # The configuration that the program itself explains, with a package's places in it.
 "$programs/remote-pin-server" init "$work/made" >/dev/null

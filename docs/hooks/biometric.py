@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers each prompt with the next line of a file, then with "cancelled": a tester's script for a sensor.
+"""Answers each prompt with the next line of a file, and with "cancelled" after the last line.
 
     wallet unlock --biometric-hook 'docs/hooks/biometric.py answers.txt'
 

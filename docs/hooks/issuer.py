@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Identifies whoever is named on the command line: the same person always gets the same recovery code.
+"""Identifies the person named on the command line; the same name always has the same recovery code.
 
     wallet ... --issuer-hook 'docs/hooks/issuer.py "Willeke De Bruijn"'
 """

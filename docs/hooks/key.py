@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Asks a phone in a lab: every question goes to it as an HTTP POST, and its answer comes back as it is.
+"""Forwards each question to a phone in a lab by HTTP POST and returns its answer unchanged.
 
     wallet ... --key-hook 'docs/hooks/key.py http://192.168.1.20:8080/key'
 
-On the phone a small app listens, makes the key in its secure hardware, and answers as docs/devices.md says.
+An app on the phone creates the key in its secure hardware and answers as docs/devices.md describes.
 """
 import sys
 import urllib.request

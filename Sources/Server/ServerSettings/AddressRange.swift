@@ -2,11 +2,11 @@ internal import HostSystem
 
 /// An IPv4 or IPv6 network, or one address: `10.0.0.0/8`, `::1`.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
-    /// 4 or 16 bytes; those behind the prefix are zero.
+    /// 4 or 16 bytes; the bits after the prefix are zero.
     private let bytes: [UInt8]
-    /// Leading bits that count.
+    /// The number of leading bits that are compared.
     private let prefixLength: Int
-    /// As it was written.
+    /// The text that was read.
     package let description: String
 
     static let loopback4 = AddressRange(bytes: [127, 0, 0, 1], prefixLength: 32, description: "127.0.0.1")
@@ -22,7 +22,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Reads a network; one whose address has bits behind its prefix is refused, as it may mean something else.
+    /// Reads a network; returns nil if the address has bits after the prefix, which is probably a mistake.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let bytes = IPAddressText.bytes(of: String(parts[0])) else { return nil }
@@ -37,7 +37,9 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard self.masked(bytes) == bytes else { return nil }
     }
 
-    /// Whether an address, as text without a port, is in it; an IPv4 address mapped into IPv6 counts as what it is.
+    /// Returns whether the network contains an address, given without a port.
+    ///
+    /// An IPv4 address mapped into IPv6 is compared as an IPv4 address.
     package func contains(_ address: String) -> Bool {
         guard let bytes = IPAddressText.bytes(of: address), bytes.count == self.bytes.count else { return false }
         return self.masked(bytes) == self.bytes

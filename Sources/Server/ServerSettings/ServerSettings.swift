@@ -1,195 +1,103 @@
+package import ConfigText
 package import Vocabulary
 
 /// The value of every setting, each with its origin.
 ///
-/// Defaults are outranked by the file, the file by the environment and that by flags. A value that exists is within
-/// its range, and the rules that join several settings hold.
+/// The file overrides defaults, the environment overrides the file, and flags override the environment. Each value
+/// is within its range, and values do not contradict each other.
 package struct ServerSettings: Sendable {
-    private var values: [String: any Sendable] = [:]
-    private var origins: [String: SettingOrigin] = [:]
-    /// Those that a source tried to set and could not; what they hold is another source's.
-    private var refused: Set<String> = []
+    private var values: SettingValues
 
-    /// The configuration file's text with the path that problems name, and the folder that its paths are relative to.
-    package struct File: Sendable {
-        package var path: String
-        package var folder: String
-        package var text: String
-
-        package init(path: String, folder: String, text: String) {
-            self.path = path
-            self.folder = folder
-            self.text = text
-        }
-    }
-
-    /// Joins the sources.
+    /// Merges the sources.
     ///
-    /// - Parameter sections: the sections that are needed, where it is not all of them; the others need not be complete,
-    ///   and their settings must not be asked for.
-    /// - Throws: all problems at once: unknown names, values outside their range, settings that nobody made, and
-    ///   settings that do not go together.
+    /// - Parameter sections: The sections that the caller needs; nil for all. The others may be incomplete, and the
+    ///   caller must not ask for their settings.
+    /// - Throws: All problems at once: unknown names, values outside their range, missing settings, and settings
+    ///   that contradict each other.
     package init(
-        file: File?,
+        file: ConfigFile?,
         environment: [String: String] = [:],
         flags: [(name: String, value: String)] = [],
         currentFolder: String,
         sections: Set<String>? = nil
-    ) throws(SettingsError) {
-        var problems: [SettingsProblem] = []
+    ) throws(ConfigError) {
         self.init(
-            reading: SettingsSources(file: file, environment: environment, flags: flags, currentFolder: currentFolder),
-            sections: sections,
-            problems: &problems
+            SettingsSources(file: file, environment: environment, flags: flags, currentFolder: currentFolder),
+            sections: sections
         )
-        guard problems.isEmpty else { throw SettingsError(problems: problems) }
+        guard self.problems.isEmpty else { throw ConfigError(problems: self.problems) }
     }
 
-    /// Joins the sources as far as they can be; what could not be taken over is among `problems`, and a value with a
-    /// problem of its own must not be asked for.
-    init(reading origin: SettingsSources, sections: Set<String>? = nil, problems: inout [SettingsProblem]) {
-        let (file, currentFolder) = (origin.file, origin.currentFolder)
-        var sources: [SettingsSource] = []
-        if let file { sources.append(SettingsSource(yaml: file.text, path: file.path, folder: file.folder)) }
-        sources.append(SettingsSource(environment: origin.environment, folder: currentFolder))
-        sources.append(SettingsSource(flags: origin.flags, folder: currentFolder))
-        problems = sources.flatMap(\.problems)
-
-        self.takeStandards(folder: file?.folder ?? currentFolder)
-        var refused: Set<String> = []
-        for assignment in sources.flatMap(\.assignments) {
-            guard let problem = self.take(assignment) else { continue }
-            problems.append(problem)
-            refused.insert(assignment.declaration.name)
-        }
-        // Only what nobody tried to set is missing; a wrong value has been named already.
-        let named = Set(sources.flatMap(\.assignments).map(\.declaration.name))
-        let isComplete = !sources.contains(where: \.isUnreadable)
-        for declaration in SettingTable.all where isComplete && self.values[declaration.name] == nil {
-            guard !named.contains(declaration.name), sections?.contains(declaration.group) ?? true else { continue }
-            let message = "`\(declaration.name)` must be set: \(declaration.allowed)"
-            problems.append(SettingsProblem(place: file?.path ?? "", message: message))
-        }
-        if isComplete { problems += self.contradictions(except: refused, in: sections) }
-        self.refused = refused
+    /// Merges the sources as far as possible; a setting that a problem names must not be asked for.
+    init(_ sources: SettingsSources, sections: Set<String>? = nil) {
+        func needs(_ setting: any SettingDeclaration) -> Bool { sections?.contains(setting.section) ?? true }
+        self.values = SettingValues(sources, SettingTable.catalog, needs: needs)
+        self.rejectContradictions { $0.allSatisfy(needs) }
     }
+
+    package var problems: [ConfigProblem] { self.values.problems }
 
     /// The value of a setting.
-    package subscript<Value>(_ setting: Setting<Value>) -> Value {
-        guard let value = self.values[setting.name] as? Value else {
-            preconditionFailure("\(setting.name) is in the table, so it has a value")
-        }
-        return value
-    }
+    package subscript<Value>(_ setting: Setting<Value>) -> Value { self.values[setting] }
 
-    /// Where a setting's value comes from.
-    package func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
+    /// The source of a setting's value.
+    package func origin(of name: String) -> SettingOrigin { self.values.origin(of: name) }
 
-    /// Every setting as an operator may see it, in the table's order.
-    package var rows: [SettingRow] {
-        SettingTable.all.map { declaration in
-            let value = self.values[declaration.name].map { declaration.publicText(of: $0) }
-            let isRefused = self.refused.contains(declaration.name)
-            return SettingRow(
-                name: declaration.name,
-                value: isRefused ? nil : value,
-                origin: isRefused || value == nil ? nil : self.origin(of: declaration.name)
-            )
-        }
-    }
+    /// Every setting for listings, in the table's order.
+    package var rows: [SettingRow] { self.values.rows }
 
-    /// The policy that the settings of `pin` make.
+    /// The policy from the settings of `pin`.
     package var attemptPolicy: AttemptPolicy {
         let policy = AttemptPolicy(
             rounds: self[SettingTable.rounds],
             attemptsPerRound: self[SettingTable.attemptsPerRound],
             blocks: self[SettingTable.blocks]
         )
-        guard let policy else { preconditionFailure("what contradicts the policy's ranges was refused") }
+        guard let policy else { preconditionFailure("settings outside the policy's ranges are rejected when read") }
         return policy
     }
 
-    /// Paths among the defaults are relative to the configuration's folder, as they would be in the file.
-    private mutating func takeStandards(folder: String) {
-        for declaration in SettingTable.all {
-            if declaration.form == "path", let text = declaration.standardText {
-                let raw = RawValue(texts: [text], isList: false, folder: folder)
-                self.values[declaration.name] = declaration.value(of: raw)
-            } else {
-                self.values[declaration.name] = declaration.standardValue
-            }
+    /// Checks the rules that join several settings, except those of sections that are not needed.
+    private mutating func rejectContradictions(areNeeded: ([any SettingDeclaration]) -> Bool) {
+        let values = self.values
+        func reject(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
+            if areNeeded(settings) { self.values.reject(settings, if: isContradiction, message) }
         }
-    }
-
-    private mutating func take(_ assignment: Assignment) -> SettingsProblem? {
-        let declaration = assignment.declaration
-        guard let value = declaration.value(of: assignment.raw) else {
-            let written = declaration.isSecret ? SettingRow.hidden : assignment.raw.texts.joined(separator: ", ")
-            let message = "`\(declaration.name)` cannot be `\(written)`; allowed: \(declaration.allowed)"
-            return SettingsProblem(place: assignment.origin.description, message: message)
-        }
-        self.values[declaration.name] = value
-        self.origins[declaration.name] = assignment.origin
-        return nil
-    }
-
-    /// What each setting alone cannot tell; nothing about those in `refused`, which have no value of their own, and those
-    /// outside the sections that are needed.
-    private func contradictions(except refused: Set<String>, in sections: Set<String>?) -> [SettingsProblem] {
-        var problems: [SettingsProblem] = []
-        func refuse(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
-            guard isContradiction, refused.isDisjoint(with: settings.map(\.name)),
-                sections?.isSuperset(of: settings.map(\.group)) ?? true
-            else { return }
-            let origin = self.origin(of: settings[0].name)
-            let place = origin == .standard ? "" : origin.description
-            problems.append(SettingsProblem(place: place, message: "`\(settings[0].name)` \(message)"))
+        func rejectLongPath(_ setting: any SettingDeclaration, _ path: String?) {
+            reject([setting], if: path?.utf8.count ?? 0 > 100, "must be at most 100 bytes long, as any socket's path")
         }
         typealias Table = SettingTable
-        let (rounds, blocks) = (self[Table.rounds], self[Table.blocks].count)
-        refuse(
+        let (rounds, blocks) = (values[Table.rounds], values[Table.blocks].count)
+        reject(
             [Table.blocks, Table.rounds],
             if: blocks > rounds - 1,
-            "has \(blocks) blocks; \(rounds) rounds (`pin.rounds`) have at most \(rounds - 1)"
+            "has \(blocks) blocks, but \(rounds) rounds (`pin.rounds`) have at most \(rounds - 1)"
         )
-        // A registration that is swept while its token lives could be taken by another device's key.
-        refuse(
+        // If a registration were removed while its token is valid, another device's key could use the token.
+        reject(
             [Table.unopenedLifetime, Table.tokenLifetime],
-            if: self[Table.unopenedLifetime] < self[Table.tokenLifetime],
+            if: values[Table.unopenedLifetime] < values[Table.tokenLifetime],
             "must not be shorter than `enrollment.token-lifetime`"
         )
-        refuse(
+        reject(
             [Table.androidApps, Table.iosApps],
-            if: self[Table.androidApps].isEmpty && self[Table.iosApps].isEmpty,
-            "and `ios.apps` are both empty: no device could register"
+            if: values[Table.androidApps].isEmpty && values[Table.iosApps].isEmpty,
+            "and `ios.apps` are both empty, so that no device could register"
         )
-        refuse([Table.androidBootStates], if: self[Table.androidBootStates].isEmpty, "must not be empty")
-        refuse([Table.iosEnvironments], if: self[Table.iosEnvironments].isEmpty, "must not be empty")
-        refuse(
-            [Table.adminSocket],
-            if: self[Table.adminSocket].utf8.count > 100,
-            "is longer than 100 bytes; a socket's path cannot be"
-        )
-        refuse(
-            [Table.portalSocket],
-            if: self[Table.portalSocket]?.utf8.count ?? 0 > 100,
-            "is longer than 100 bytes; a socket's path cannot be"
-        )
-        refuse(
+        reject([Table.androidBootStates], if: values[Table.androidBootStates].isEmpty, "must not be empty")
+        reject([Table.iosEnvironments], if: values[Table.iosEnvironments].isEmpty, "must not be empty")
+        rejectLongPath(Table.adminSocket, values[Table.adminSocket])
+        rejectLongPath(Table.portalSocket, values[Table.portalSocket])
+        rejectLongPath(Table.hookSocket, values[Table.hookSocket])
+        reject(
             [Table.portalSocket, Table.adminSocket],
-            if: self[Table.portalSocket] == self[Table.adminSocket],
-            "is `admin.socket`; the portal's is one of its own, over which nobody commands the server"
+            if: values[Table.portalSocket] == values[Table.adminSocket],
+            "must differ from `admin.socket`: the portal must not be able to give admin commands"
         )
-        refuse(
-            [Table.hookSocket],
-            if: self[Table.hookSocket]?.utf8.count ?? 0 > 100,
-            "is longer than 100 bytes; a socket's path cannot be"
-        )
-        refuse(
+        reject(
             [Table.hookArguments, Table.hookProgram],
-            if: self[Table.hookProgram] == nil && !self[Table.hookArguments].isEmpty,
-            "are given and `hook.program` is not"
+            if: values[Table.hookProgram] == nil && !values[Table.hookArguments].isEmpty,
+            "is set, but `hook.program` is not"
         )
-        return problems
     }
 }

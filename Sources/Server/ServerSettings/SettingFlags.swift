@@ -1,9 +1,9 @@
-/// Turns `--pin.rounds 4` into what the parser knows, `--set pin.rounds=4`.
+/// Rewrites `--pin.rounds 4` as `--set pin.rounds=4`, which the argument parser knows.
 ///
-/// All names of settings have a dot and no option of the program has one, so the two are never confused; that the name
-/// is a setting's is found where all other problems of the configuration are.
+/// Every setting's name contains a dot and no option of the program does, so the two are never confused. Unknown names
+/// are reported later, with all other problems of the configuration.
 package enum SettingFlags {
-    /// The arguments as the parser takes them.
+    /// The arguments for the parser.
     package static func rewritten(_ arguments: [String]) -> [String] {
         var result: [String] = []
         var rest = arguments[...]

@@ -1,4 +1,6 @@
-// Who may connect on whose behalf, and what one source may ask for.
+package import ConfigText
+
+// Timeouts, capacities and rates.
 extension SettingTable {
     static let proxyProtocol: [any SettingDeclaration] = [Self.balancers]
 
@@ -6,62 +8,102 @@ extension SettingTable {
         "proxy-protocol.from",
         .list(of: .network),
         standard: [],
-        "Addresses whose connections must begin with a PROXY protocol header of version 2, before TLS; the source that it "
-            + "names is the one that limits, log and `admin sessions` use. From other addresses such a header ends the "
-            + "connection. Name the balancers only: whoever is named can claim any source."
+        "Addresses of load balancers. Their connections must begin with a PROXY protocol header of version 2, before TLS. "
+            + "Limits, the log and `admin sessions` use the source address in that header. From any other address such a "
+            + "header closes the connection. List only load balancers: a listed address can claim any source."
+    )
+    package static let handshakeLimit = Setting(
+        "limits.handshake",
+        .duration(.milliseconds(100) ... .seconds(300)),
+        standard: .seconds(10),
+        "Timeout of a TLS handshake."
+    )
+    package static let frameLimit = Setting(
+        "limits.frame",
+        .duration(.milliseconds(100) ... .seconds(300)),
+        standard: .seconds(10),
+        "Timeout of a frame, from its first to its last byte, and of a peer that does not read its replies."
+    )
+    package static let idleWithoutSession = Setting(
+        "limits.idle-without-session",
+        .duration(.seconds(1) ... .seconds(86_400)),
+        standard: .seconds(60),
+        "Timeout of a connection without a session if no useful call is answered on it."
+    )
+    package static let idleWithSession = Setting(
+        "limits.idle-with-session",
+        .duration(.seconds(1) ... .seconds(86_400)),
+        standard: .seconds(1800),
+        "Timeout of a connection with a session if no useful call is answered on it."
+    )
+    package static let connections = Setting(
+        "limits.connections",
+        .number(1...1_000_000),
+        standard: 10_000,
+        "Highest number of concurrent connections; further ones are closed as soon as they are accepted. Each uses a file "
+            + "descriptor."
+    )
+    package static let connectionsPerSource = Setting(
+        "limits.connections-per-source",
+        .number(0...1_000_000),
+        standard: 2_500,
+        "Highest number of concurrent connections from one IPv4 address or one IPv6 /64 network; 0 for no limit. Phones of "
+            + "one mobile operator share addresses. Behind a load balancer all connections come from its few addresses: "
+            + "set `proxy-protocol.from`, or set 0 and limit sources in front of the load balancer."
     )
     package static let handshakes = Setting(
         "limits.handshakes",
         .number(10...1_000_000),
         standard: 1_000,
-        "Connections at a time that have not finished their TLS handshake; when there are more, one of the oldest is "
-            + "closed, so that newcomers get their turn and who says nothing keeps no place."
+        "Highest number of connections with an unfinished TLS handshake. Above it one of the oldest is closed, so that new "
+            + "clients are served and silent ones do not occupy a place."
     )
     package static let longFrames = Setting(
         "limits.long-frames",
         .number(10...1_000_000),
         standard: 500,
-        "Connections at a time that have sent the beginning of a message longer than 4,096 bytes, which only a registration "
-            + "is, and not its end; when there are more, one of the oldest is closed. Each may hold some 130 KiB."
+        "Highest number of connections with an unfinished message of more than 4,096 bytes; only a registration is that "
+            + "long. Above it one of the oldest is closed. Each may occupy about 130 KiB."
     )
     package static let framesPerSource = Setting(
         "limits.frames-per-source",
         .number(0...1_000_000),
         standard: 500,
-        "Calls a second from one IPv4 address or one IPv6 network of 64 bits, 0 for no such limit; what is above gets "
-            + "rate-limited and nothing of it is looked at. Calls in sessions and all others have this each, so that "
-            + "whoever has no wallet takes nothing from those who have one. An unlock is three calls."
+        "Calls per second from one IPv4 address or one IPv6 /64 network; 0 for no limit. Further calls are answered with "
+            + "rate-limited and not processed. Calls within sessions and all other calls have separate limits, so that "
+            + "clients without a wallet cannot use up the rate of wallets. An unlock is three calls."
     )
     package static let frameBurstPerSource = Setting(
         "limits.frame-burst-per-source",
         .number(1...1_000_000),
         standard: 5_000,
-        "Calls that one source may make at once after it was silent for long enough."
+        "Number of calls that one source may make at once after a long enough pause."
     )
     package static let enrollmentsPerSource = Setting(
         "limits.enrollments-per-source",
         .number(0...1_000_000),
         standard: 60,
-        "BeginEnrollment and Register calls a minute from one source, 0 for no such limit. A registration takes one of "
+        "BeginEnrollment and Register calls per minute from one source; 0 for no limit. A registration takes one of "
             + "each; checking its evidence costs as much as several PIN checks."
     )
     package static let enrollmentBurstPerSource = Setting(
         "limits.enrollment-burst-per-source",
         .number(2...1_000_000),
         standard: 300,
-        "The same at once, as when many people behind one address set up the app on one day."
+        "Number of such calls that one source may make at once, as when many users behind one address set up the app on "
+            + "one day."
     )
 }
 
-extension SettingKind where Value == AddressRange {
+extension Kind where Value == AddressRange {
     /// An address or a network of addresses.
-    static var network: SettingKind {
-        .one(
+    static var network: Kind {
+        .word(
             "network",
-            "an address or network, as 127.0.0.1, 10.0.0.0/8 or 'fd00::/8'",
-            // In a list YAML wants quotes around what begins with a colon.
+            "an address or network, such as 127.0.0.1, 10.0.0.0/8 or 'fd00::/8'",
+            // In a YAML list a value that begins with a colon needs quotes.
             read: { AddressRange($0.replacing("'", with: "")) },
-            show: { $0.description.contains(":") ? "'\($0)'" : $0.description }
+            write: { $0.description.contains(":") ? "'\($0)'" : $0.description }
         )
     }
 }

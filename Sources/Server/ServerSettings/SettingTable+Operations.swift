@@ -1,55 +1,70 @@
-// How a server is stopped, and who is told of what happens to wallets.
+package import ConfigText
+
+// Shutdown, notifications, monitoring and maintenance.
 extension SettingTable {
     static let stopping: [any SettingDeclaration] = [Self.drainLimit, Self.drainDelay]
     static let hooks: [any SettingDeclaration] = [
         Self.hookProgram, Self.hookArguments, Self.hookSocket, Self.hookQueue,
     ]
+    static let observation: [any SettingDeclaration] = [Self.observationListen]
+    static let maintenance: [any SettingDeclaration] = [Self.purgeAfter]
 
+    package static let purgeAfter = Setting(
+        "purge.after",
+        .optional(.duration(.seconds(86_400) ... .seconds(3650 * 86_400))),
+        standard: .some(.seconds(365 * 86_400)),
+        "Time after which a revoked or wiped wallet is removed. Until then a phone that was switched off still learns that "
+            + "its wallet was revoked. After a year few phones return, and the attested facts need not be kept. The "
+            + "wallet's deletion code still reports success, and the deny list stays. With none no wallet is removed."
+    )
     package static let drainLimit = Setting(
         "drain.limit",
         .duration(.zero ... .seconds(600)),
         standard: .seconds(15),
-        "After SIGTERM calls that are being answered have this long; then their connections are cut. A service manager must "
-            + "wait longer than this and drain.delay together."
+        "Time after SIGTERM for calls in progress; then their connections are closed. The service manager's timeout must be "
+            + "longer than this and `drain.delay` together."
     )
     package static let drainDelay = Setting(
         "drain.delay",
         .duration(.zero ... .seconds(300)),
         standard: .zero,
-        "After SIGTERM the server says at once that it is not ready, and goes on taking connections for this long: as long as "
-            + "a load balancer takes to notice."
+        "Time after SIGTERM during which the server still accepts connections, although it reports at once that it is not "
+            + "ready. Set it to the time that a load balancer needs to notice."
     )
     package static let hookProgram = Setting(
-        "hook.program",
-        .optional(.path),
-        standard: .some(nil),
-        "Program that is kept running, without a shell, and gets a line on its standard input for each event."
+        optional: "hook.program",
+        .path,
+        "Program that the server starts without a shell and keeps running. It gets one line per event on standard input."
     )
     package static let hookArguments = Setting(
         "hook.arguments",
         .list(
-            of: .one(
-                "text",
-                "1 to 4096 bytes without zero bytes",
-                read: { (1...4096).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil },
-                show: { $0 }
-            )
+            of: .text("text", "1 to 4096 bytes without zero bytes") {
+                1...4096 ~= $0.utf8.count && !$0.utf8.contains(0)
+            }
         ),
         standard: [],
         isSecret: true,
-        "The program's arguments. Every process of the machine can read them, so name a file for a secret; this program never "
-            + "shows them."
+        "The program's arguments. Every process of the machine can read them, so pass secrets in a file. The server never "
+            + "prints them."
     )
     package static let hookSocket = Setting(
-        "hook.socket",
-        .optional(.path),
-        standard: .some(nil),
-        "Unix-domain socket of a program that listens, at most 100 bytes long; it gets the same lines. Both may be set."
+        optional: "hook.socket",
+        .path,
+        "Unix-domain socket of a program that listens for the same lines, at most 100 bytes long. It can be combined with "
+            + "`hook.program`."
     )
     package static let hookQueue = Setting(
         "hook.queue",
         .number(1...1_000_000),
         standard: 4096,
-        "Lines that wait for a receiver which is slow or away; further ones are dropped, counted and logged."
+        "Number of lines that are queued for a receiver that is slow or absent. Further lines are dropped, counted and logged."
+    )
+    package static let observationListen = Setting(
+        "observation.listen",
+        .optional(.address("127.0.0.1:9464 or [::1]:9464")),
+        standard: .some(HostAndPort(host: "127.0.0.1", port: 9464)),
+        "Address and port of the plain HTTP listener for `/metrics`, `/livez` and `/readyz`. Keep it private: it reveals no "
+            + "secrets, but shows the server's load. Port 0 chooses a free port; with none the listener is off."
     )
 }

@@ -1,40 +1,8 @@
-/// Where to listen: a host or address, and a port.
-package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A name, an IPv4 address, or an IPv6 address without brackets.
-    package var host: String
-    /// 0 lets the system choose.
-    package var port: Int
-
-    package init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
-    /// Reads `0.0.0.0:7400`, `pin.example.org:7400` or `[::1]:7400`.
-    package init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { return nil }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = String(host.dropFirst().dropLast())
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            return nil
-        }
-        self.init(host: host, port: port)
-    }
-
-    package var description: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
-    }
-}
+internal import Vocabulary
 
 /// An Android app that may register: a package signed with one certificate.
 package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
-    /// As `org.example.wallet`.
+    /// The package name, such as `org.example.wallet`.
     package var package: String
     /// SHA-256 of the signing certificate, 32 bytes.
     package var signingDigest: [UInt8]
@@ -47,39 +15,19 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
         self.minimumVersion = minimumVersion
     }
 
-    /// Reads `PACKAGE:DIGEST` or `PACKAGE:DIGEST:VERSION`; the digest in hexadecimal.
+    /// Reads `PACKAGE:DIGEST` or `PACKAGE:DIGEST:VERSION`, with the digest in hexadecimal.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 || parts.count == 3, Self.isDottedName(parts[0]),
-            let digest = Self.digest(parts[1])
+            let digest = [UInt8](hex: parts[1]), digest.count == 32
         else { return nil }
         guard let version = parts.count == 3 ? UInt64(parts[2]) : 0 else { return nil }
         self.init(package: parts[0], signingDigest: digest, minimumVersion: version)
     }
 
     package var description: String {
-        let digest = self.signingDigest.map { Self.hexadecimal($0) }.joined()
-        return self.minimumVersion == 0
-            ? "\(self.package):\(digest)" : "\(self.package):\(digest):\(self.minimumVersion)"
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return text.count == 1 ? "0" + text : text
-    }
-
-    private static func digest(_ text: String) -> [UInt8]? {
-        guard text.utf8.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while !rest.isEmpty {
-            guard rest.prefix(2).allSatisfy({ $0.isASCII && $0.isHexDigit }),
-                let byte = UInt8(rest.prefix(2), radix: 16)
-            else { return nil }
-            bytes.append(byte)
-            rest = rest.dropFirst(2)
-        }
-        return bytes
+        let app = "\(self.package):\(self.signingDigest.hex)"
+        return self.minimumVersion == 0 ? app : "\(app):\(self.minimumVersion)"
     }
 
     static func isDottedName(_ text: String) -> Bool {
@@ -91,19 +39,19 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Whether an Android key must be kept by a trusted environment or by a separate security chip.
+/// The required storage of an Android key: a trusted execution environment or a separate security chip.
 package enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
     case tee
     case strongBox = "strongbox"
 }
 
-/// A state of an Android device's verified boot that may be accepted.
+/// An acceptable state of an Android device's verified boot.
 package enum BootStateSetting: String, Hashable, Sendable, CaseIterable {
     case verified
     case selfSigned = "self-signed"
 }
 
-/// How an Android device's attestation key came to it.
+/// The way in which an Android device received its attestation key.
 package enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
     case factory
     case remote
@@ -115,13 +63,13 @@ package enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
     case development
 }
 
-/// What is done with a registration while the status list is older than allowed.
+/// The treatment of registrations while the status list is stale.
 package enum StaleStatusListSetting: String, Hashable, Sendable, CaseIterable {
     case refuse
     case warn
 }
 
-/// How much is logged.
+/// The lowest level of the lines that are logged.
 package enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
     case debug
     case info
@@ -136,13 +84,13 @@ package enum LogFormatSetting: String, Hashable, Sendable, CaseIterable {
     case json
 }
 
-/// The month, and perhaps the day, of an Android security patch: `2025-06` or `2025-06-05`.
+/// The month or day of an Android security patch: `2025-06` or `2025-06-05`.
 package struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
     /// `2000...2999`.
     package var year: Int
     /// `1...12`.
     package var month: Int
-    /// `1...31`, or nil where only the month counts.
+    /// `1...31`; nil if only the month is compared.
     package var day: Int?
 
     /// Reads `2025-06` or `2025-06-05`.

@@ -1,15 +1,22 @@
-/// Finds what a mistyped name was meant to be.
-///
-/// The server's settings, a phone's profile and a scenario all refuse a wrong name with it.
+/// Finds the known name that a mistyped name most likely stands for.
 package enum NearestName {
-    /// The candidate that the fewest edits lead to; nil when even that one takes more than a third of its length.
+    /// Returns the candidate with the smallest edit distance to the name.
+    ///
+    /// Returns nil if that distance exceeds both 2 and a third of the candidate's length.
     package static func to(_ name: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, edits: Self.edits(from: Array(name), to: Array($0))) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
         return best.edits <= max(2, best.name.count / 3) ? best.name : nil
     }
 
-    /// Levenshtein's distance, one row at a time.
+    /// Returns the end of an error message about an unknown name: the nearest known name, or all of them if they
+    /// are few and `isListed` is false.
+    package static func hint(for name: String, among known: [String], isListed: Bool = false) -> String {
+        if let nearest = Self.to(name, among: known) { return "; did you mean `\(nearest)`?" }
+        return isListed || known.isEmpty || known.count > 40 ? "" : "; known are \(known.joined(separator: ", "))"
+    }
+
+    /// The Levenshtein distance, computed row by row.
     static func edits(from source: [Character], to target: [Character]) -> Int {
         var previous = Array(0...target.count)
         for (row, character) in source.enumerated() {

@@ -1,12 +1,12 @@
-/// Finds YAML's aliases (`*name`), which no file that is read here needs.
+/// Finds YAML aliases (`*name`), which none of the files read here needs.
 ///
-/// Threat: somebody is given a file of ten short lines, each a list of aliases to the one before; its values are more than
-/// any memory holds, and whoever compares, checks or prints them meets each one. A parser has met them itself by the time
-/// it has composed a mapping with such a key, so they are found in the text, before it is parsed.
+/// Threat: a file of ten short lines, each a list of aliases to the line before, stands for more values than fit
+/// into memory, and any code that compares, checks or prints them visits each one. The parser visits them too when
+/// it composes a mapping with such a key, so aliases are found in the text, before it is parsed.
 enum YAMLAliases {
-    /// The first alias of the text to an anchor that the text has, and its line; nil where there is none.
+    /// Returns the first alias in the text to an anchor in the text, with its line, or nil.
     ///
-    /// Quoted text and comments count, too, where both `&name` and `*name` stand in them: no file means that.
+    /// Quoted text and comments count if both `&name` and `*name` occur in them; no legitimate file has that.
     static func first(in text: String) -> (name: String, line: Int)? {
         let bytes = Array(text.utf8)
         var anchors: Set<ArraySlice<UInt8>> = []
@@ -24,7 +24,7 @@ enum YAMLAliases {
         return (String(decoding: found.name, as: UTF8.self), found.line)
     }
 
-    /// What an anchor's name is made of, as libyaml has it.
+    /// Returns whether libyaml allows the character in an anchor's name.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,13 +1,13 @@
 package import Yams
 
-/// The YAML that people write: settings, stages, scenarios, phones.
+/// YAML written by people: settings, stages, scenarios, device profiles.
 package enum YAMLText {
-    /// The text's value, with the lines of its parts; nil where it holds none.
+    /// Returns the text's value, whose parts know their lines, or nil if the text has none.
     package static func compose(_ text: String) throws(YAMLFault) -> Node? {
         if let alias = YAMLAliases.first(in: text) {
             throw YAMLFault(
                 line: alias.line,
-                message: "`*\(alias.name)` stands for something else; aliases are not taken, write it out"
+                message: "`*\(alias.name)` is an alias; aliases are not supported, write the value out"
             )
         }
         do {
@@ -18,9 +18,9 @@ package enum YAMLText {
     }
 }
 
-/// Why a text cannot be read, for a person.
+/// The reason why a text cannot be parsed.
 package struct YAMLFault: Error, Hashable, Sendable {
-    /// From 1; nil where it is of no one line.
+    /// From 1; nil if the fault belongs to no single line.
     package let line: Int?
     package let message: String
 
@@ -39,18 +39,19 @@ package struct YAMLFault: Error, Hashable, Sendable {
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map { "`\($0)`" }.sorted().joined(separator: ", ")
             guard let key = keys.first, let later = Self.laterLine(of: key, than: context) else {
-                self.init(line: context.mark.line, message: "\(names) stands there twice")
+                self.init(line: context.mark.line, message: "\(names) is set twice")
                 return
             }
-            self.init(line: later, message: "\(names) stands there twice, first in line \(context.mark.line)")
+            self.init(line: later, message: "\(names) is set twice, first in line \(context.mark.line)")
         default:
             self.init(line: nil, message: "not YAML")
         }
     }
 
-    /// The line in which a key stands again, which is the one that somebody added; the parser knows the first alone.
+    /// The line of a key's second occurrence, which is most likely the one added last; the parser reports only the
+    /// first.
     ///
-    /// Nil where it is not the first word of a line in the same mapping.
+    /// Returns nil if the second occurrence is not the first word of a line in the same mapping.
     private static func laterLine(of key: String, than first: YamlError.Context) -> Int? {
         let indentation = String(repeating: " ", count: max(0, first.mark.column - 1))
         let lines = first.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)

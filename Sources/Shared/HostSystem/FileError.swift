@@ -3,7 +3,7 @@ internal import Glibc
 /// The reason why a file was not read or written.
 ///
 /// The error contains the path and never the contents.
-public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file or folder does not exist: create it, or ask the user for the right path.
     case notFound(String)
     /// The permissions forbid the access: tell the user.
@@ -17,7 +17,7 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Any other failure, by its errno.
     case other(String, errno: Int32)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notFound(let path): "\(path): no such file or folder"
         case .notAllowed(let path): "\(path): permission denied"

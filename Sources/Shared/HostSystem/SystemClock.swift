@@ -1,21 +1,21 @@
 internal import Glibc
-public import Vocabulary
+package import Vocabulary
 
 /// A clock that reads the wall clock once, at the start, and adds the time that has passed since.
 ///
 /// The elapsed time is CLOCK_BOOTTIME, which continues while the machine sleeps and cannot be set. The blocks of a
 /// running server therefore do not end early if an operator or a time server moves the wall clock.
-public struct SystemClock: WallClock {
+package struct SystemClock: WallClock {
     private let start: Timestamp
     private let startOfBoottime: Int64
 
     /// Reads the wall clock, once.
-    public init() {
+    package init() {
         self.start = Timestamp(milliseconds: Self.milliseconds(CLOCK_REALTIME))
         self.startOfBoottime = Self.milliseconds(CLOCK_BOOTTIME)
     }
 
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         self.start.adding(milliseconds: Self.milliseconds(CLOCK_BOOTTIME) - self.startOfBoottime)
     }
 

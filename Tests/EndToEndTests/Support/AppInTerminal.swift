@@ -1,14 +1,14 @@
 import Foundation
-import Lab
+import LabFiles
 import Synchronization
 import TestSupport
 
-/// `wallet app` on a terminal whose keyboard and screen the test has.
+/// A `wallet app` process on a pseudo-terminal that the test controls.
 final class AppInTerminal: Sendable {
     private struct State {
-        /// Everything that was drawn; bytes, since a read may end within a character.
+        /// The output as bytes, since a read may end within a character.
         var drawn: [UInt8] = []
-        /// Where the next thing that is waited for begins.
+        /// The position from which the next search starts.
         var start = 0
         var waiting: (word: String, continuation: CheckedContinuation<Bool, Never>)?
         var isClosed = false
@@ -46,10 +46,11 @@ final class AppInTerminal: Sendable {
 
     deinit { self.send(SIGKILL) }
 
-    /// Everything that was drawn until now.
+    /// The output so far.
     var text: String { String(decoding: self.state.withLock(\.drawn), as: UTF8.self) }
 
-    /// Returns true once this was drawn after everything that was waited for before, false where the terminal ends first.
+    /// Returns true once `word` is drawn after all earlier matches, or false if the terminal closes
+    /// first.
     func shows(_ word: String) async -> Bool {
         await withCheckedContinuation { continuation in
             self.state.withLock { state in
@@ -68,13 +69,13 @@ final class AppInTerminal: Sendable {
         if self.process.isRunning { kill(self.process.processIdentifier, signal) }
     }
 
-    /// Returns how it ended, once it has.
+    /// Waits for the end of the process and returns its termination.
     func ended() async -> (reason: Process.TerminationReason, status: Int32) {
         for await reason in self.ends { return (reason, self.process.terminationStatus) }
         return (self.process.terminationReason, self.process.terminationStatus)
     }
 
-    /// Whether the system has stopped it, as a shell's Ctrl-Z does.
+    /// True if the process is stopped, as by Ctrl-Z.
     var isStopped: Bool {
         let path = "/proc/\(self.process.processIdentifier)/stat"
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

@@ -1,14 +1,14 @@
 import Foundation
-import Lab
+import LabFiles
 import Synchronization
 import TestSupport
 
-/// `wallet drive` in a process of its own, line by line.
+/// A `wallet drive` process, controlled line by line.
 final class DrivenPhone: Sendable {
     private let process: Process
     private let input: FileHandle
     private let lines: AsyncStream<String>
-    /// Everything that it wrote until now.
+    /// All lines written so far.
     let written = Mutex<[String]>([])
 
     init(_ phone: TestPhone, _ arguments: String...) throws {
@@ -35,7 +35,7 @@ final class DrivenPhone: Sendable {
                     continuation.yield(line)
                 }
             }
-            // Foundation would keep it open for ever.
+            // Foundation does not close it.
             try? reader.close()
             continuation.finish()
         }
@@ -46,10 +46,10 @@ final class DrivenPhone: Sendable {
         try self.input.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// The input ends.
+    /// Closes the input.
     func endInput() throws { try self.input.close() }
 
-    /// The next line of which this holds; nil where the output ends first.
+    /// Returns the next line for which `holds` is true, or nil if the output ends first.
     func next(where holds: (JSONValue) -> Bool) async throws -> JSONValue? {
         for await line in self.lines {
             let value = try JSONValue(line)

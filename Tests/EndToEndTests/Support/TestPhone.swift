@@ -1,6 +1,6 @@
 import SimulatedPhone
 import Foundation
-import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Testing
@@ -8,7 +8,7 @@ import Transport
 import Vocabulary
 import Wire
 
-/// A phone with the real wallet program on it.
+/// A simulated phone used through the wallet program.
 struct TestPhone: Sendable {
     let home: String
     let lab: LabUnderTest
@@ -18,7 +18,7 @@ struct TestPhone: Sendable {
         self.home = "\(lab.folder)/\(name)"
     }
 
-    /// One life of the app; `pins` are given as a file, `at` is a lab's folder other than the real one.
+    /// Runs a command; `pins` are passed as a file, `at` replaces the folder of the lab.
     func run(_ command: String, _ arguments: String..., pins: [String] = [], at lab: String? = nil) async throws
         -> ProgramRun
     {
@@ -31,13 +31,13 @@ struct TestPhone: Sendable {
         return try await ServerProcess.run("wallet", all)
     }
 
-    /// A wallet that is set up and opens with this PIN.
+    /// Sets up a wallet with this PIN.
     func setUp(pin: String) async throws {
         let run = try await self.run("setup", "--code-written-down", pins: [pin])
         try #require(run.exitCode == 0, "\(run.output)")
     }
 
-    /// Every file of a folder of the home, with its contents.
+    /// All files in a folder of the home, with their contents.
     func files(_ folder: String = "app") throws -> [String: [UInt8]] {
         let path = "\(self.home)/\(folder)"
         var files: [String: [UInt8]] = [:]
@@ -47,12 +47,12 @@ struct TestPhone: Sendable {
         return files
     }
 
-    /// The same without the file of the server's words, which every reply may rewrite and nothing depends on.
+    /// The same without the cached server state, which every reply may rewrite.
     func ownFiles() throws -> [String: [UInt8]] {
         try self.files().filter { $0.key != "server-words.json" }
     }
 
-    /// What the wallet keeps of its registration: its id, and that of the PIN key it took for the present one.
+    /// The stored ids of the wallet and of its last known current PIN key.
     func registration() throws -> (walletID: WalletID, pinKeyID: PINKeyID) {
         let state = try JSONValue(String(decoding: try self.files()["state.json"].orThrow(), as: UTF8.self))
         let registration = try state["registration"].orThrow()
@@ -61,7 +61,7 @@ struct TestPhone: Sendable {
         return (walletID, try PINKeyID(hex: try pair?["id"]?.string.orThrow() ?? "").orThrow())
     }
 
-    /// What the real server says of the wallet, asked with the phone's own hardware key.
+    /// Opens a session at the real server with the phone's hardware key.
     func opening() async throws -> SessionOpening {
         let server = try self.lab.server
         let device = try SimulatedDevice(
@@ -77,7 +77,7 @@ struct TestPhone: Sendable {
         return opening
     }
 
-    /// How many failed attempts the server has counted.
+    /// The number of failed attempts that the server has counted.
     func counted() async throws -> Int {
         guard case .active(let wallet) = try await self.opening(),
             case .open(let left, finalRound: true) = wallet.pinState

@@ -107,11 +107,11 @@ final class LoadLab: Sendable {
     func run(_ plan: LoadPlan, stoppingServerFor count: Int) async throws -> RunResult {
         let intervals = Mutex(0)
         return try await self.run(plan) { _ in
-            let told = intervals.withLock { told in
-                told += 1
-                return told
+            let reported = intervals.withLock { reported in
+                reported += 1
+                return reported
             }
-            if told == count { self.server.send(SIGCONT) }
+            if reported == count { self.server.send(SIGCONT) }
         } areOpen: {
             self.server.send(SIGSTOP)
         }

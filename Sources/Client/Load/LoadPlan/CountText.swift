@@ -1,10 +1,10 @@
 /// Counts and rates as testers write them: `500`, `10k`, `1M`, `2.5k/s`.
 package enum CountText {
     private static let suffixes: [(letter: Character, factor: Double)] = [("k", 1e3), ("K", 1e3), ("M", 1e6)]
-    /// Beyond any machine; keeps all arithmetic in range.
+    /// Exceeds any machine's capacity and keeps all arithmetic in range.
     package static let largest = 1e9
 
-    /// Reads a number with at most one suffix; nil for anything else, a sign or an exponent included.
+    /// Reads a number with at most one suffix; returns nil for anything else, such as a sign or an exponent.
     package static func readNumber(_ text: some StringProtocol) -> Double? {
         var digits = text[...]
         var factor = 1.0

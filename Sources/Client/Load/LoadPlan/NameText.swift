@@ -1,17 +1,17 @@
 internal import ConfigText
 
-/// Names of choices as people write them.
+/// Names of choices in options.
 package enum NameText {
     /// Reads one of a type's names.
     ///
-    /// - Parameter place: the option of which a problem tells.
+    /// - Parameter place: The option, for problems.
     package static func read<Choice: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         place: String
     ) throws(PlanProblem) -> Choice {
         if let choice = Choice(rawValue: text) { return choice }
         let names = Choice.allCases.map(\.rawValue)
-        let hint = NearestName.to(text, among: names).map { "; did you mean `\($0)`?" } ?? ""
-        throw PlanProblem(place: place, "`\(text)` is none of \(names.joined(separator: ", "))\(hint)")
+        let hint = NearestName.hint(for: text, among: names, isListed: true)
+        throw PlanProblem(place: place, "`\(text)` is not one of \(names.joined(separator: ", "))\(hint)")
     }
 }

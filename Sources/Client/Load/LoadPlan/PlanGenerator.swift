@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The randomness of a run: SplitMix64, so that the same seed asks for the same again.
+/// The random number generator of a run: SplitMix64, so that the same seed gives the same requests.
 ///
-/// Nothing secret comes from it. Each lane has a stream of its own, because lanes run at the same time, and which of
-/// two lanes drew first would otherwise change what both do.
+/// It is not used for secrets. Each lane has a separate stream: lanes run concurrently, and in a shared stream the
+/// order in which two lanes draw would change the actions of both.
 package struct PlanGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -11,7 +11,7 @@ package struct PlanGenerator: RandomNumberGenerator, Sendable {
         self.state = seed
     }
 
-    /// The stream of this number among those of one seed.
+    /// The stream with this number among those of one seed.
     package init(seed: UInt64, stream: UInt64) {
         var mixer = PlanGenerator(seed: seed ^ 0x6A09_E667_F3BC_C908)
         mixer.state = mixer.next() ^ stream &* 0xD1B5_4A32_D192_ED03
@@ -36,7 +36,7 @@ package struct PlanGenerator: RandomNumberGenerator, Sendable {
     ///
     /// - Precondition: `bound` is positive.
     package mutating func next(below bound: Int) -> Int {
-        precondition(bound > 0, "there is something to choose from")
+        precondition(bound > 0, "the bound must be positive")
         return Int(self.next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 }

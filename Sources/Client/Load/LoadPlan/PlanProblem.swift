@@ -1,4 +1,4 @@
-/// One thing that is wrong with what was asked of a run.
+/// One mistake in the options or files of a run.
 package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The option, or the file with its line.
     package let place: String
@@ -12,7 +12,7 @@ package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(self.place): \(self.text)" }
 }
 
-/// Everything that is wrong with it, told at once: mend all of it and start again.
+/// All mistakes in the options and files of a run, so that the user can correct them at once.
 package struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [PlanProblem]
 

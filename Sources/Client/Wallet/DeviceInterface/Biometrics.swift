@@ -1,31 +1,35 @@
-/// What a phone can recognize its owner by, as an app sees it.
+/// The biometric of the phone's owner that an app can use, as the operating system reports it.
 public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
-    /// There is no sensor.
+    /// The phone has no sensor.
     case none
-    /// There is a sensor that knows nobody: a prompt could only fail.
+    /// The phone has a sensor with nothing enrolled: every prompt would fail.
     case notEnrolled = "not-enrolled"
+    /// A face is enrolled.
     case face
+    /// A fingerprint is enrolled.
     case fingerprint
 
-    /// Whether a prompt can succeed.
+    /// True if a prompt can succeed.
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// What opens a keychain item, and so the wallet (safe-biometric.md, "Passcode or biometry").
+/// The means by which the owner opens a keychain item, and with it the wallet (safe-biometric.md,
+/// "Passcode or biometry").
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric
-    /// The phone's own passcode: `DEVICE_PASSCODE`.
+    /// The passcode of the phone: `DEVICE_PASSCODE`.
     case passcode
-    /// `BIOMETRY_ANY_OR_DEVICE_PASSCODE`.
+    /// Any enrolled biometric or the passcode: `BIOMETRY_ANY_OR_DEVICE_PASSCODE`.
     case either
 }
 
-/// How a wallet uses biometrics at present (safe-biometric.md, "Two biometric modes").
+/// The current use of biometrics by a wallet (safe-biometric.md, "Two biometric modes").
 public enum BiometricMode: String, Hashable, Sendable, CaseIterable {
+    /// Only the PIN unlocks the wallet.
     case off
-    /// A prompt that fails leads to the PIN.
+    /// A failed prompt leads to the PIN.
     case fallback
-    /// A prompt that fails leads to another prompt or to a reset, never to the PIN.
+    /// A failed prompt leads to another prompt or to a reset, never to the PIN.
     case safe
 }

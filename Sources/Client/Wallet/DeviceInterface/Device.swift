@@ -1,73 +1,81 @@
 public import Vocabulary
 
-/// The phone that a wallet runs on, as far as the wallet sees it.
+/// The phone that a wallet runs on.
 ///
-/// The hardware key never leaves it: the wallet asks for evidence and proofs and gets nothing else. Whatever waits for
-/// the operating system or its vendor is asynchronous.
+/// The hardware key never leaves the phone: the wallet receives only evidence and proofs.
+/// Operations that may wait for the operating system or the vendor are asynchronous.
 public protocol Device: Sendable {
-    /// Decides the form of evidence and proofs.
+    /// The platform, which determines the format of evidence and proofs.
     var platform: Platform { get }
-    /// The version of the operating system, as people know it.
+    /// The user-visible version of the operating system, such as `16`; at most 100 bytes are sent.
     var osVersion: String { get }
-    /// What the maker calls the model.
+    /// The manufacturer's name of the model.
     var model: String { get }
-    /// What the app finds when it looks for signs of a rooted or jailbroken system.
+    /// True if the app finds signs of a rooted or jailbroken system.
     var isRooted: Bool { get }
-    /// Whether there is a network connection.
+    /// True if the phone has a network connection.
     var hasNetwork: Bool { get }
-    /// Android: the package; iOS: team and bundle.
+    /// The package name on Android; team and bundle identifier on iOS.
     var appID: String { get }
+    /// The version of the host application, such as `1.4.0`.
     var appVersion: String { get }
-    /// Whether there is a hardware key from an earlier ``createKey(challenge:)``.
+    /// True if an earlier ``createKey(challenge:)`` left a hardware key.
     var hasKey: Bool { get }
 
+    /// The biometric that prompts can use.
     var biometrics: BiometricSupport { get }
-    /// Whether the phone itself is guarded by a passcode.
+    /// True if a passcode guards the phone.
     var hasPasscode: Bool { get }
-    /// Whether a prompt is answered without anybody at this program: by the sensor as the profile sets it, or by a real
-    /// phone. If not, the wallet's host says what is presented.
+    /// True if prompts are answered outside the program: by a real phone's owner, or by a simulated
+    /// sensor.
+    ///
+    /// If false, the host application calls ``Wallet/present(_:)`` for each prompt.
     var answersPrompts: Bool { get }
+    /// The keychain of the host application.
     var keychain: any Keychain { get }
 
-    /// Asks the phone's owner, where no item is to be opened.
+    /// Shows a prompt that opens no keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
-    /// Makes a new hardware key in place of the present one and returns the vendor's evidence for it.
+    /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence
+    /// for it.
     ///
-    /// - Parameter challenge: The SHA-256 of what the evidence is to be bound to.
+    /// - Parameter challenge: The SHA-256 of the data to which the evidence is bound.
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence
 
-    /// Proves with the hardware key that this device says `statement`.
+    /// Signs `statement` with the hardware key.
     ///
-    /// Android: ECDSA with SHA-256, r‖s. iOS: an App Attest assertion over the statement's SHA-256; its counter is
-    /// durable before this returns, so that no crash makes the device repeat a number.
+    /// On Android the proof is an ECDSA signature over the SHA-256 of the statement, r‖s. On iOS it
+    /// is an App Attest assertion over the SHA-256 of the statement; its counter is durable before
+    /// this returns, so that the device never repeats a counter after a crash.
     func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8]
 
-    /// Forgets the hardware key; nothing is done where there is none.
+    /// Deletes the hardware key, or does nothing if none exists.
     func deleteKey() async throws(DeviceError)
 }
 
-/// What the vendor says of a hardware key.
+/// The vendor's evidence for a hardware key.
 public enum DeviceEvidence: Hashable, Sendable {
-    /// A key attestation's certificates, leaf first.
+    /// The certificates of an Android key attestation, leaf first, each DER.
     case android([[UInt8]])
-    /// An App Attest attestation object with the key's id.
+    /// An App Attest attestation object (CBOR) and the id of the key, 32 bytes.
     case apple(object: [UInt8], keyID: [UInt8])
 }
 
-/// Why a device did not do what it was asked.
+/// The failure of a device operation.
 public enum DeviceError: Error, Hashable, CustomStringConvertible {
-    /// There is no hardware key: register the wallet.
+    /// The device has no hardware key; the wallet has to be registered.
     case noKey
-    /// The vendor's attestation service was not reached: try again later.
+    /// The vendor's attestation service could not be reached; try again later.
     case attestationUnavailable
-    /// The device's own storage failed or holds something else: tell the person.
+    /// The storage of the device failed or holds unexpected data; show the text to the user.
     case storage(String)
 
+    /// The error as text for a log or the user.
     public var description: String {
         switch self {
         case .noKey: "the device has no hardware key"
-        case .attestationUnavailable: "the attestation service was not reached"
+        case .attestationUnavailable: "the attestation service could not be reached"
         case .storage(let reason): reason
         }
     }

@@ -1,38 +1,39 @@
-public import Vocabulary
+package import Vocabulary
 
-/// A device that stands before another one: it does what it says itself, and all else is the other one's.
-public protocol DeviceWrapper: Device {
-    /// The device behind it.
+/// A device that forwards to another device every requirement that it does not implement itself.
+package protocol DeviceWrapper: Device {
+    /// The device that receives forwarded calls.
     var wrapped: any Device { get }
 }
 
 extension DeviceWrapper {
-    public var platform: Platform { self.wrapped.platform }
-    public var osVersion: String { self.wrapped.osVersion }
-    public var model: String { self.wrapped.model }
-    public var isRooted: Bool { self.wrapped.isRooted }
-    public var hasNetwork: Bool { self.wrapped.hasNetwork }
-    public var appID: String { self.wrapped.appID }
-    public var appVersion: String { self.wrapped.appVersion }
-    public var hasKey: Bool { self.wrapped.hasKey }
-    public var biometrics: BiometricSupport { self.wrapped.biometrics }
-    public var hasPasscode: Bool { self.wrapped.hasPasscode }
-    public var answersPrompts: Bool { self.wrapped.answersPrompts }
-    public var keychain: any Keychain { self.wrapped.keychain }
+    package var platform: Platform { self.wrapped.platform }
+    package var osVersion: String { self.wrapped.osVersion }
+    package var model: String { self.wrapped.model }
+    package var isRooted: Bool { self.wrapped.isRooted }
+    package var hasNetwork: Bool { self.wrapped.hasNetwork }
+    package var appID: String { self.wrapped.appID }
+    package var appVersion: String { self.wrapped.appVersion }
+    package var hasKey: Bool { self.wrapped.hasKey }
+    package var biometrics: BiometricSupport { self.wrapped.biometrics }
+    package var hasPasscode: Bool { self.wrapped.hasPasscode }
+    package var answersPrompts: Bool { self.wrapped.answersPrompts }
+    package var keychain: any Keychain { self.wrapped.keychain }
 
-    public func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
+    package func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
+    {
         try await self.wrapped.authenticate(prompt, presentation)
     }
 
-    public func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
+    package func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         try await self.wrapped.createKey(challenge: challenge)
     }
 
-    public func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
+    package func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
         try await self.wrapped.prove(statement: statement)
     }
 
-    public func deleteKey() async throws(DeviceError) {
+    package func deleteKey() async throws(DeviceError) {
         try await self.wrapped.deleteKey()
     }
 }

@@ -1,46 +1,53 @@
 public import Secrets
 
-/// What a phone keeps for one app, where the app itself reads only what a prompt has opened.
+/// The phone's keychain for one app, which releases a secret to the app only after a confirmed
+/// prompt.
 ///
-/// Every item is accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`: only while the phone's screen is unlocked, and never in a
-/// backup or on another phone. An item cannot be read without its prompt; writing, listing and removing need none.
+/// Every item is accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`: only while the screen is unlocked,
+/// and never in a backup or on another phone. Adding, listing and removing items need no prompt.
 public protocol Keychain: Sendable {
-    /// The names of the items that are there; says nothing of their contents.
+    /// Returns the names of all items of the app, without their contents.
     func names() throws(KeychainError) -> [String]
 
-    /// Keeps a secret under a new name, durably when this returns.
+    /// Stores a secret under a new name; the item is durable when this returns.
+    ///
+    /// - Parameter access: The means that confirm the prompt of this item.
     func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError)
 
-    /// Opens the item's prompt, and the item if it is confirmed.
+    /// Shows the prompt that guards the item and returns its secret if the prompt is confirmed.
+    ///
+    /// - Parameter presentation: The input for the prompt; ``Presentation/byDevice`` on a real phone.
     func read(
         _ name: String,
         _ prompt: Prompt,
         _ presentation: Presentation
     ) async throws(KeychainError) -> SecretBytes
 
-    /// Forgets the item; nothing happens where there is none.
+    /// Removes the item, or does nothing if it does not exist.
     func remove(_ name: String) throws(KeychainError)
 }
 
-/// Why a keychain did not do what it was asked; nothing has changed.
+/// The failure of a keychain operation, which has changed nothing.
 public enum KeychainError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no such item: it never was, or the app was restored to another phone.
+    /// The item does not exist: it was never added, or the app was restored to another phone.
     case notFound
-    /// The prompt ended otherwise than confirmed.
+    /// The prompt ended with another result than `confirmed`.
     case prompt(PromptResult)
-    /// The phone's screen is locked: nothing can be read now.
+    /// The screen is locked; no item can be read until it is unlocked.
     case screenLocked
-    /// The phone has no passcode or nothing enrolled, as the access asks: choose another access.
+    /// The phone has no passcode or no enrolled biometric, as the access requires: choose another
+    /// access.
     case accessImpossible
-    /// The keychain's own storage failed: tell the person.
+    /// The storage of the keychain failed; show the text to the user.
     case storage(String)
 
+    /// The error as text for a log or the user.
     public var description: String {
         switch self {
         case .notFound: "the keychain has no such item"
-        case .prompt(let result): "the prompt ended: \(result.rawValue)"
+        case .prompt(let result): "the prompt ended with \"\(result.rawValue)\""
         case .screenLocked: "the phone is locked"
-        case .accessImpossible: "the phone cannot guard an item in this way"
+        case .accessImpossible: "the phone has no passcode or enrolled biometric to guard the item with"
         case .storage(let reason): reason
         }
     }

@@ -1,7 +1,11 @@
 public import Vocabulary
 
-/// What gives a wallet the identity of a person; outside this project but for this edge (flows.md UC3.1).
+/// An issuer of person identification data; this project defines only the interface to it (flows.md
+/// UC3.1).
 public protocol PIDIssuer: Sendable {
-    /// Has the person identified; the recovery code of that person where it succeeds, nil where it was cancelled or failed.
+    /// Identifies the user.
+    ///
+    /// Returns the recovery code of that person, or nil if the identification failed or was
+    /// cancelled.
     func obtain() async -> RecoveryCode?
 }

@@ -1,47 +1,59 @@
-/// A question of the operating system: is this the phone's owner.
+/// A request to the operating system to authenticate the phone's owner.
 public struct Prompt: Hashable, Sendable {
-    /// What the app says the answer is for.
+    /// The reason that the app states for the prompt.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
+        /// Open the locked wallet.
         case unlock
+        /// Turn biometrics on.
         case enable
+        /// Turn biometrics off.
         case disable
+        /// Replace the PIN.
         case changePIN = "change-pin"
-        /// The step from the PIN-fallback mode to the safe one.
+        /// Change from the PIN-fallback mode to the safe mode.
         case migrate
     }
 
+    /// The stated reason.
     public var purpose: Purpose
+    /// The means that confirm the prompt.
     public var accepts: UnlockMethod
 
+    /// Creates a prompt that any enrolled biometric confirms, unless `accepts` says otherwise.
     public init(_ purpose: Purpose, accepts: UnlockMethod = .biometric) {
         self.purpose = purpose
         self.accepts = accepts
     }
 }
 
-/// What is held to the phone while a ``Prompt`` is open.
+/// The input presented to the phone while a ``Prompt`` is open.
 public enum Presentation: String, Hashable, Sendable, CaseIterable {
-    /// Whatever the phone does by itself: its sensor as the profile sets it, or a real phone's owner.
+    /// Determined by the device: the sensor setting of a simulated phone, or the owner of a real
+    /// one.
     case byDevice = "by-device"
     /// The owner's face or finger.
     case match
-    /// Somebody else's.
+    /// Another person's face or finger.
     case mismatch
     /// The phone's passcode.
     case passcode
+    /// A wrong passcode.
     case wrongPasscode = "wrong-passcode"
-    /// The prompt is sent away.
+    /// Dismissal of the prompt.
     case cancel
 }
 
-/// How a ``Prompt`` ended.
+/// The outcome of a ``Prompt``.
 public enum PromptResult: String, Hashable, Sendable, CaseIterable {
+    /// The owner was recognized.
     case confirmed
-    /// Not recognized; the sensor counts it.
+    /// The input was not recognized; the sensor counts it.
     case rejected
+    /// The prompt was dismissed.
     case cancelled
-    /// The sensor takes nothing more until the phone was unlocked with its passcode.
+    /// The sensor accepts no input until the phone is unlocked with its passcode.
     case lockedOut = "locked-out"
-    /// There is nothing to prompt with any more: nobody is enrolled, or the item that the prompt guards is gone.
+    /// The prompt cannot succeed any more: nothing is enrolled, or the guarded item no longer
+    /// exists.
     case unavailable
 }

@@ -1,19 +1,22 @@
 internal import Synchronization
 internal import WalletCore
 
-/// Whether the app was left since somebody asked: heard from the wallet, asked by the phone.
+/// Records that the app left the foreground by an event of the flows, such as Back or Close.
+///
+/// Set by the observer of the wallet, read by the phone.
 final class AppExitFlag: Sendable {
-    private let isLeft = Mutex(false)
+    private let isSet = Mutex(false)
 
     func note(_ event: WalletEvent) {
         guard case .event(let event) = event, event == .suspended || event == .closed else { return }
-        self.isLeft.withLock { $0 = true }
+        self.isSet.withLock { $0 = true }
     }
 
+    /// Returns true if the app has left the foreground since the last call.
     func take() -> Bool {
-        self.isLeft.withLock { isLeft in
-            defer { isLeft = false }
-            return isLeft
+        self.isSet.withLock { isSet in
+            defer { isSet = false }
+            return isSet
         }
     }
 }

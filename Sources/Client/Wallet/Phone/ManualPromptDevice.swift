@@ -1,9 +1,9 @@
 internal import DeviceInterface
 internal import SimulatedPhone
 
-/// A simulated phone in somebody's hand: what its sensor would match by itself, the person decides.
+/// A simulated phone whose prompts a person answers if the sensor would otherwise match.
 ///
-/// A sensor that is told to misbehave goes on doing so; everything else is the device's own.
+/// A sensor that is set to another behavior, and a biometric hook, still answer prompts.
 struct ManualPromptDevice: DeviceWrapper {
     let wrapped: any Device
     private let simulated: SimulatedDevice
@@ -11,7 +11,7 @@ struct ManualPromptDevice: DeviceWrapper {
 
     /// - Parameters:
     ///   - device: The phone with its hooks, if it has any.
-    ///   - isHooked: Whether a program answers its prompts.
+    ///   - isHooked: True if a program answers its prompts.
     init(_ device: any Device, of simulated: SimulatedDevice, isHooked: Bool) {
         self.wrapped = device
         self.simulated = simulated

@@ -1,10 +1,10 @@
 package import WalletCore
 
 extension Phone {
-    /// The screen whenever it has changed, for who shows it: first the present one, then at most five a second.
+    /// A stream of the current screen: the present one, then each change, at most five a second.
     ///
-    /// Also keeps the app's own timers going, as a phone's screen would: the end of a block, of the splash screen, of
-    /// somebody's patience. It ends when the reader lets go of it.
+    /// Reading it also processes the app's timers, as the display of a phone would: the end of a
+    /// block, of the splash screen, of the lock times. It ends when the reader drops it.
     package nonisolated func watch() -> AsyncStream<Screen> {
         let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
         let ticking = Task {

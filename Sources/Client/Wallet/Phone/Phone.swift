@@ -3,16 +3,16 @@ package import DeviceInterface
 package import SimulatedPhone
 package import WalletCore
 
-/// A phone in a hand: its home, its device, and the app that runs on it or not.
+/// A simulated phone: its home, its device, and the app, which may or may not be running.
 ///
 ///     let phone = try Phone(PhoneHome("phone"), WalletSettings(lab: "lab"))
 ///     try await phone.launch()
 ///     try await phone.tap(.skip)
 ///     try await phone.enter(PINInput(typed: digits))
 ///
-/// A process of the app is one ``Wallet``: ``launch(opening:)`` makes it from what the home holds, ``endProcess()`` lets
-/// go of it. What is asked for meanwhile waits for its turn, so nothing is refused for being too early. Every method
-/// returns the screen that is there then.
+/// A process of the app is one ``Wallet``: ``launch(opening:)`` creates it from the contents of the
+/// home, ``endProcess()`` releases it. Calls run one at a time; a call during another one waits and
+/// is not rejected. Each method returns the resulting screen.
 package actor Phone {
     package nonisolated let home: PhoneHome
     package nonisolated let device: SimulatedDevice
@@ -24,22 +24,22 @@ package actor Phone {
     private let dialer: TLSDialer
     private let behavior: Behavior
     private let hooks: DeviceHooks
-    private let between: Between
+    private let wrappers: Wrappers
     private let observer: @Sendable (WalletEvent) -> Void
     private let exitFlag = AppExitFlag()
 
-    /// The process of the app; nil where none runs.
+    /// The process of the app; nil if none is running.
     private var wallet: Wallet?
     private var isInBackground = false
-    /// One thing at a time happens to a phone.
+    /// True while a call is running; further calls wait in ``waiting``.
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// How those who hold the phone want it.
+    /// The behavior of the phone toward its caller.
     package struct Behavior: Hashable, Sendable {
-        /// Whether the splash screen ends at once, as scripts and scenarios want it.
+        /// True to end the splash screen at once, for scripts and scenarios.
         package var skipsSplash: Bool
-        /// Whether a prompt that a healthy sensor would answer waits for somebody to ``Phone/present(_:)`` something.
+        /// True if a prompt that a normal sensor would answer waits for ``Phone/present(_:)``.
         package var asksPerson: Bool
 
         package init(skipsSplash: Bool = false, asksPerson: Bool = false) {
@@ -48,8 +48,9 @@ package actor Phone {
         }
     }
 
-    /// What stands between a wallet and the phone that it runs on, as a scenario puts something that cuts the power.
-    package struct Between: Sendable {
+    /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a
+    /// crash.
+    package struct Wrappers: Sendable {
         package var disk: @Sendable (any LocalDisk) -> any LocalDisk
         package var device: @Sendable (any Device) -> any Device
 
@@ -62,20 +63,21 @@ package actor Phone {
         }
     }
 
-    /// Takes up what the home holds; no process of the app runs yet.
+    /// Opens the phone that the home holds; no process of the app is running yet.
     ///
     /// - Parameters:
-    ///   - profile: What a phone that is used for the first time is; ignored where the home has one.
-    ///   - hooks: Programs that stand in for parts of the phone.
-    ///   - between: What stands between the wallet and the phone.
-    ///   - observer: Hears everything as it happens, before the method that caused it returns.
+    ///   - profile: The profile of a new phone; ignored if the home has one.
+    ///   - behavior: The behavior of the phone toward its caller.
+    ///   - hooks: Programs that replace parts of the phone.
+    ///   - wrappers: Wrappers around the disk and the device of each wallet.
+    ///   - observer: Receives each event as it occurs, before the method that caused it returns.
     package init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
         new profile: DeviceProfile = DeviceProfile(.android),
         _ behavior: Behavior = Behavior(),
         hooks: DeviceHooks = DeviceHooks(),
-        between: Between = Between(),
+        wrappers: Wrappers = Wrappers(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
@@ -83,14 +85,9 @@ package actor Phone {
         self.clock = try settings.clock()
         self.behavior = behavior
         self.hooks = hooks
-        self.between = between
-        do throws(TLSDialer.NotUsable) {
+        self.wrappers = wrappers
+        do {
             self.dialer = try TLSDialer(settings.server)
-        } catch {
-            throw .usage("\(error)")
-        }
-        self.serverAddress = self.dialer.address
-        do throws(DeviceError) {
             self.device = try SimulatedDevice(
                 folder: home.deviceFolder,
                 authorityFolder: settings.authorityFolder ?? home.deviceFolder,
@@ -98,8 +95,9 @@ package actor Phone {
                 new: profile
             )
         } catch {
-            throw .device(error)
+            throw PhoneError(error)
         }
+        self.serverAddress = self.dialer.address
         let exitFlag = self.exitFlag
         self.observer = { event in
             exitFlag.note(event)
@@ -107,7 +105,7 @@ package actor Phone {
         }
     }
 
-    /// Starts a process of the app, always locked (UC1.2/1.1a); one that runs ends first.
+    /// Starts a process of the app, always locked (UC1.2/1.1a); a running process is ended first.
     @discardableResult
     package func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         await self.takeTurn()
@@ -121,76 +119,77 @@ package actor Phone {
         return screen
     }
 
-    /// Brings the app to the front (UC1.2/1.1b); a launch where its process ended meanwhile.
+    /// Brings the app to the foreground (UC1.2/1.1b), or launches it if no process is running.
     @discardableResult
     package func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         guard self.isRunning else { return try await self.launch(opening: link) }
-        return try await self.act { wallet throws(PhoneError) in
+        return try await self.act { wallet in
             self.isInBackground = false
             return await wallet.resume(opening: link)
         }
     }
 
-    /// A link is followed on the phone: the app comes to the front with it, or starts.
+    /// Opens a link: brings the app to the foreground with it, or launches it.
     @discardableResult
     package func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
         try await self.resume(opening: link)
     }
 
-    /// Sends the app out of sight; its process lives on.
+    /// Sends the app to the background; its process keeps running.
     @discardableResult
     package func background() async throws(PhoneError) -> Screen {
-        try await self.act { wallet throws(PhoneError) in
+        try await self.act { wallet in
             if !self.isInBackground { await wallet.background() }
             self.isInBackground = true
             return await wallet.screen
         }
     }
 
-    /// Ends the process of the app, as the phone does to apps out of sight: nothing is told or saved.
+    /// Ends the process of the app, as an operating system does in the background: without notice
+    /// and without saving.
     package func endProcess() async {
         await self.takeTurn()
         defer { self.endTurn() }
         await self.drop()
     }
 
-    /// Selects one of the present screen's actions.
+    /// Selects an action of the current screen.
     @discardableResult
     package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet throws(WalletError) in try await wallet.perform(action) }
+        try await self.inFront { wallet in try await wallet.perform(action) }
     }
 
-    /// Enters a PIN where the present screen asks for one.
+    /// Enters a PIN, which the current screen must ask for.
     @discardableResult
     package func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet throws(WalletError) in try await wallet.enter(input) }
+        try await self.inFront { wallet in try await wallet.enter(input) }
     }
 
-    /// Holds something to the phone while a prompt of the operating system is open.
+    /// Presents an input to an open prompt of the operating system.
     @discardableResult
     package func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet throws(WalletError) in try await wallet.present(presentation) }
+        try await self.inFront { wallet in try await wallet.present(presentation) }
     }
 
-    /// The host application is in the middle of something, or of nothing more; ends with the process.
+    /// Sets the operation in progress in the host application, or nil; it ends with the process.
     @discardableResult
     package func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
-        try await self.act { wallet throws(PhoneError) in
+        try await self.act { wallet in
             await wallet.setHostSession(session)
             return await wallet.screen
         }
     }
 
-    /// Goes to what a one-shot command is named for.
+    /// Opens the screen of a one-shot command.
     @discardableResult
-    package func goTo(_ destination: AppStateMachine.Destination) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet throws(WalletError) in try await wallet.open(destination) }
+    package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
+        try await self.inFront { wallet in try await wallet.open(destination) }
     }
 
-    /// The present screen as it is now, once what fell due has happened.
+    /// Processes all timers that are due and returns the current screen.
     ///
-    /// While something else is under way, the screen only. Out of sight an app's timers stand still until the next resume;
-    /// only its keys are forgotten in time.
+    /// During another call it only returns the screen. In the background the app's timers stop
+    /// until the next resume; only its keys are dropped on time.
     @discardableResult
     package func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
@@ -203,45 +202,47 @@ package actor Phone {
     }
 }
 
-// MARK: What is known of it
+// MARK: State
 
 extension Phone {
-    /// The present screen, with countdowns as of now; ``Screen/none`` where no process of the app runs.
+    /// The current screen, with current countdowns; ``Screen/none`` if no process of the app is
+    /// running.
     package var screen: Screen {
         get async { await self.wallet?.screen ?? .none }
     }
 
-    /// Whether a process of the app runs, in sight or not.
+    /// True if a process of the app is running, in the foreground or background.
     package var isRunning: Bool { self.wallet != nil }
 
-    /// Whether a process of the app runs in sight.
+    /// True if a process of the app is running in the foreground.
     package var isInFront: Bool { self.wallet != nil && !self.isInBackground }
 
-    /// Whether something is under way that has to end before the next thing happens.
+    /// True while a call is running.
     package var isBusy: Bool { self.isTaken }
 
-    /// What keeps the person from where they wanted to go, if anything does.
+    /// The reason that the current screen is not the one that the user wanted, if it is not.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }
 
-    /// Whether the data key is out of memory; so it is where no process of the app runs.
+    /// True if the data key is not in memory, as when no process of the app is running.
     package var isLocked: Bool {
         get async { await self.wallet?.isLocked ?? true }
     }
 
-    /// How far the wallet is set up; nil where no process of the app runs.
+    /// The progress of the setup; nil if no process of the app is running.
     package var setup: SetupProgress? {
         get async { await self.wallet?.setup }
     }
 
-    /// The wallet's id at the server; nil before the setup, after a wipe, and where no process of the app runs.
+    /// The id of the wallet at the server; nil before the setup, after a wipe, and if no process of
+    /// the app is running.
     package var walletID: WalletID? {
         get async { await self.wallet?.walletID }
     }
 }
 
-// MARK: One thing at a time
+// MARK: One call at a time
 
 extension Phone {
     private func takeTurn() async {
@@ -260,59 +261,51 @@ extension Phone {
         self.waiting.removeFirst().resume()
     }
 
-    private func act(
-        _ body: (Wallet) async throws(PhoneError) -> Screen
-    ) async throws(PhoneError) -> Screen {
+    /// Runs `body` with the wallet of the running process, after all earlier calls.
+    private func act(_ body: (Wallet) async throws -> Screen) async throws(PhoneError) -> Screen {
         await self.takeTurn()
         defer { self.endTurn() }
         guard let wallet = self.wallet else { throw .notRunning }
-        let screen = try await body(wallet)
-        await self.noteLeaving(wallet)
-        return screen
+        do {
+            let screen = try await body(wallet)
+            await self.noteLeaving(wallet)
+            return screen
+        } catch {
+            throw PhoneError(error)
+        }
     }
 
-    /// Something that a person does with the app, which they can see.
-    private func inFront(
-        _ body: (Wallet) async throws(WalletError) -> Screen
-    ) async throws(PhoneError) -> Screen {
-        try await self.act { wallet throws(PhoneError) in
-            guard !self.isInBackground else { throw .inBackground }
-            do throws(WalletError) {
-                return try await body(wallet)
-            } catch {
-                throw .wallet(error)
-            }
+    /// Runs `body` as an action of the user, which requires the app in the foreground.
+    private func inFront(_ body: (Wallet) async throws -> Screen) async throws(PhoneError) -> Screen {
+        try await self.act { wallet in
+            guard !self.isInBackground else { throw PhoneError.inBackground }
+            return try await body(wallet)
         }
     }
 
     private func makeWallet() throws(PhoneError) -> Wallet {
-        let disk: FolderDisk
-        do throws(FileError) {
-            disk = try FolderDisk(folder: self.home.appFolder)
-        } catch {
-            throw .storage("\(error)")
-        }
         var walletSettings = Wallet.Settings()
         walletSettings.wording = self.settings.wording
         walletSettings.skipsSplash = self.behavior.skipsSplash
         walletSettings.issuer = HookedIssuer(for: self.device, self.hooks) ?? SimulatedIssuer(for: self.device)
         walletSettings.lockTimes = self.settings.lockTimes
         if let linkBase = self.settings.linkBase { walletSettings.linkBase = linkBase }
-        do throws(WalletError) {
+        do {
             return try Wallet(
-                disk: self.between.disk(disk),
-                device: self.between.device(self.walletDevice),
+                disk: self.wrappers.disk(FolderDisk(folder: self.home.appFolder)),
+                device: self.wrappers.device(self.walletDevice),
                 connectingBy: SimulatedNetwork(self.dialer, of: self.device),
                 clock: self.clock,
                 settings: walletSettings,
                 observer: self.observer
             )
         } catch {
-            throw .wallet(error)
+            throw PhoneError(error)
         }
     }
 
-    /// The device as the app sees it: with whatever stands in for a part of it.
+    /// The device that the app uses: the simulated phone, with hooks and manual prompts if
+    /// requested.
     private var walletDevice: any Device {
         let device: any Device = self.hooks.isEmpty ? self.device : HookedDevice(self.device, self.hooks)
         guard self.behavior.asksPerson else { return device }
@@ -325,7 +318,7 @@ extension Phone {
         await wallet.close()
     }
 
-    /// An app that was left by itself, as with Back or Close, is out of sight from then on.
+    /// Sends the app to the background after the flows left it, as by Back or Close.
     private func noteLeaving(_ wallet: Wallet) async {
         guard self.exitFlag.take(), !self.isInBackground else { return }
         await wallet.background()

@@ -1,22 +1,38 @@
 package import DeviceInterface
+internal import ConfigText
+internal import LabFiles
+internal import SimulatedPhone
 package import WalletCore
 
-/// Why a ``Phone`` did not do what it was asked; nothing has changed.
+/// The failure of an operation on a ``Phone``; nothing has changed.
 package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was asked for cannot be: an option, a setting, a lab that is not there. Say it and stop.
+    /// An option, a setting or a lab cannot be used: print the text and stop.
     case usage(String)
     /// Another process uses the home: wait for it to end.
     case homeInUse(path: String, holder: Int32?)
-    /// The home's files cannot be used: say it and stop.
+    /// The home's files cannot be used: print the text and stop.
     case storage(String)
-    /// The simulated device cannot be made or changed so: say it.
+    /// The simulated device cannot be created or changed: print the text.
     case device(DeviceError)
-    /// The wallet did not take it: look at the present screen.
+    /// The wallet rejected the call: look at the current screen.
     case wallet(WalletError)
-    /// No process of the app runs: launch it.
+    /// No process of the app is running: launch it.
     case notRunning
     /// The app is in the background: resume it.
     case inBackground
+
+    /// Translates the errors of the layers below.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as PhoneError: self = error
+        case let error as WalletError: self = .wallet(error)
+        case let error as DeviceError: self = .device(error)
+        case let error as ConfigError: self = .usage("\(error)")
+        case let error as TLSDialer.NotUsable: self = .usage("\(error)")
+        case let error as LabError: self = .usage("the lab cannot be used: \(error)")
+        case _: self = .storage("\(error)")
+        }
+    }
 
     package var description: String {
         switch self {
@@ -30,7 +46,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// How a command that cannot go on because of this ends.
+    /// The exit status of a command that stops because of this error.
     package var exitStatus: WalletExitStatus {
         switch self {
         case .usage, .device, .notRunning, .inBackground: .usage

@@ -1,47 +1,48 @@
 public import Vocabulary
 
-/// One way in which a simulated device's evidence is not what it should be.
+/// A defect in a simulated device's evidence.
 ///
-/// Each stands for an attack or a defect that the verifier must refuse, for the reason that ``reason(on:)`` names.
+/// Each fault represents an attack or a defect that the verifier must reject for the reason that
+/// ``reason(on:)`` returns.
 public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     /// The evidence is for another challenge.
     case wrongChallenge = "wrong-challenge"
-    /// Another app asked for the key.
+    /// Another app requested the key.
     case otherApp = "other-app"
-    /// A certificate was valid until an hour ago.
+    /// A certificate expired an hour ago.
     case expired
-    /// A certificate is valid from tomorrow.
+    /// A certificate becomes valid tomorrow.
     case notYetValid = "not-yet-valid"
-    /// The chain ends at a root that nobody knows.
+    /// The chain ends at an unknown root.
     case otherRoot = "other-root"
-    /// A byte of the evidence is missing at its end.
+    /// The last byte of the evidence is missing.
     case truncated
-    /// One certificate's signature is not its issuer's.
+    /// The signature of one certificate is not by its issuer.
     case brokenSignature = "broken-signature"
-    /// A certificate in between is left out.
+    /// An intermediate certificate is missing.
     case missingCertificate = "missing-certificate"
-    /// Only one certificate is there.
+    /// The chain consists of one certificate.
     case loneCertificate = "lone-certificate"
 
     /// The bootloader is unlocked.
     case unlockedBootloader = "unlocked-bootloader"
-    /// The system is signed with a key of the user's.
+    /// The system is signed with the user's key.
     case selfSignedSystem = "self-signed-system"
-    /// The hardware does not say how the system was started.
+    /// The hardware does not state how the system was booted.
     case noRootOfTrust = "no-root-of-trust"
-    /// The key lives in software.
+    /// The key is stored in software.
     case softwareLevel = "software-level"
-    /// The app is signed by somebody else.
+    /// The app has another signer.
     case otherSigner = "other-signer"
     /// The app's version is 1.
     case oldApp = "old-app"
-    /// The system's patch level is of January 2019.
+    /// The system's patch level is January 2019.
     case oldPatchLevel = "old-patch-level"
-    /// The vendor's patch level is of January 2019.
+    /// The vendor's patch level is January 2019.
     case oldVendorPatchLevel = "old-vendor-patch-level"
-    /// The boot image's patch level is of January 2019.
+    /// The boot image's patch level is January 2019.
     case oldBootPatchLevel = "old-boot-patch-level"
-    /// The key was made elsewhere and imported.
+    /// The key was imported.
     case importedKey = "imported-key"
     /// The key may not sign.
     case wrongPurpose = "wrong-purpose"
@@ -53,35 +54,36 @@ public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case revokedSerial = "revoked-serial"
     /// The batch key's serial number is suspended.
     case suspendedSerial = "suspended-serial"
-    /// The attested key signed a certificate of its own that claims everything good.
+    /// The attested key signed another certificate with favorable claims.
     case forgedExtension = "forged-extension"
-    /// The leaf carries no key description.
+    /// The leaf has no key description.
     case missingExtension = "missing-extension"
-    /// The chain has more certificates than are looked at.
+    /// The chain has more certificates than the verifier's limit.
     case longChain = "long-chain"
-    /// The chain is longer than what is looked at.
+    /// The chain has more bytes than the verifier's limit.
     case largeEvidence = "large-evidence"
 
-    /// The key was attested by the service that is not configured.
+    /// The other App Attest environment, which the server is not configured for, attested the key.
     case wrongEnvironment = "wrong-environment"
-    /// The key has signed before.
+    /// The counter shows that the key has signed before.
     case counterNotZero = "counter-not-zero"
-    /// The stated key id is another key's.
+    /// The stated key id belongs to another key.
     case wrongKeyID = "wrong-key-id"
-    /// The id inside the evidence is another key's.
+    /// The id inside the evidence belongs to another key.
     case wrongCredentialID = "wrong-credential-id"
-    /// The key inside the evidence is not the certified one.
+    /// The key inside the evidence is not the certified key.
     case wrongCredentialKey = "wrong-credential-key"
     /// The certificate that signed the leaf is not marked as an authority.
     case unmarkedIssuer = "unmarked-issuer"
-    /// The evidence is of another format.
+    /// The evidence has another format.
     case otherFormat = "other-format"
     /// The credential's flag is missing.
     case noCredentialFlag = "no-credential-flag"
-    /// Assertions repeat the counter of the one before.
+    /// Assertions repeat the previous counter.
     case counterReused = "counter-reused"
 
-    /// The verifier's name for this; nil where the platform does not know the fault.
+    /// The verifier's reason for rejecting the fault; nil if the fault does not exist on the
+    /// platform.
     public func reason(on platform: Platform) -> String? {
         switch platform {
         case .android: self.androidReason

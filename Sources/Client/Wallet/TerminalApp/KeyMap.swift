@@ -1,13 +1,14 @@
 internal import DeviceInterface
 internal import WalletFlows
 
-/// Which key does what on a screen: the keys that are shown beside each action are the ones that work.
+/// The assignment of keys to the actions of a screen; the keys displayed next to the actions are
+/// the assigned ones.
 struct KeyMap: Hashable, Sendable {
-    /// One action and its key.
+    /// An action with its key.
     struct Entry: Hashable, Sendable {
         var key: Character
         var title: String
-        /// The title where there is little room.
+        /// The title for narrow layouts.
         var short: String
         var target: Target
 
@@ -25,16 +26,16 @@ struct KeyMap: Hashable, Sendable {
     }
 
     let entries: [Entry]
-    /// Whether digits are a PIN's.
+    /// True if digits belong to a PIN.
     let takesPIN: Bool
 
-    /// Keys of the phone itself, on every screen.
+    /// The keys that work on every screen.
     static let phoneKeys: [(key: Character, title: String)] = [
         ("b", "background"), ("l", "link"), ("q", "quit"),
     ]
 
-    /// - Parameter followsPIN: Whether a PIN was the last thing entered: a digit too many must then select nothing, and
-    ///   least of all a deletion.
+    /// - Parameter followsPIN: True if the last input was a PIN: an extra digit must then not select an
+    ///   action, such as a deletion.
     init(_ screen: Screen, followsPIN: Bool = false) {
         self.takesPIN = screen.inputs.contains { $0.id == "pin" }
         if screen.inputs.contains(where: { $0.id == "biometric" }) {
@@ -45,12 +46,12 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// What a key does; nil where it does nothing.
+    /// The target of a key, or nil if it has none.
     func target(of character: Character) -> Target? {
         self.entries.first { $0.key == character }?.target
     }
 
-    /// What the escape key does: the way back that the screen offers, if it offers one.
+    /// The target of the escape key: the screen's way back, if it offers one.
     var wayBack: Target? {
         let back: [Target] = [
             .present(.cancel), .action(.back), .action(.cancel), .action(.close), .action(.no),
@@ -58,10 +59,10 @@ struct KeyMap: Hashable, Sendable {
         return back.first { target in self.entries.contains { $0.target == target } }
     }
 
-    /// Which entry is pointed at as long as nobody has chosen: the first that destroys nothing.
+    /// The initially selected entry: the first that deletes nothing.
     ///
-    /// Enter takes what is pointed at, and whoever presses it once too often must not have lost a wallet. Where a PIN is
-    /// typed nothing is pointed at: digits are what that screen is for.
+    /// Enter activates the selection, and a user who presses it once too often must not lose a
+    /// wallet. Nothing is selected on a screen that asks for a PIN.
     var preselected: Int? {
         guard !self.takesPIN else { return nil }
         return self.entries.firstIndex { entry in
@@ -80,14 +81,14 @@ struct KeyMap: Hashable, Sendable {
         Entry(key: "c", title: "Cancel", target: .present(.cancel)),
     ]
 
-    /// Digits, as long as there are any.
+    /// Assigns the digits 1 to 9.
     private static func numbered(_ actions: [Screen.Action]) -> [Entry] {
         zip("123456789", actions).map { key, action in
             Entry(key: key, title: action.title, target: .action(action.id))
         }
     }
 
-    /// The first letter of each title that is still free, where digits are a PIN's.
+    /// Assigns the first free letter of each title, for screens on which digits belong to a PIN.
     private static func lettered(_ actions: [Screen.Action]) -> [Entry] {
         var taken = Set(Self.phoneKeys.map(\.key))
         return actions.compactMap { action in

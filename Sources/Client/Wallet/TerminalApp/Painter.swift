@@ -1,7 +1,7 @@
 internal import HostSystem
 internal import WalletFlows
 
-/// Brings pictures to a terminal, and of each only what has changed.
+/// Writes pictures to a terminal, limited to the changes since the previous one.
 struct Painter {
     private let palette: Palette
     private var shown: [String] = []
@@ -12,19 +12,20 @@ struct Painter {
         self.palette = palette
     }
 
-    /// The terminal shows nothing of ours any more.
+    /// Discards the record of the terminal's contents, so that the next picture is drawn
+    /// completely.
     mutating func forget() {
         self.shown = []
         self.printed = nil
     }
 
-    /// What to write so that the terminal shows the picture.
+    /// Returns the text to write for the picture.
     mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
         let renderer = Renderer(size: size, palette: self.palette)
         return self.palette.hasControl ? self.move(to: renderer.lines(picture)) : self.print(picture, renderer)
     }
 
-    /// The rows that differ, each where it belongs (ECMA-48: CUP, EL, ED).
+    /// The rows that differ, each with its position (ECMA-48: CUP, EL, ED).
     private mutating func move(to lines: [String]) -> String {
         var text = self.shown.count == lines.count ? "" : "\u{1B}[2J"
         let known = self.shown.count == lines.count
@@ -35,7 +36,8 @@ struct Painter {
         return text
     }
 
-    /// The whole page where something else than the digits has changed; for those one mark each.
+    /// The complete picture if more than the typed digits has changed, else one mark for each new
+    /// digit.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
         guard !picture.screen.step.isEmpty else { return "" }
         defer { self.typed = picture.typed }

@@ -1,60 +1,62 @@
 package import WalletFlows
 
-/// Everything that is seen of a phone at one moment: what the renderer draws, and nothing else does.
+/// The visible state of a phone at one moment; the input of the renderer.
 package struct Picture: Hashable, Sendable {
-    /// Where the app is.
+    /// The place of the app on the phone.
     package enum Place: Hashable, Sendable {
         case inFront
         case background
-        /// No process of it runs.
+        /// No process of the app is running.
         case ended
     }
 
     package var screen: Screen
-    /// The screen that a prompt stands over.
+    /// The screen behind a prompt.
     package var behind: Screen?
     package var place = Place.inFront
-    /// What the phone says of itself, as in `Android 16`.
+    /// The system of the phone, such as `Android 16`.
     package var phone = ""
-    /// What is the case with it, as in `no network`.
+    /// The states of the phone, such as `no network`.
     package var states: [String] = []
-    /// Whether something is under way.
+    /// True while a call to the phone is running.
     package var isBusy = false
-    /// How many digits of a PIN were typed.
+    /// The number of typed digits of a PIN.
     package var typed = 0
-    /// Whether a PIN was the last thing entered.
+    /// True if the last input was a PIN.
     package var followsPIN = false
-    /// Which of the actions is pointed at.
+    /// The index of the selected action.
     package var selected: Int?
-    /// A link that is being typed.
+    /// The link being typed, if any.
     package var link: LinkEntry?
-    /// The last thing that was no screen, for the line at the bottom.
+    /// The latest message that is not part of a screen, for the line at the bottom.
     package var note = ""
 
     package init(_ screen: Screen) {
         self.screen = screen
     }
 
-    /// Another screen, or the present one with new values.
+    /// Shows another screen, or the current one with new values.
     mutating func show(_ screen: Screen) {
         if screen.step != self.screen.step {
             self.typed = 0
             self.selected = KeyMap(screen).preselected
         }
-        // What is left of an app out of sight is nobody's to see when it comes back, before the lock has its say.
+        // The last screen of an app in the background must not be visible when it returns and may
+        // have to lock.
         if screen.kind == .screen { self.behind = self.place == .inFront ? screen : nil }
         self.screen = screen
     }
 
-    /// The wallet is locked: nothing from behind the lock may be seen around the prompt that opens it.
+    /// Hides the screen behind a prompt: the wallet is locked, and the prompt that unlocks it must
+    /// not show its contents.
     mutating func lock() {
         self.behind = nil
     }
 
-    /// The keys of the screen that is there.
+    /// The keys of the current screen.
     var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
 
-    /// A link that is being typed, and who is said to have handed it over.
+    /// A link being typed, with its stated source.
     package struct LinkEntry: Hashable, Sendable {
         package var text = ""
         package var source = IncomingLink.Source.app

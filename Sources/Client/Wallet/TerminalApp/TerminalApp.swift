@@ -3,17 +3,17 @@ package import HostSystem
 package import Phone
 package import WalletCore
 
-/// The app of a phone in a terminal: draws what the phone shows, and does what the keys say.
+/// The app of a phone in a terminal: draws the phone and translates keys to calls.
 ///
-/// It holds no rule of the wallet's: every key becomes one call of ``Phone``. While one is under way the screen stays
-/// alive and other keys are dropped, as a phone's would be.
+/// It contains no rule of the wallet: every key becomes one call of ``Phone``. During a call the
+/// display is updated and other keys are ignored.
 package actor TerminalApp {
     private let phone: Phone
     private let terminal: FullScreen
     private let events: WalletEventQueue
     private var painter: Painter
     private var picture = Picture(.none)
-    /// The digits of a PIN until there are six; wiped when they are handed on and when the screen goes.
+    /// The typed digits of a PIN; wiped when the sixth is entered and when the screen changes.
     private var digits = WipedBuffer(capacity: 6)
     private var isLocked = true
     private var isDone = false
@@ -21,7 +21,7 @@ package actor TerminalApp {
     private let wake: AsyncStream<Void>.Continuation
     private let wakeups: AsyncStream<Void>
 
-    /// - Parameter events: The observer that the phone was made with.
+    /// - Parameter events: The queue that the observer of the phone fills.
     package init(_ phone: Phone, receiving events: WalletEventQueue, on terminal: FullScreen, _ palette: Palette) {
         self.phone = phone
         self.events = events
@@ -30,9 +30,9 @@ package actor TerminalApp {
         (self.wakeups, self.wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Launches the app and follows the keys until the person quits or the terminal ends.
+    /// Launches the app and processes keys until the user quits or the terminal closes.
     ///
-    /// The terminal is given back before this returns or throws; it throws where the app cannot be launched.
+    /// Restores the terminal before it returns or throws. Throws if the app cannot be launched.
     package func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
         let wake = self.wake
         self.events.onEvent { wake.yield() }
@@ -42,7 +42,7 @@ package actor TerminalApp {
         let screens = Task { [phone] in
             for await screen in phone.watch() { self.show(screen) }
         }
-        self.begin { (phone) throws(PhoneError) in try await phone.launch(opening: link) }
+        self.begin { phone in try await phone.launch(opening: link) }
         for await _ in self.wakeups {
             await self.update()
             if self.isDone { break }
@@ -54,7 +54,7 @@ package actor TerminalApp {
         if let failure = self.failure { throw failure }
     }
 
-    /// Takes up what was heard and pressed, and draws.
+    /// Processes events and keys, and draws.
     private func update() async {
         for event in self.events.take() { self.take(event) }
         if let report = self.events.takeReport() { self.picture.note = report }
@@ -65,7 +65,7 @@ package actor TerminalApp {
             case .ended: self.isDone = true
             }
         }
-        await self.look()
+        await self.updateStatus()
         if !self.isDone { self.terminal.write(self.painter.paint(self.picture, self.terminal.size)) }
     }
 
@@ -91,8 +91,8 @@ package actor TerminalApp {
         self.picture.show(screen)
     }
 
-    /// What the phone says of itself.
-    private func look() async {
+    /// Updates the status line of the phone.
+    private func updateStatus() async {
         let device: any Device = self.phone.device
         let system = device.platform == .iOS ? "iOS" : "Android"
         self.picture.phone = "\(system) \(device.osVersion)"
@@ -106,16 +106,16 @@ package actor TerminalApp {
         self.picture.place = isInFront || self.picture.isBusy ? .inFront : isRunning ? .background : .ended
     }
 
-    /// Does something with the phone while the screen stays alive.
-    private func begin(_ action: @escaping @Sendable (Phone) async throws(PhoneError) -> Void) {
+    /// Starts a call of the phone while the display stays responsive.
+    private func begin(_ action: @escaping @Sendable (Phone) async throws -> Void) {
         self.picture.isBusy = true
         self.picture.note = ""
         Task {
-            do throws(PhoneError) {
+            do {
                 try await action(self.phone)
                 self.end(nil)
             } catch {
-                self.end(error)
+                self.end(PhoneError(error))
             }
         }
     }
@@ -136,7 +136,7 @@ package actor TerminalApp {
         switch event {
         case .suspended, .closed: nil
         case .storeOpened: "The store was opened."
-        case .pidRequested: "The issuer was asked for an identity."
+        case .pidRequested: "The issuer was asked to identify the user."
         case .scanRequested: "The app's own scanner was opened."
         case .linkAccepted(let kind, let url): "Link accepted (\(kind.rawValue)): \(url)"
         }
@@ -192,13 +192,13 @@ extension TerminalApp {
     private func hit(_ target: KeyMap.Target) {
         self.picture.followsPIN = false
         switch target {
-        case .action(let action): self.begin { (phone) throws(PhoneError) in try await phone.tap(action) }
+        case .action(let action): self.begin { phone in try await phone.tap(action) }
         case .present(let presentation):
-            self.begin { (phone) throws(PhoneError) in try await phone.present(presentation) }
+            self.begin { phone in try await phone.present(presentation) }
         }
     }
 
-    /// The sixth digit enters the PIN, as on a phone.
+    /// Adds a digit; the sixth enters the PIN, as on a phone.
     private func type(_ digit: UInt8) {
         guard self.digits.append(digit) else { return }
         self.picture.typed = self.digits.count
@@ -207,20 +207,20 @@ extension TerminalApp {
         self.digits.removeAll()
         self.picture.typed = 0
         self.picture.followsPIN = true
-        self.begin { (phone) throws(PhoneError) in try await phone.enter(input) }
+        self.begin { phone in try await phone.enter(input) }
     }
 
     private func leaveOrReturn() {
         if self.picture.place == .inFront {
             self.digits.removeAll()
             self.picture.typed = 0
-            self.begin { (phone) throws(PhoneError) in try await phone.background() }
+            self.begin { phone in try await phone.background() }
         } else {
-            self.begin { (phone) throws(PhoneError) in try await phone.resume() }
+            self.begin { phone in try await phone.resume() }
         }
     }
 
-    /// A key while a link is typed.
+    /// Processes a key while a link is being typed.
     private func edit(_ key: Key) {
         guard var link = self.picture.link else { return }
         switch key {
@@ -234,7 +234,7 @@ extension TerminalApp {
             guard !self.picture.isBusy else { return }
             self.picture.link = nil
             let incoming = IncomingLink(link.text, from: link.source)
-            self.begin { (phone) throws(PhoneError) in try await phone.open(incoming) }
+            self.begin { phone in try await phone.open(incoming) }
             return
         case _: return
         }

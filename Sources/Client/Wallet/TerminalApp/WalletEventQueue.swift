@@ -1,7 +1,7 @@
 internal import Synchronization
 package import WalletCore
 
-/// Hears the wallet from whatever thread it speaks on, until the app asks what there was.
+/// A queue of events and messages from any thread, until the terminal app takes them.
 package final class WalletEventQueue: Sendable {
     private struct State {
         var events: [WalletEvent] = []
@@ -13,8 +13,8 @@ package final class WalletEventQueue: Sendable {
 
     package init() {}
 
-    /// What the phone's observer calls.
-    package func hear(_ event: WalletEvent) {
+    /// Adds an event; the observer of the phone.
+    package func add(_ event: WalletEvent) {
         let wake = self.state.withLock { state in
             state.events.append(event)
             return state.wake
@@ -22,7 +22,7 @@ package final class WalletEventQueue: Sendable {
         wake?()
     }
 
-    /// Something for the person that no screen says.
+    /// Sets a message for the user that is not part of a screen.
     package func report(_ text: String) {
         let wake = self.state.withLock { state in
             state.report = text
@@ -31,7 +31,7 @@ package final class WalletEventQueue: Sendable {
         wake?()
     }
 
-    /// The last thing that was reported since the last call.
+    /// Takes the latest message since the last call.
     func takeReport() -> String? {
         self.state.withLock { state in
             defer { state.report = nil }
@@ -39,7 +39,7 @@ package final class WalletEventQueue: Sendable {
         }
     }
 
-    /// What was heard since the last call, in order.
+    /// Takes all events since the last call, in order.
     func take() -> [WalletEvent] {
         self.state.withLock { state in
             defer { state.events = [] }
@@ -47,7 +47,7 @@ package final class WalletEventQueue: Sendable {
         }
     }
 
-    /// Calls `wake` whenever there is something to take.
+    /// Sets a function to call after each addition.
     func onEvent(_ wake: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.wake = wake }
     }

@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// A value that changes, and everybody who follows it.
+/// A value with subscribers that follow its changes.
 ///
-/// Each follower hears the present value first and then the newest one: who is slow misses what is over, never what is.
+/// Each subscriber receives the current value first and then the newest one. A slow subscriber
+/// misses intermediate values but never the latest.
 final class Broadcast<Value: Hashable & Sendable>: Sendable {
     private struct State {
         var value: Value
-        var followers: [Int: AsyncStream<Value>.Continuation] = [:]
+        var subscribers: [Int: AsyncStream<Value>.Continuation] = [:]
         var nextID = 0
     }
 
@@ -17,33 +18,34 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
     }
 
     deinit {
-        let followers = self.state.withLock { $0.followers.values.map(\.self) }
-        for follower in followers { follower.finish() }
+        let subscribers = self.state.withLock { $0.subscribers.values.map(\.self) }
+        for subscriber in subscribers { subscriber.finish() }
     }
 
-    /// Tells the followers, if it is another value than before; whether it is.
+    /// Sends the value to all subscribers and returns true, or returns false if it equals the
+    /// current value.
     @discardableResult
     func send(_ value: Value) -> Bool {
         self.state.withLock { state in
             guard value != state.value else { return false }
             state.value = value
-            for follower in state.followers.values { follower.yield(value) }
+            for subscriber in state.subscribers.values { subscriber.yield(value) }
             return true
         }
     }
 
-    /// A stream of its own for each who asks; it ends with whoever sends.
+    /// Returns a separate stream for each caller; all streams end with this object.
     func values() -> AsyncStream<Value> {
-        let (stream, follower) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, subscriber) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let id = self.state.withLock { state in
             defer { state.nextID += 1 }
-            state.followers[state.nextID] = follower
-            follower.yield(state.value)
+            state.subscribers[state.nextID] = subscriber
+            subscriber.yield(state.value)
             return state.nextID
         }
-        follower.onTermination = { [weak self] _ in
-            // Nobody is told under the lock that ends a stream, so this never waits for itself.
-            _ = self?.state.withLock { $0.followers.removeValue(forKey: id) }
+        subscriber.onTermination = { [weak self] _ in
+            // No stream is finished while the lock is held, so this cannot deadlock.
+            _ = self?.state.withLock { $0.subscribers.removeValue(forKey: id) }
         }
         return stream
     }

@@ -2,18 +2,21 @@ public import DeviceInterface
 public import WalletFlows
 
 extension Wallet {
-    /// What a host application sets; everything has a value that serves.
+    /// The settings of a host application; every setting has a usable default.
     public struct Settings: Sendable {
         /// Language and product name of the texts.
         public var wording = Wording()
-        /// Whether the splash screen ends at once.
+        /// True to end the splash screen at once.
         public var skipsSplash = false
-        /// Identifies the person (UC3.1); nil where nobody does, which the observer then hears of.
+        /// The issuer that identifies the user (UC3.1); if nil, the observer receives
+        /// ``AppEvent/pidRequested``.
         public var issuer: (any PIDIssuer)?
-        /// Links below this address are the wallet's own (PF2.7).
+        /// The address below which links belong to the wallet (PF2.7).
         public var linkBase = "https://wallet.example.org/link"
+        /// The times after which the wallet locks.
         public var lockTimes = LockTimes()
 
+        /// Creates the default settings.
         public init() {}
     }
 }

@@ -1,12 +1,14 @@
 public import DeviceInterface
-public import HostSystem
+internal import HostSystem
 public import Vocabulary
 public import WalletFlows
 
-/// The whole wallet without a screen: what a host application embeds (docs/embedding.md has a program).
+/// A complete wallet without a user interface, for embedding in a host application
+/// (docs/embedding.md has an example).
 ///
-/// Every method does all that follows from it, the server included, and returns the screen that is there then. One
-/// runs at a time: what a person does meanwhile is refused with ``WalletError/busy``, what the phone does is noted.
+/// Each method performs all consequences of a call, including calls to the server, and returns the
+/// resulting screen. One call runs at a time: actions of the user during another call are rejected
+/// with ``WalletError/busy``, while resumes and links are processed after it.
 public actor Wallet {
     private var app = AppStateMachine()
     private let engine: WalletEngine
@@ -15,20 +17,24 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
-    /// Forgets the keys in time where nobody calls ``refresh()`` out of sight.
-    private var watch: Task<Void, Never>?
+    /// Drops the keys of an app in the background on time, even if the host does not call
+    /// ``refresh()``.
+    private var backgroundTimer: Task<Void, Never>?
 
-    /// Takes up what the disk holds, locked.
+    /// Opens the wallet that the disk holds, locked.
     ///
     /// - Parameters:
-    ///   - disk: The wallet's own files; no other process may use them meanwhile.
-    ///   - clock: The host's own, or one that a test or a lab moves.
-    ///   - observer: Hears everything as it happens, before the method that caused it returns.
+    ///   - disk: The wallet's files, which no other process may use at the same time.
+    ///   - device: The phone with its hardware key and keychain.
+    ///   - dialer: The connection to the server.
+    ///   - clock: The wall clock; nil for the clock of the system. Tests and labs set one.
+    ///   - settings: Texts, issuer, links and lock times.
+    ///   - observer: Receives each event as it occurs, before the method that caused it returns. It must not block.
     public init(
         disk: any LocalDisk,
         device: any Device,
         dialer: TLSDialer,
-        clock: any WallClock = SystemClock(),
+        clock: (any WallClock)? = nil,
         settings: Settings = Settings(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(WalletError) {
@@ -36,40 +42,45 @@ public actor Wallet {
             disk: disk,
             device: device,
             connectingBy: dialer,
-            clock: clock,
+            clock: clock ?? SystemClock(),
             settings: settings,
             observer: observer
         )
     }
 
-    /// Creates a wallet that connects by any dialer: TLS, a simulated network, or a test's server.
+    /// Opens a wallet with any dialer: TLS, a simulated network, or a test's server.
     package init(
         disk: any LocalDisk,
         device: any Device,
         connectingBy dialer: any ServerDialer,
-        clock: any WallClock = SystemClock(),
+        clock: any WallClock,
         settings: Settings = Settings(),
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(WalletError) {
-        let store: LocalStore
-        do throws(StorageError) {
-            store = try LocalStore(disk)
+        do {
+            let store = try LocalStore(disk)
+            self.engine = try WalletEngine(
+                store: store,
+                device: device,
+                dialer: dialer,
+                clock: clock,
+                settings: settings
+            )
         } catch {
-            throw .storage(error)
+            throw WalletError(error)
         }
-        self.engine = try WalletEngine(store: store, device: device, dialer: dialer, clock: clock, settings: settings)
-        self.configuration = Broadcast(WalletConfiguration(store.serverState))
+        self.configuration = Broadcast(WalletConfiguration(self.engine.store.serverState))
         self.settings = settings
         self.observer = observer
     }
 
     deinit {
-        self.watch?.cancel()
+        self.backgroundTimer?.cancel()
     }
 
-    /// A process of the app starts (UC1.2/1.1a): always locked.
+    /// Starts a process of the app (UC1.2/1.1a), always locked.
     ///
-    /// - Parameter link: What the phone started it with, if anything; resolved once the app is unlocked (PF2.7).
+    /// - Parameter link: The universal link that started the app, if any; resolved after the unlock (PF2.7).
     public func launch(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else { return self.screen }
         self.engine.lock()
@@ -77,9 +88,10 @@ public actor Wallet {
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
-    /// The app comes back from the background (UC1.2/1.1b); what fell due meanwhile, the lock above all, happens first.
+    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such
+    /// as the lock.
     ///
-    /// While something else is under way it is done right after that.
+    /// During another call the resume is processed directly after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else {
             self.app.noteResume(opening: link)
@@ -88,83 +100,95 @@ public actor Wallet {
         return await self.run { app, facts in app.resume(facts, opening: link) }
     }
 
-    /// The app leaves the foreground; how long it is away decides whether the next ``resume(opening:)`` locks it first.
+    /// Sends the app to the background; the time spent there decides whether the next
+    /// ``resume(opening:)`` locks it.
     ///
-    /// When that time is over the keys are forgotten, whether or not the app ever comes back.
+    /// After that time the keys are dropped, whether or not the app ever returns.
     public func background() {
         self.app.background(self.engine.facts())
-        self.watchOutOfSight()
+        self.startBackgroundTimer()
     }
 
-    /// The phone hands over a universal link (PF2.7) to the app that is running.
+    /// Passes a universal link (PF2.7) to the running app.
     public func open(_ link: IncomingLink) async -> Screen {
         await self.resume(opening: link)
     }
 
-    /// Says what the host application is in the middle of; a link that arrives meanwhile has to wait (PF2.7/4).
+    /// Sets the operation in progress in the host application, or nil; a link that arrives during
+    /// it has to wait (PF2.7/4).
     public func setHostSession(_ session: HostSession?) {
         self.engine.hostSession = session
     }
 
-    /// Selects one of the present screen's actions.
+    /// Selects an action of the current screen.
+    ///
+    /// - Throws: ``WalletError/notOffered(_:)`` if the screen does not offer it.
     public func perform(_ action: ActionID) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.notOffered(action)) { app, facts in app.select(action, facts) }
     }
 
-    /// Enters a PIN where the present screen asks for one.
+    /// Enters a PIN.
+    ///
+    /// - Throws: ``WalletError/noInput`` if the current screen does not ask for a PIN.
     public func enter(_ input: PINInput) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.noInput) { app, facts in app.enter(input, facts) }
     }
 
-    /// Says what is held to the phone while a prompt of the operating system is open.
+    /// Presents an input to an open prompt of the operating system.
     ///
-    /// Only needed where the device does not answer prompts by itself.
+    /// Needed only if the device does not answer prompts (``Device/answersPrompts``).
+    ///
+    /// - Throws: ``WalletError/noPrompt`` if no prompt is open.
     public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.noPrompt) { app, facts in app.present(presentation, facts) }
     }
 
-    /// Goes to what a one-shot command is named for.
-    public func open(_ destination: AppStateMachine.Destination) async throws(WalletError) -> Screen {
+    /// Opens the screen of a one-shot command.
+    package func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
-    /// The present screen as it is now, countdowns computed anew; a host calls it a few times a second.
+    /// Processes all timers that are due and returns the current screen; a host calls it several
+    /// times a second.
     ///
-    /// What the time brings happens here: the end of a screen, the warning before the lock, the lock. Out of sight only the
-    /// keys are forgotten: the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
+    /// Timers end screens, warn before the lock, and lock. In the background only the keys are
+    /// dropped; the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
     public func refresh() async -> Screen {
-        self.forgetIfDue()
+        self.dropKeysIfDue()
         guard !self.isBusy, let action = self.app.timeDue(self.engine.facts()) else { return self.screen }
         return await self.follow(action)
     }
 
-    /// The present screen, with countdowns as of now.
+    /// The current screen, with countdowns at their current values.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// What keeps the person from where they wanted to go, if anything does.
+    /// The reason that the current screen is not the one that the user wanted, if it is not.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
+    /// True if the keys are not in memory.
     public var isLocked: Bool { self.engine.unlocked == nil }
 
-    /// Whether the wallet is locked: now, and whenever that changes.
+    /// A stream of the lock state: the current value, then each change.
     ///
-    /// Each caller gets a stream of its own. It holds the newest value alone and ends with the wallet.
+    /// Each caller gets a separate stream. It buffers only the newest value and ends with the
+    /// wallet.
     public nonisolated var lockStates: AsyncStream<Bool> { self.lockState.values() }
 
-    /// What the server has said last: now, and whenever it says something else; as ``lockStates``.
+    /// A stream of the server's latest statements: the current value, then each change; buffered
+    /// like ``lockStates``.
     public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
-    /// How far the wallet is set up.
+    /// The progress of the setup.
     public var setup: SetupProgress { self.engine.facts().setup }
 
-    /// The wallet's id at the server; nil before the setup and after a wipe.
+    /// The id of the wallet at the server; nil before the setup and after a wipe.
     public var walletID: WalletID? { self.engine.store.state.registration?.walletID.value }
 
-    /// Ends the connection; the next thing that needs the server makes a new one.
+    /// Closes the connection to the server; the next call that needs one opens another.
     public func close() async { await self.engine.disconnect() }
 
     private func runIfOffered(
@@ -181,15 +205,16 @@ public actor Wallet {
         return await self.follow(event(&self.app, self.engine.facts()))
     }
 
-    /// Does what the flows ask for until there is a screen.
+    /// Executes the requests of the flows until they show a screen.
     private func follow(_ first: AppStateMachine.Action) async -> Screen {
         self.isBusy = true
         defer { self.isBusy = false }
         var action = first
-        // A prompt that the device answers by itself is answered once; what it leads to is the flow's to say.
+        // A prompt that the device answers is answered once; the flow decides whether it is shown
+        // again.
         var presented: Set<StepID> = []
         while true {
-            self.tellSteps()
+            self.reportSteps()
             switch action {
             case .show(let scene):
                 guard let next = self.next(after: scene, &presented) else { return self.screen }
@@ -201,40 +226,44 @@ public actor Wallet {
                 action = self.app.receive(answer, self.engine.facts())
             case .leave(let event, _):
                 self.observer(.event(event))
-                self.watchOutOfSight()
+                self.startBackgroundTimer()
                 return self.screen
             }
         }
     }
 
-    private func watchOutOfSight() {
-        self.watch?.cancel()
-        self.watch = Task { [weak self] in
-            while let time = await self?.forgetIfDue(), !Task.isCancelled { try? await Task.sleep(for: time) }
+    private func startBackgroundTimer() {
+        self.backgroundTimer?.cancel()
+        self.backgroundTimer = Task { [weak self] in
+            while let time = await self?.dropKeysIfDue(), !Task.isCancelled { try? await Task.sleep(for: time) }
         }
     }
 
-    /// Forgets the keys of an app that was out of sight for too long; when to look again, or nil where nothing is left to do.
+    /// Drops the keys of an app that was in the background for too long.
+    ///
+    /// Returns the time until the next check, or nil if no check is needed.
     @discardableResult
-    private func forgetIfDue() -> Duration? {
+    private func dropKeysIfDue() -> Duration? {
         guard !self.isBusy else { return .seconds(1) }
         let facts = self.engine.facts()
         guard let time = self.app.timeToForget(facts) else { return nil }
-        // A clock that stands still keeps nobody busy.
+        // The lower bound prevents a busy loop with a clock that does not advance.
         guard time == .zero else { return max(time, .milliseconds(100)) }
         self.app.forget(facts)
         self.engine.lock()
-        self.tellSteps()
+        self.reportSteps()
         self.noteChanges()
         return nil
     }
 
-    private func tellSteps() {
+    private func reportSteps() {
         for step in self.app.takeTrace() { self.observer(.step(step)) }
         for event in self.app.takeEvents() { self.observer(.event(event)) }
     }
 
-    /// Tells the observer of a scene; what follows it without anybody's doing, or nil where it stays.
+    /// Reports a scene to the observer.
+    ///
+    /// Returns the action that follows without input, or nil if the scene stays.
     private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
         let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }
@@ -246,7 +275,7 @@ public actor Wallet {
         return self.app.present(.byDevice, facts)
     }
 
-    /// Tells the followers of what an effect may have changed.
+    /// Sends changes that an effect may have caused to the streams and the observer.
     private func noteChanges() {
         self.configuration.send(WalletConfiguration(self.engine.store.serverState))
         let isLocked = self.isLocked

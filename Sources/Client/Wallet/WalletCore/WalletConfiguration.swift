@@ -1,23 +1,23 @@
 public import Vocabulary
 
-/// What the server has said last of itself and of this wallet.
+/// The server's latest statements about itself and this wallet.
 ///
-/// For a host to show or to follow. It proves nothing: whoever answers in the server's place can say all of it, so
-/// nothing that must hold may depend on it.
+/// For display only. A peer that answers in place of the server can state all of it, so no security
+/// decision may depend on it.
 public struct WalletConfiguration: Hashable, Sendable {
-    /// The rules of wrong PINs; the usual ones until the server has stated its own.
+    /// The rules for wrong PINs; the standard ones until the server has stated its own.
     public var attemptPolicy = AttemptPolicy.standard
-    /// What is offered to this wallet; nil until the server has said so.
+    /// The features offered to this wallet; nil until the server has stated them.
     public var features: Features?
-    /// What was said of this version of the app; nil until then.
+    /// The verdict on the installed version of the app; nil until the server has stated one.
     public var update: UpdateVerdict?
-    /// Whether the whole solution is revoked, whatever becomes of single wallets.
+    /// True if the whole solution is revoked, independent of the state of single wallets.
     public var isSolutionRevoked = false
 
-    init(_ words: CachedServerState) {
-        if let policy = words.attemptPolicy { self.attemptPolicy = policy }
-        self.features = words.lastFeatures
-        self.update = words.lastUpdate?.verdict
-        self.isSolutionRevoked = words.lastRevocation?.reason == .solution
+    init(_ state: CachedServerState) {
+        if let policy = state.attemptPolicy { self.attemptPolicy = policy }
+        self.features = state.lastFeatures
+        self.update = state.lastUpdate?.verdict
+        self.isSolutionRevoked = state.lastRevocation?.reason == .solution
     }
 }

@@ -1,41 +1,53 @@
 public import WalletFlows
 
-/// What an observer of a ``Wallet`` hears, in the order in which it happens.
+/// An event that the observer of a ``Wallet`` receives; events arrive in the order in which they
+/// occur.
 public enum WalletEvent: Sendable {
-    /// A step of the flows was taken.
+    /// The flows took a step.
     case step(StepID)
-    /// A screen appeared; the obstacle says why it is not the one that was wanted.
+    /// A screen appeared; the obstacle explains why it is not the intended one.
     case screen(Screen, Obstacle?)
-    /// Something for the host of the app.
+    /// A request to the host application.
     case event(AppEvent)
-    /// The wallet was locked or unlocked.
+    /// The wallet was locked (true) or unlocked (false).
     case locked(Bool)
 }
 
-/// Why a ``Wallet`` did not do what it was asked; nothing has changed.
+/// The reason that a ``Wallet`` rejected a call; nothing has changed.
 public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Its files cannot be used.
+    /// The wallet's files cannot be used.
     case storage(StorageError)
-    /// The device states versions that are none.
+    /// The device states an app or system version that the protocol cannot carry.
     case deviceProfile
-    /// Something else is under way: wait for it.
+    /// Another call is in progress: wait for it.
     case busy
-    /// The present screen has no such action: look at its actions.
+    /// The current screen does not offer this action: look at ``Screen/actions``.
     case notOffered(ActionID)
-    /// The present screen asks for no PIN.
+    /// The current screen does not ask for a PIN.
     case noInput
     /// No prompt of the operating system is open.
     case noPrompt
-    /// Unlock first.
+    /// The wallet is locked: unlock it first.
     case locked
 
+    /// Translates the errors of opening a wallet's files.
+    init(_ error: any Error) {
+        switch error {
+        case let error as WalletError: self = error
+        case let error as StorageError: self = .storage(error)
+        case let error as LocalDiskError: self = .storage(.file(error))
+        case _: self = .storage(.file(LocalDiskError("\(error)")))
+        }
+    }
+
+    /// The error as text for a log or the user.
     public var description: String {
         switch self {
         case .storage(let error): "\(error)"
-        case .deviceProfile: "the device's profile states versions that cannot be used"
-        case .busy: "something else is under way"
-        case .notOffered(let action): "the present screen does not offer \"\(action.rawValue)\""
-        case .noInput: "the present screen asks for no PIN"
+        case .deviceProfile: "the device states an app or system version that the protocol cannot carry"
+        case .busy: "another call is in progress"
+        case .notOffered(let action): "the current screen does not offer \"\(action.rawValue)\""
+        case .noInput: "the current screen does not ask for a PIN"
         case .noPrompt: "no prompt of the operating system is open"
         case .locked: "the wallet is locked"
         }

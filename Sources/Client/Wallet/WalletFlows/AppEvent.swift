@@ -1,19 +1,19 @@
-/// What leaves the flows: things the host of the app does or hears.
+/// An event for the host of the app, which may have to act on it.
 public enum AppEvent: Hashable, Sendable {
-    /// The app went to the background: Back where there is no screen before, or the phone took over.
+    /// The app went to the background: Back on a screen without one before it, or a phone call.
     case suspended
     /// Close was selected; the next resume shows the same screen.
     case closed
     /// The store was opened.
     case storeOpened
-    /// The issuer of the identity is to be asked (UC3.1).
+    /// The host must ask the issuer of the identity (UC3.1).
     case pidRequested
-    /// The wallet's own scanner is to be opened (PF2.7/2.1b).
+    /// The host must open the wallet's scanner (PF2.7/2.1b).
     case scanRequested
-    /// A valid universal link (PF2.7/1.1e): what follows is the host application's.
+    /// A valid universal link (PF2.7/1.1e), which the host application resolves.
     case linkAccepted(kind: LinkKind, url: String)
 
-    /// What programs know it by; a name never changes its meaning.
+    /// The name for programs, which never changes its meaning.
     public var name: String {
         switch self {
         case .suspended: "suspended"
@@ -25,7 +25,7 @@ public enum AppEvent: Hashable, Sendable {
         }
     }
 
-    /// What comes with it, by name.
+    /// The values of the event, by name.
     public var values: [String: Screen.Value] {
         switch self {
         case .suspended, .closed, .storeOpened, .pidRequested, .scanRequested: [:]

@@ -1,11 +1,11 @@
 internal import Vocabulary
 
-/// Opening, leaving and locking: UC1.2's two ways in, and the times of LOCK.
+/// Opening, leaving and locking: the two kinds of start of UC1.2, and the timeouts of LOCK.
 extension AppStateMachine {
-    /// A process of the app starts: always locked, whatever was there before.
+    /// A process of the app starts: always locked, in whatever state the last one ended.
     ///
-    /// - Parameter link: What the phone started it with, if anything; taken up once the app is unlocked (PF2.7).
-    public mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
+    /// - Parameter link: The link that the phone started the app with; resolved once the app is unlocked (PF2.7).
+    package mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         self.stack.removeAll()
         self.asked = nil
         self.owesResume = false
@@ -17,8 +17,8 @@ extension AppStateMachine {
         return self.follow(.goTo(OpenTheApp(.launch)), snapshot)
     }
 
-    /// The app comes back from the background, with its process still there; what fell due meanwhile happens first.
-    public mutating func resume(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
+    /// The app comes back from the background, with its process still running; passed timeouts take effect first.
+    package mutating func resume(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         guard !self.stack.isEmpty || self.owesLock else { return self.launch(snapshot, opening: link) }
         guard !self.isWaiting else {
             self.noteResume(opening: link)
@@ -30,7 +30,7 @@ extension AppStateMachine {
             self.idleness.use(at: snapshot.now)
             return self.follow(Transition(.lock(reason)), snapshot)
         }
-        // The warning stands until somebody answers it.
+        // The warning stays until the user answers it.
         if self.stack.top is LockWarning { self.idleness.comeBack() } else { self.idleness.use(at: snapshot.now) }
         if self.isTimerDue(snapshot), let action = self.timerFired(snapshot) {
             guard case .show = action else { return action }
@@ -45,50 +45,52 @@ extension AppStateMachine {
         return self.follow(.call(OpenTheApp(.resume)), snapshot)
     }
 
-    /// The phone hands over a link: the app that is there takes it as a resume does (UC1.2/3.4), one that is not starts.
-    public mutating func open(link: IncomingLink, _ snapshot: Snapshot) -> Action {
+    /// The phone passes a link: a running app takes it as at a resume (UC1.2/3.4); otherwise the app is launched.
+    package mutating func open(link: IncomingLink, _ snapshot: Snapshot) -> Action {
         self.resume(snapshot, opening: link)
     }
 
-    /// The app came back, or a link was handed over, while an effect is under way; ``timeDue(_:)`` does it afterwards.
-    public mutating func noteResume(opening link: IncomingLink? = nil) {
+    /// The app came back, or got a link, while an effect is under way; ``timeDue(_:)`` resumes the app afterwards.
+    package mutating func noteResume(opening link: IncomingLink? = nil) {
         if let link { self.link = link }
         self.owesResume = true
     }
 
-    /// The app leaves the foreground; how long it stays away decides whether the next resume locks it first (LOCK/1.3).
-    public mutating func background(_ snapshot: Snapshot) {
+    /// The app leaves the foreground; after the background timeout the next resume locks it first (LOCK/1.3).
+    package mutating func background(_ snapshot: Snapshot) {
         self.idleness.hide(at: snapshot.now)
     }
 
-    /// How long an app that is out of sight may still keep what only an open one needs; zero where that has to go now, nil
-    /// where there is nothing of it, or the app is in sight.
-    public func timeToForget(_ snapshot: Snapshot) -> Duration? {
+    /// The time for which an app out of sight may still keep its keys and an entered PIN; zero if they must go now.
+    ///
+    /// Nil if it keeps none, or if the app is in sight.
+    package func timeToForget(_ snapshot: Snapshot) -> Duration? {
         guard !snapshot.isLocked || self.stack.keepsPIN else { return nil }
         return self.idleness.timeLeftHidden(snapshot)
     }
 
-    /// The time of ``timeToForget(_:)`` is over, and the keys go: so does what a person has confirmed or entered.
+    /// Ends all confirmations and drops an entered PIN, since the time of ``timeToForget(_:)`` is over and the keys go.
     ///
-    /// Nothing is shown or asked for out of sight. The lock itself, with its steps (LOCK/1.3), comes first at the next return.
+    /// Out of sight the app shows no screen and asks for no effect. The lock itself, with its steps (LOCK/1.3), comes first at the next
+    /// return.
     ///
     /// - Precondition: No effect is under way.
-    public mutating func forget(_ snapshot: Snapshot) {
+    package mutating func forget(_ snapshot: Snapshot) {
         guard snapshot.isLocked else {
             self.owesLock = true
             return self.stack.endConfirmations()
         }
-        // As where the person closes the error and is asked for the PIN again.
+        // As if the user had closed the error: the PIN is asked for again.
         guard self.stack.endValidation() else { return }
         _ = self.handle(.returned(.retry), snapshot)
     }
 
-    /// What the time itself brings, looked at a few times a second; nil where nothing is due.
+    /// Reacts to the passing of time, a few times a second; nil if nothing is due.
     ///
-    /// The end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock for want of use
-    /// (LOCK/1.5), and a resume that had to wait for an effect. Nothing while the app is in the background: a prompt of the
-    /// operating system must not appear there, and the next resume does what fell due.
-    public mutating func timeDue(_ snapshot: Snapshot) -> Action? {
+    /// Due can be: the end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock after
+    /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, since a
+    /// prompt of the operating system must not appear there; the next resume catches up.
+    package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene != nil else { return nil }
         if self.owesResume { return self.resume(snapshot) }
         guard self.idleness.hiddenSince == nil else { return nil }
@@ -100,7 +102,7 @@ extension AppStateMachine {
         return self.follow(.call(LockWarning(locksAt: self.idleness.locksAt(snapshot))), snapshot)
     }
 
-    /// Whether the present screen's own time is over.
+    /// Returns whether the present screen's timer has ended.
     func isTimerDue(_ snapshot: Snapshot) -> Bool {
         switch self.scene?.timer?.end {
         case .none: false
@@ -109,9 +111,9 @@ extension AppStateMachine {
         }
     }
 
-    /// Locks an app whose time is over before anything else is done with it; nil where it is not.
+    /// Locks an app whose timeout has passed before it takes an event; nil if none has passed.
     ///
-    /// A host that never looks at the time cannot keep it open: the first thing that is selected or entered is lost.
+    /// So a host that never calls ``timeDue(_:)`` cannot keep the app open: the first selection or entry is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         guard !snapshot.isLocked || self.owesLock else { return nil }
         let reason: LockTheApp.Reason
@@ -133,7 +135,7 @@ extension AppStateMachine {
         return self.stack.top is LockWarning && self.idleness.isUnused(snapshot) ? .inactivity : nil
     }
 
-    /// Ends what must not outlive the lock, and has the keys forgotten.
+    /// Ends all confirmations and begins the flow that has the keys forgotten.
     mutating func beginLock(_ reason: LockTheApp.Reason, _ snapshot: Snapshot) -> Transition {
         self.owesLock = false
         switch reason {

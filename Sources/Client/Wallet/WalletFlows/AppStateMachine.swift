@@ -1,4 +1,4 @@
-public import DeviceInterface
+package import DeviceInterface
 internal import Vocabulary
 
 /// The whole app: the present flow on top of those that called it.
@@ -11,7 +11,7 @@ internal import Vocabulary
 ///
 /// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, whatever led to
 /// it; ``follow(_:_:)`` shows UC2.3 instead. Out of sight nothing is shown, and the last screen stays until the return.
-public struct AppStateMachine: Sendable {
+package struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
     /// The universal link that no flow has taken yet.
@@ -32,10 +32,10 @@ public struct AppStateMachine: Sendable {
     /// The events for the host since ``takeEvents()``.
     private var events: [AppEvent] = []
 
-    public init() {}
+    package init() {}
 
     /// The next action of the app.
-    public enum Action: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
         case show(Scene)
         /// Perform the effect, then pass its answer to ``AppStateMachine/receive(_:_:)``.
         case ask(Effect)
@@ -44,12 +44,12 @@ public struct AppStateMachine: Sendable {
     }
 
     /// The present screen; nil while an effect is under way before the first one.
-    public var scene: Scene? { self.stack.dialog?.scene }
+    package var scene: Scene? { self.stack.dialog?.scene }
 
     var isWaiting: Bool { self.asked != nil }
 
     /// The steps taken since the last call, in order.
-    public mutating func takeTrace() -> [StepID] {
+    package mutating func takeTrace() -> [StepID] {
         defer { self.trace = [] }
         return self.trace
     }
@@ -65,13 +65,13 @@ public struct AppStateMachine: Sendable {
     /// The events for the host of the app since the last call, in order; the steps that led to them are in the trace.
     ///
     /// An ``Action/leave(_:_:)`` carries its own event, which is not among these.
-    public mutating func takeEvents() -> [AppEvent] {
+    package mutating func takeEvents() -> [AppEvent] {
         defer { self.events = [] }
         return self.events
     }
 
     /// Goes to the destination of a one-shot command, on top of the present screen.
-    public mutating func open(_ destination: Destination, _ snapshot: Snapshot) -> Action {
+    package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
         self.idleness.use(at: snapshot.now)
         if self.mustCover(snapshot) {
             // The keys were forgotten out of sight: the destination comes on top of the lock.
@@ -85,18 +85,8 @@ public struct AppStateMachine: Sendable {
         }
     }
 
-    /// A destination of ``open(_:_:)``.
-    public enum Destination: Hashable, Sendable {
-        /// Only while unlocked.
-        case changePIN
-        /// Only while unlocked.
-        case deletionCode
-        /// Always: deleting needs no PIN, as from `Forgot PIN?`.
-        case wipe
-    }
-
     /// Selects one of the present screen's actions; nil if the screen does not offer it.
-    public mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
+    package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
             let choice = dialog.scene.choices.first(where: { $0.id == action })
         else { return nil }
@@ -107,7 +97,7 @@ public struct AppStateMachine: Sendable {
     }
 
     /// Enters a PIN; nil if the present screen asks for none.
-    public mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
+    package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
         self.idleness.use(at: snapshot.now)
@@ -116,7 +106,7 @@ public struct AppStateMachine: Sendable {
     }
 
     /// Presents something to the phone; nil if the present screen is no prompt of the operating system.
-    public mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
+    package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
         self.idleness.use(at: snapshot.now)
@@ -124,7 +114,7 @@ public struct AppStateMachine: Sendable {
     }
 
     /// Takes the answer to the effect that was asked for; any other answer is ignored.
-    public mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Action {
+    package mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Action {
         guard !self.stack.isEmpty else { return self.launch(snapshot) }
         guard let asked = self.asked, asked.takes(answer) else { return self.follow(.ignored, snapshot) }
         self.asked = nil
@@ -133,7 +123,7 @@ public struct AppStateMachine: Sendable {
     }
 
     /// The present screen's time is over; nil if it has no timer.
-    public mutating func timerFired(_ snapshot: Snapshot) -> Action? {
+    package mutating func timerFired(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let timer = self.scene?.timer, let timeout = self.stack.dialog?.timeout else {
             return nil
         }
@@ -251,7 +241,7 @@ extension AppStateMachine {
         }
     }
 
-    /// Whether the present screen may not be seen now.
+    /// Returns whether the present screen may not be seen now.
     func mustCover(_ snapshot: Snapshot) -> Bool {
         snapshot.isLocked && self.stack.isBehindLock
     }

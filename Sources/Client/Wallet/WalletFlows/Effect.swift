@@ -1,10 +1,10 @@
-public import DeviceInterface
-public import Vocabulary
+package import DeviceInterface
+package import Vocabulary
 
 /// A request of a flow to the server, the device or the storage.
 ///
 /// Exactly one ``Answer`` follows each.
-public enum Effect: Equatable, Sendable {
+package enum Effect: Equatable, Sendable {
     /// PF1.4: the server's update policy for this version of the app.
     case askUpdatePolicy
     /// UC1.2/2.4: the server's status of this wallet.
@@ -24,7 +24,7 @@ public enum Effect: Equatable, Sendable {
     case prompt(Prompt, Presentation)
     /// UC2.3/1.2: the prompt, then a session, then the biometric slot.
     case unlockWithBiometrics(Presentation)
-    /// UC2.1/1.4a and UC2.2/1.5: a new keychain item and the slot under it, in the mode that the server's flag asks for.
+    /// UC2.1/1.4a and UC2.2/1.5: a new keychain item and the slot under it, in the mode of the server's flag.
     case enableBiometrics(UnlockMethod)
     /// UC2.2/1.6: restores the PIN slot without biometrics, and removes item and slot. In safe mode a prompt has opened
     /// the item.
@@ -42,7 +42,7 @@ public enum Effect: Equatable, Sendable {
     /// Forgets the data key and the shares.
     case lock
 
-    /// Whether `answer` can be the answer to this effect.
+    /// Returns whether `answer` can be the answer to this effect.
     ///
     /// ``AppStateMachine`` ignores any other, so a flow that waits for an answer names those of its own effect only. A
     /// new answer does not compile until it has its effect here.
@@ -79,7 +79,7 @@ public enum Effect: Equatable, Sendable {
 }
 
 /// The outcome of an ``Effect``.
-public enum Answer: Sendable {
+package enum Answer: Sendable {
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
     case status(WalletStatus)
     /// Of ``Effect/checkPIN(_:)``, and of every other instruction whose PIN was not right.
@@ -105,7 +105,7 @@ public enum Answer: Sendable {
     case locked
     case failed(Failure)
 
-    /// Whether only a person can have caused this answer, so that it counts as use of the app.
+    /// True if only a person can have caused this answer, so that it counts as use of the app.
     var comesFromPerson: Bool {
         switch self {
         case .prompted, .itemGone, .pid: true
@@ -117,7 +117,7 @@ public enum Answer: Sendable {
 }
 
 /// The server's status of this wallet.
-public enum WalletStatus: Hashable, Sendable {
+package enum WalletStatus: Hashable, Sendable {
     case active
     case revoked(Revocation)
     /// The server does not know the registration that was just made (docs/protocol.md: a late duplicate, or one that no
@@ -126,7 +126,7 @@ public enum WalletStatus: Hashable, Sendable {
 }
 
 /// The reason why an effect was not performed (flows.md, Errors); nothing that depends on it has happened.
-public enum Failure: Error, Hashable, Sendable {
+package enum Failure: Error, Hashable, Sendable {
     /// The device has no network.
     case noInternet
     /// The device has a network, but the server does not answer. `notCounted` if no attempt can have been judged.

@@ -17,18 +17,20 @@ protocol Flow: Sendable {
     /// A state that is only entered together with its effect or call has none and returns ``Transition/ignored``.
     func enter(_ snapshot: Snapshot) -> Transition
 
-    /// The transition that follows an event in the present state; ``Transition/ignored`` if the state takes no such event.
+    /// The transition that follows an event in the present state.
+    ///
+    /// It is ``Transition/ignored`` if the state takes no such event.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
     /// The side of the lock on which this flow stands in its present state.
     var place: Place { get }
 
-    /// Whether this flow, in its present state, ends when the app locks itself, together with all flows that it called.
+    /// True if the lock ends this flow in its present state, together with all flows that it called.
     ///
     /// A confirmation must not outlive the lock: another person may unlock, and a locked app keeps no PIN in memory.
     var endsWithLock: Bool { get }
 
-    /// Whether the start of this flow consumes the pending link: it resolves the link, or no wallet exists to take it.
+    /// True if the start of this flow consumes the pending link: it resolves the link, or no wallet can take it.
     var takesLink: Bool { get }
 }
 
@@ -40,7 +42,7 @@ enum FlowEvent: Sendable {
     case entered(PINInput)
     /// Something was presented to a prompt of the operating system, or the prompt was dismissed.
     case presented(Presentation)
-    /// The effect that the flow asked for succeeded or failed; only with an answer to that effect (``Effect/takes(_:)``).
+    /// The effect that the flow asked for succeeded or failed; the answer is one that this effect takes.
     case answered(Answer)
     /// The flow that this one called has ended.
     case returned(FlowResult)
@@ -153,7 +155,7 @@ struct Transition: Sendable {
 
 /// The result of a called flow: the "possible results" of its page.
 enum FlowResult: Sendable {
-    /// Nothing happened: the caller's screen is shown again.
+    /// No result: the caller's screen is shown again.
     case returned
     /// PF1.4: this version may be used.
     case allowed

@@ -57,7 +57,7 @@ struct FlowStack: Sendable {
         while let last = self.frames.last, last.dialog == nil { self.frames.removeLast() }
     }
 
-    /// Whether a PIN is kept for another try.
+    /// True if a PIN is kept for another try.
     var keepsPIN: Bool { self.validation != nil }
 
     private var validation: Int? {
@@ -71,17 +71,17 @@ struct FlowStack: Sendable {
         return true
     }
 
-    /// Whether the stack holds a flow that cannot be passed: a rooted device, a blocked version, a revocation.
+    /// True if the stack holds a flow that cannot be passed: a rooted device, a blocked version, a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }
     }
 
-    /// Whether the app asks for the PIN, or shows a screen that follows from it.
+    /// True if the app asks for the PIN, or shows a screen that follows from it.
     var isAtLock: Bool {
         self.frames.contains { frame in frame.flow.place == .atLock }
     }
 
-    /// Whether only an unlocked app may show the present screen.
+    /// True if only an unlocked app may show the present screen.
     var isBehindLock: Bool {
         guard let last = self.frames.lastIndex(where: { $0.flow.place != .anywhere }) else { return false }
         return self.frames[last].flow.place == .behindLock

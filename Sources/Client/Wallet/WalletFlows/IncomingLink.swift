@@ -1,10 +1,10 @@
-/// A universal link that the phone handed to the app (PF2.7).
+/// A universal link that the phone passed to the app (PF2.7).
 public struct IncomingLink: Hashable, Sendable {
-    /// Who handed it over.
+    /// The origin of the link.
     public enum Source: String, Hashable, Sendable, CaseIterable {
         /// A browser or another app.
         case app
-        /// The phone's own camera, which read it from a QR code: it is to be scanned in the wallet itself.
+        /// The phone's own camera, which read it from a QR code; the wallet must scan the code itself.
         case externalScanner = "external-scanner"
     }
 
@@ -17,7 +17,7 @@ public struct IncomingLink: Hashable, Sendable {
     }
 }
 
-/// What a valid link asks for: the first part of its path below the link base.
+/// The purpose of a valid link: the first part of its path below the link base.
 public enum LinkKind: String, Hashable, Sendable, CaseIterable {
     case issuance
     case sharing
@@ -25,10 +25,10 @@ public enum LinkKind: String, Hashable, Sendable, CaseIterable {
 }
 
 extension LinkKind {
-    /// What a link below `base` asks for; nil where it is none of the wallet's.
+    /// The purpose of a link below `base`; nil if it is not one of the wallet's links.
     ///
-    /// Who sends a link is unknown, and hosts print it and hand it on: only characters that a URL may have, and not more of
-    /// them than any real one.
+    /// The sender of a link is unknown, and hosts print it and pass it on. So it may have only the characters of a URL,
+    /// and no more of them than a real one.
     init?(of url: String, below base: String) {
         guard url.utf8.count <= Self.longestURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         let base = base.hasSuffix("/") ? base : base + "/"
@@ -39,15 +39,15 @@ extension LinkKind {
     private static var longestURL: Int { 4096 }
 }
 
-/// What became of a link (PF2.7).
+/// The outcome for a link (PF2.7).
 enum LinkResult: Hashable, Sendable {
-    /// There was none, or one that is not the wallet's.
+    /// No link, or one that is not the wallet's.
     case none
     case rejected
     case accepted
 }
 
-/// Something that the host application is in the middle of; a link that arrives meanwhile has to wait (PF2.7/4).
+/// A running session of the host application; a link that arrives meanwhile is rejected (PF2.7/4).
 public enum HostSession: String, Hashable, Sendable, CaseIterable {
     case pinRecovery = "pin-recovery"
     case disclosure

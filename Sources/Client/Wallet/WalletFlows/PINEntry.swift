@@ -1,5 +1,5 @@
-public import Secrets
-public import Vocabulary
+package import Secrets
+package import Vocabulary
 
 /// One entry of a PIN by a person, from the last digit until the action that it was entered for is done.
 ///
@@ -8,29 +8,29 @@ public import Vocabulary
 /// never costs a second attempt, and a new entry never gets the verdict of an old one (docs/protocol.md).
 public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectable {
     /// Identifies this entry to the server.
-    public let attemptID: AttemptID
+    package let attemptID: AttemptID
     private let pin: PIN
 
     /// Takes over the digits, under a new attempt id.
-    public init(_ pin: consuming PIN) {
+    package init(_ pin: consuming PIN) {
         self.pin = pin
         self.attemptID = .random()
     }
 
     /// Lends the PIN to `body`.
-    public func withPIN<Result: ~Copyable, Failure: Error>(
+    package func withPIN<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing PIN) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(self.pin)
     }
 
     /// Compares the digits in constant time.
-    public func isEqual(to other: PINEntry) -> Bool {
+    package func isEqual(to other: PINEntry) -> Bool {
         self.pin.isEqual(to: other.pin)
     }
 
     /// The rule that this PIN breaks as a new one; nil if it may be chosen.
-    public var brokenRule: PINRule? {
+    package var brokenRule: PINRule? {
         switch self.pin.weakness() {
         case .none: nil
         case .some(.allDigitsEqual): .differentDigits
@@ -86,7 +86,7 @@ extension PINInput {
     }
 
     /// Returns the same digits as another entry, under a new attempt id.
-    public func enteredAgain() -> PINInput {
+    package func enteredAgain() -> PINInput {
         switch self {
         case .complete(let entry): .complete(PINEntry(entry.withPIN { $0.copy() }))
         case .malformed(let rule): .malformed(rule)

@@ -2,39 +2,39 @@ import ArgumentParser
 internal import HostSystem
 internal import Phone
 
-/// The wallet for testers, in a terminal or for scripts and programs.
+/// The `wallet` program: a wallet for testers, in a terminal, for scripts and for programs.
 @main
 struct WalletProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wallet",
         abstract: "A wallet whose PIN is checked by a remote server.",
         discussion: """
-            `app` shows the whole app in a terminal, `drive` is a phone for a program of yours, `run` plays scenarios \
-            that testers write. Each of the others is one app of the app: it launches, locked, does what it is named for, prints the last screen and ends.
+            `app` runs the app in a terminal, `drive` lets a program control it, and `run` plays scenarios that \
+            testers write. Every other command launches the app, locked, performs its action, prints the last screen and exits.
 
             EXAMPLES
 
-              A lab of your own, served in another terminal:
+              Create a lab and start its server, in another terminal:
                 remote-pin-server init --lab lab && remote-pin-server lab up lab
 
-              The app, with a sensor for faces:
+              Run the app on a phone with face recognition:
                 wallet app --lab lab --home phone --platform ios --biometrics face
 
-              A wallet on a simulated phone, from setup to unlock (asks for the PIN):
+              Set up and unlock a wallet on a simulated phone (asks for the PIN):
                 wallet setup --lab lab --home phone
                 wallet unlock --lab lab --home phone
 
-              The same from a script; the PIN is a line of a file, never an option:
+              Unlock from a script, with the PIN in a file:
                 printf '024791\\n' >pin && chmod 600 pin
                 wallet unlock --lab lab --home phone --pin-file pin --json
 
-              Another PIN: the old one is the first line, the new one the second:
+              Change the PIN; the old PIN is the first line, the new PIN the second:
                 printf '024791\\n135790\\n' | wallet change-pin --lab lab --home phone --pin-fd 0
 
-              A rooted phone, which is refused with exit code 14:
+              Set up on a rooted phone, which the server rejects with exit code 14:
                 wallet setup --lab lab --home rooted --platform ios --rooted
 
-              A scenario against a real server of its own:
+              Play a scenario against a separate server:
                 wallet run Tests/Scenarios/LTC46.yaml
 
             EXIT CODES
@@ -42,12 +42,12 @@ struct WalletProgram: AsyncParsableCommand {
                0  done                 14  device insecure
               10  wrong PIN            15  no internet
               11  blocked for a time   16  server unreachable
-              12  blocked for good     17  update needed
+              12  blocked permanently  17  update needed
               13  revoked              18  cancelled or not accepted
               64  usage
-              70  internal, or the output does not fit on its disk
+              70  internal error, or the output cannot be written
               75  the home is in use by another process
-              `run` has its own (wallet help run).
+              See `wallet help run` for those of `run`.
             """,
         version: BuildID.text(of: "wallet"),
         subcommands: [

@@ -60,8 +60,7 @@ final class WalletHistoryCache: Sendable {
             return wallets[index]
         }
         if let known { return known }
-        let loaded: CheckedWallet
-        do throws(FleetError) { loaded = try self.load(index) } catch { throw .fleet(error) }
+        let loaded = try FleetFailure.wrapping(try self.load(index))
         return self.wallets.withLock { wallets in
             let first = wallets[index] ?? loaded
             first.enter()
@@ -90,7 +89,7 @@ final class WalletHistoryCache: Sendable {
         }
         guard isDone else { return }
         self.past.withLock { $0.note(wallet, atMost: Self.maxRemembered) }
-        do throws(FleetError) { try self.save(wallet, at: now) } catch { throw .fleet(error) }
+        try FleetFailure.wrapping(try self.save(wallet, at: now))
     }
 
     /// The wallets with counted wrong PINs on the server, most recently used first.

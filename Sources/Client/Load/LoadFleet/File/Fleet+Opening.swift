@@ -19,13 +19,9 @@ extension Fleet {
             seed: SecretBytes.random(count: 32).exposedBytes(),
             authority: fingerprint
         )
-        do throws(FileError) {
-            var bytes = header.encoded
-            bytes += Array(repeating: 0, count: FleetHeader.end - bytes.count)
-            try DurableFile.create(bytes, at: path)
-        } catch {
-            throw .file(error)
-        }
+        let bytes = header.encoded
+        let padding = [UInt8](repeating: 0, count: FleetHeader.end - bytes.count)
+        try FleetError.wrapping(try DurableFile.create(bytes + padding, at: path))
         return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
     }
 
@@ -64,10 +60,10 @@ extension Fleet {
         mending: Bool,
         wallets: Int
     ) throws(FleetError) -> Fleet {
-        let file = try self.reading { () throws(FileError) in try RecordFile(opening: path) }
+        let file = try FleetError.wrapping(try RecordFile(opening: path))
         var header = try self.header(of: file, path)
         guard header.authority == fingerprint else { throw .otherServer(path: path) }
-        let length = try self.reading { () throws(FileError) in try file.length() }
+        let length = try FleetError.wrapping(try file.length())
         let whole = max(0, length - FleetHeader.end) / FleetRecord.byteCount
         guard mending || whole >= header.count else {
             throw .cut(path: path, whole: whole, expected: header.count)
@@ -77,17 +73,11 @@ extension Fleet {
         let mayBeBehind = header.isInUse
         if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
-        let scan = try self.reading { () throws(FileError) in
-            if mending { try file.extend(to: self.offset(of: header.count)) }
-            // Durable before any proof is made.
-            try header.writeNext(to: file)
-            return try FleetScan(file, count: header.count)
-        }
+        if mending { try FleetError.wrapping(try file.extend(to: self.offset(of: header.count))) }
+        // Durable before any proof is made.
+        try FleetError.wrapping(try header.writeNext(to: file))
+        let scan = try FleetError.wrapping(try FleetScan(file, count: header.count))
         return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
-    }
-
-    private static func reading<Result>(_ body: () throws(FileError) -> Result) throws(FleetError) -> Result {
-        do throws(FileError) { return try body() } catch { throw .file(error) }
     }
 
     /// The newer of the two copies, if at least one is intact.
@@ -95,7 +85,7 @@ extension Fleet {
         var found: FleetHeader?
         var defects: [FleetHeader.Defect] = []
         for place in FleetHeader.places {
-            let bytes = try self.reading { () throws(FileError) in try file.read(FleetHeader.byteCount, at: place) }
+            let bytes = try FleetError.wrapping(try file.read(FleetHeader.byteCount, at: place))
             do throws(FleetHeader.Defect) {
                 let header = try FleetHeader(decoding: bytes)
                 if found.map({ $0.sequence < header.sequence }) ?? true { found = header }

@@ -105,28 +105,26 @@ package final class Fleet: Sendable {
 
     /// Records the generation of the current PIN; never returns to an earlier one.
     func keep(generation: UInt32, of wallet: FleetWallet) throws(FleetFailure) {
-        do throws(FleetError) {
+        try FleetFailure.wrapping(
             try self.change(wallet.slot) { $0.generation = max($0.generation, generation) }
-        } catch {
-            throw .fleet(error)
-        }
+        )
     }
 
     /// Returns the counter for one proof of an iOS wallet; it is in the file by then and is never returned again.
     func takeCounter(of wallet: FleetWallet) throws(FleetFailure) -> UInt32 {
-        do throws(FleetError) {
-            let path = self.path
-            let counter: UInt64 = try self.change(wallet.slot) { (record) throws(FleetError) in
-                guard record.counter < .max else { throw .countersSpent(path: path) }
-                record.counter += 1
-                return UInt64(record.counter)
-            }
-            try self.countProof()
-            guard let proof = UInt32(exactly: self.counterBase + counter) else { throw .countersSpent(path: path) }
-            return proof
-        } catch {
-            throw .fleet(error)
+        try FleetFailure.wrapping(try self.nextCounter(in: wallet.slot))
+    }
+
+    private func nextCounter(in slot: Int) throws(FleetError) -> UInt32 {
+        let path = self.path
+        let counter: UInt64 = try self.change(slot) { (record) throws(FleetError) in
+            guard record.counter < .max else { throw .countersSpent(path: path) }
+            record.counter += 1
+            return UInt64(record.counter)
         }
+        try self.countProof()
+        guard let proof = UInt32(exactly: self.counterBase + counter) else { throw .countersSpent(path: path) }
+        return proof
     }
 
     /// Flushes all counters before more of them are unwritten than the base grows by after a crash.
@@ -171,12 +169,9 @@ package final class Fleet: Sendable {
     }
 
     private func read(_ slot: Int) throws(FleetError) -> FleetRecord {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try self.file.read(FleetRecord.byteCount, at: Self.offset(of: slot))
-        } catch {
-            throw .file(error)
-        }
+        let bytes = try FleetError.wrapping(
+            try self.file.read(FleetRecord.byteCount, at: Self.offset(of: slot))
+        )
         guard let record = FleetRecord(decoding: bytes) else {
             throw .recordDamaged(path: self.path, number: slot)
         }
@@ -184,11 +179,7 @@ package final class Fleet: Sendable {
     }
 
     private func write(_ record: FleetRecord, in slot: Int) throws(FleetError) {
-        do throws(FileError) {
-            try self.file.write(record.encoded, at: Self.offset(of: slot))
-        } catch {
-            throw .file(error)
-        }
+        try FleetError.wrapping(try self.file.write(record.encoded, at: Self.offset(of: slot)))
     }
 
     static func offset(of slot: Int) -> Int { FleetHeader.end + slot * FleetRecord.byteCount }
@@ -198,7 +189,7 @@ package final class Fleet: Sendable {
     /// Returns once everything written so far is durable.
     package func flush() throws(FleetError) {
         self.state.withLock { $0.proofsSinceFlush = 0 }
-        do throws(FileError) { try self.file.synchronize() } catch { throw .file(error) }
+        try FleetError.wrapping(try self.file.synchronize())
     }
 
     /// Marks the file as closed once everything is durable, and releases its lock; the fleet must not be used
@@ -210,12 +201,8 @@ package final class Fleet: Sendable {
             // Released only after the mark is written.
             defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
-            do throws(FileError) {
-                try self.file.synchronize()
-                try state.header.writeNext(to: self.file)
-            } catch {
-                throw .file(error)
-            }
+            try FleetError.wrapping(try self.file.synchronize())
+            try FleetError.wrapping(try state.header.writeNext(to: self.file))
         }
     }
 }

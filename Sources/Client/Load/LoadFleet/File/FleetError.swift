@@ -52,3 +52,12 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
         }
     }
 }
+
+extension FleetError {
+    /// Evaluates an operation on a file and translates its error.
+    static func wrapping<Result>(
+        _ operation: @autoclosure () throws(FileError) -> Result
+    ) throws(FleetError) -> Result {
+        do throws(FileError) { return try operation() } catch { throw .file(error) }
+    }
+}

@@ -82,7 +82,7 @@ package final class FleetProvisioner: Sendable {
             }
             group.cancelAll()
         }
-        do throws(FleetError) { try self.fleet.flush() } catch { throw .fleet(error) }
+        try FleetFailure.wrapping(try self.fleet.flush())
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
 
@@ -204,7 +204,7 @@ package final class FleetProvisioner: Sendable {
         switch answer {
         case .register(let registration):
             let new = self.registrar.wallet(enrollment, wallet.platform, attempt: wallet.attempt, registration)
-            do throws(FleetError) { try self.fleet.keep(new, in: wallet.slot) } catch { throw .fleet(error) }
+            try FleetFailure.wrapping(try self.fleet.keep(new, in: wallet.slot))
             let platform = wallet.platform
             self.state.withLock { state in
                 state.progress.count(platform)

@@ -70,6 +70,15 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension FleetFailure {
+    /// Evaluates an operation on the wallets' file and translates its error.
+    package static func wrapping<Result>(
+        _ operation: @autoclosure () throws(FleetError) -> Result
+    ) throws(FleetFailure) -> Result {
+        do throws(FleetError) { return try operation() } catch { throw .fleet(error) }
+    }
+}
+
 extension ConnectError {
     fileprivate var name: String {
         switch self {

@@ -32,24 +32,6 @@ package final class FleetSession: Sendable {
         var cachedKeys: [PINChoice: FastPINKey] = [:]
     }
 
-    private init(
-        _ wallet: FleetWallet,
-        of fleet: Fleet,
-        on connection: ClientConnection,
-        terms: ServerTerms,
-        opening: ActiveWallet,
-        generation: UInt32,
-        timeout: Duration
-    ) {
-        self.wallet = wallet
-        self.fleet = fleet
-        self.connection = connection
-        self.terms = terms
-        self.opening = opening
-        self.timeout = timeout
-        self.state = Mutex(State(generation: generation, pinKeyID: opening.pinKeyID))
-    }
-
     /// True if the connection was resumed with a ticket.
     package var isResumed: Bool { self.connection.isResumed }
 
@@ -88,54 +70,48 @@ package final class FleetSession: Sendable {
         timeout: Duration
     ) async throws(FleetFailure) -> FleetSession {
         do throws(FleetFailure) {
-            let facts = FleetPhone.facts(wallet.platform)
-            let hello = Call.hello(facts.hello(wallet.platform))
-            let answers: [CallResult]
-            switch wallet.platform {
-            case .android:
-                let call = try wallet.sessionCall(facts, of: fleet, on: connection)
-                answers = try await connection.flight([hello, .openSession(call)], timeout: timeout)
-            case .iOS:
-                answers = try await fleet.proofs.withLock(wallet.slot) { () throws(FleetFailure) in
-                    let call = try wallet.sessionCall(facts, of: fleet, on: connection)
-                    return try await connection.flight([hello, .openSession(call)], timeout: timeout)
-                }
-            }
-            return try self.opened(wallet, of: fleet, on: connection, answers, timeout: timeout)
+            return try await FleetSession(wallet, of: fleet, on: connection, timeout: timeout)
         } catch {
             connection.close()
             throw error
         }
     }
 
-    private static func opened(
+    private init(
         _ wallet: FleetWallet,
         of fleet: Fleet,
         on connection: ClientConnection,
-        _ answers: [CallResult],
         timeout: Duration
-    ) throws(FleetFailure) -> FleetSession {
+    ) async throws(FleetFailure) {
+        let facts = FleetPhone.facts(wallet.platform)
+        let hello = Call.hello(facts.hello(wallet.platform))
+        let answers: [CallResult]
+        switch wallet.platform {
+        case .android:
+            let call = try wallet.sessionCall(facts, of: fleet, on: connection)
+            answers = try await connection.flight([hello, .openSession(call)], timeout: timeout)
+        case .iOS:
+            answers = try await fleet.proofs.withLock(wallet.slot) { () throws(FleetFailure) in
+                let call = try wallet.sessionCall(facts, of: fleet, on: connection)
+                return try await connection.flight([hello, .openSession(call)], timeout: timeout)
+            }
+        }
         for case .refused(let refusal) in answers { throw .refused(refusal.reason) }
-        guard case .hello(let terms) = answers.first, case .openSession(let opening) = answers.last else {
+        if case .openSession(.revoked(let revocation)) = answers.last { throw .revoked(revocation) }
+        guard case .hello(let terms) = answers.first, case .openSession(.active(let opening)) = answers.last else {
             throw .unexpectedAnswer
         }
-        switch opening {
-        case .revoked(let revocation): throw .revoked(revocation)
-        case .active(let active):
-            guard let generation = wallet.generation(of: active.pinKeyID, from: wallet.generation) else {
-                throw .strangePINKey
-            }
-            if generation != wallet.generation { try fleet.keep(generation: generation, of: wallet) }
-            return FleetSession(
-                wallet,
-                of: fleet,
-                on: connection,
-                terms: terms,
-                opening: active,
-                generation: generation,
-                timeout: timeout
-            )
+        guard let generation = wallet.generation(of: opening.pinKeyID, from: wallet.generation) else {
+            throw .strangePINKey
         }
+        if generation != wallet.generation { try fleet.keep(generation: generation, of: wallet) }
+        self.wallet = wallet
+        self.fleet = fleet
+        self.connection = connection
+        self.terms = terms
+        self.opening = opening
+        self.timeout = timeout
+        self.state = Mutex(State(generation: generation, pinKeyID: opening.pinKeyID))
     }
 
     // MARK: - Instructions

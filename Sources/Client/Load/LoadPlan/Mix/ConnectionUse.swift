@@ -1,15 +1,15 @@
-/// On what connection a check is made.
+/// The connection that a check uses.
 package enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
-    /// On the one that the last check was made on, with its session, where there is one.
+    /// The connection and session of the previous check, if they are still open.
     case warm
-    /// On a new connection with a full handshake, and with a session of its own: an unlock.
+    /// A new connection with a full handshake and a new session, as for an unlock.
     case new
-    /// As new, but TLS is resumed with a ticket of an earlier connection that was made so.
+    /// A new connection and session, with TLS resumption by a ticket of an earlier such connection.
     case resumed
 }
 
 extension Weights<ConnectionUse> {
-    /// Reads `warm`, `new`, `resumed`, or weights of them: `warm=90,new=10`.
+    /// Reads `warm`, `new`, `resumed`, or weights such as `warm=90,new=10`.
     package init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
         guard text.contains("=") || text.contains(",") else {
             self.init(only: try NameText.read(text, place: place))
@@ -18,6 +18,6 @@ extension Weights<ConnectionUse> {
         try self.init(parsing: text, place: place)
     }
 
-    /// As ``init(parsingUse:place:)`` reads it.
+    /// The text that ``init(parsingUse:place:)`` reads.
     package var useText: String { self.only?.rawValue ?? self.text }
 }

@@ -1,4 +1,4 @@
-/// One thing that a run asks of the server.
+/// One kind of operation that a run performs on the server.
 package enum Action: String, Hashable, Sendable, CaseIterable {
     case right
     case wrong
@@ -6,7 +6,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
     case register
 }
 
-/// How often each action is asked for, among all of them.
+/// The shares of the actions.
 package typealias Mix = Weights<Action>
 
 extension Mix {

@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// How long a connection waits between an answer and its next check, in a closed loop.
+/// The time that a connection waits between a reply and its next check, in a closed loop.
 package struct ThinkTime: Hashable, Sendable {
     package let shortest: Duration
     package let longest: Duration
@@ -17,18 +17,18 @@ package struct ThinkTime: Hashable, Sendable {
         let parts = text.components(separatedBy: "..")
         let times = parts.compactMap(DurationText.read)
         guard times.count == parts.count, (1...2).contains(times.count), let first = times.first, let last = times.last
-        else { throw PlanProblem(place: place, "`\(text)` is not a time, as `200ms`, or a range, as `200ms..1s`") }
-        guard first <= last else { throw PlanProblem(place: place, "`\(text)` ends before it begins") }
+        else { throw PlanProblem(place: place, "`\(text)` is not a duration, `200ms`, or a range, `200ms..1s`") }
+        guard first <= last else { throw PlanProblem(place: place, "the range `\(text)` ends before it begins") }
         self.init(shortest: first, longest: last)
     }
 
-    /// Draws one; zero means not to wait at all.
+    /// Draws a time; zero means no wait.
     package func draw(using generator: inout PlanGenerator) -> Duration {
         guard self.shortest < self.longest else { return self.shortest }
         return self.shortest + (self.longest - self.shortest) * generator.nextUnit()
     }
 
-    /// As ``init(parsing:place:)`` reads it.
+    /// The text that ``init(parsing:place:)`` reads.
     package var text: String {
         let shortest = DurationText.write(self.shortest)
         return self.shortest == self.longest ? shortest : "\(shortest)..\(DurationText.write(self.longest))"
@@ -36,7 +36,7 @@ package struct ThinkTime: Hashable, Sendable {
 }
 
 extension String {
-    /// The pieces between each occurrence of `separator`; this string where there is none.
+    /// The pieces between the occurrences of `separator`; the whole string if it does not occur.
     func components(separatedBy separator: String) -> [String] {
         self.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     }

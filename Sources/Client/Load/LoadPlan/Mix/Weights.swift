@@ -1,9 +1,7 @@
-internal import ConfigText
-
-/// How often each of some choices is taken, among all of them.
+/// The shares of some choices.
 package struct Weights<Choice>: Hashable, Sendable
 where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
-    /// Each choice once, with a weight above 0, in the order of its type.
+    /// Each choice at most once, with a weight above 0, in the order of its type.
     package let weights: [Weight]
     private let total: Double
 
@@ -17,40 +15,36 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
         self.total = weights.reduce(0) { $0 + $1.weight }
     }
 
-    /// This choice every time.
+    /// One choice with the whole weight.
     package init(only choice: Choice) {
         self.init(checked: [Weight(choice: choice, weight: 1)])
     }
 
-    /// Reads `right=90,wrong=10`: weights, whatever their sum.
+    /// Reads weights with any sum, such as `right=90,wrong=10`.
     ///
-    /// - Parameter place: the option of which a problem tells.
+    /// - Parameter place: The option, for problems.
     package init(parsing text: String, place: String) throws(PlanProblem) {
         var weights: [Choice: Double] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let halves = part.split(separator: "=", omittingEmptySubsequences: false).map(Stages.trimmed)
             guard halves.count == 2, let weight = CountText.readNumber(halves[1]) else {
-                throw PlanProblem(place: place, "`\(part)` is not NAME=WEIGHT, as `\(Self.names[0])=90`")
+                throw PlanProblem(place: place, "`\(part)` is not NAME=WEIGHT, such as `\(Self.names[0])=90`")
             }
-            guard let choice = Choice(rawValue: String(halves[0])) else {
-                let hint = NearestName.to(String(halves[0]), among: Self.names).map { "; did you mean `\($0)`?" }
-                let known = hint ?? "; there are \(Self.names.joined(separator: ", "))"
-                throw PlanProblem(place: place, "there is no `\(halves[0])`\(known)")
-            }
+            let choice: Choice = try NameText.read(String(halves[0]), place: place)
             guard weights.updateValue(weight, forKey: choice) == nil else {
-                throw PlanProblem(place: place, "`\(choice.rawValue)` stands there twice")
+                throw PlanProblem(place: place, "`\(choice.rawValue)` is given twice")
             }
         }
         let present = Choice.allCases.compactMap { choice in
             weights[choice].flatMap { $0 > 0 ? Weight(choice: choice, weight: $0) : nil }
         }
-        guard !present.isEmpty else { throw PlanProblem(place: place, "nothing has a weight above 0") }
+        guard !present.isEmpty else { throw PlanProblem(place: place, "no choice has a weight above 0") }
         self.init(checked: present)
     }
 
     private static var names: [String] { Choice.allCases.map(\.rawValue) }
 
-    /// Draws one.
+    /// Draws a choice.
     package func draw(using generator: inout PlanGenerator) -> Choice {
         guard self.weights.count > 1 else { return self.weights[0].choice }
         var rest = generator.nextUnit() * self.total
@@ -63,10 +57,10 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 
     package func contains(_ choice: Choice) -> Bool { self.weights.contains { $0.choice == choice } }
 
-    /// The one choice that there is; nil where there are several.
+    /// The only choice; nil if there are several.
     package var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
 
-    /// As ``init(parsing:place:)`` reads it.
+    /// The text that ``init(parsing:place:)`` reads.
     package var text: String {
         self.weights.map { "\($0.choice.rawValue)=\(CountText.write($0.weight))" }.joined(separator: ",")
     }

@@ -1,10 +1,10 @@
-/// How wallets are chosen.
+/// The distribution from which wallets are chosen.
 package enum Pick: Hashable, Sendable {
-    /// Each wallet as likely as any other.
+    /// All wallets with the same probability.
     case uniform
     /// The wallet of rank k with a probability in proportion to k^−exponent; the file's first wallet has rank 1.
     case zipf(exponent: Double)
-    /// Always this one, from as many connections as there are: a wallet under attack.
+    /// The same wallet on all connections: a wallet under attack.
     case single(index: Int)
 
     /// Reads `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
@@ -15,14 +15,14 @@ package enum Pick: Hashable, Sendable {
             self = .uniform
         case ("zipf", 2):
             guard let exponent = CountText.readNumber(parts[1]), exponent > 0, exponent <= 10 else {
-                throw PlanProblem(place: place, "`zipf:` takes an exponent above 0 and at most 10, as `zipf:1.1`")
+                throw PlanProblem(place: place, "`zipf:` needs an exponent above 0 and at most 10, such as `zipf:1.1`")
             }
             self = .zipf(exponent: exponent)
         case ("single", 1):
             self = .single(index: 0)
         case ("single", 2):
             guard let index = CountText.readCount(parts[1]) else {
-                throw PlanProblem(place: place, "`single:` takes a wallet's number in the file, from 0")
+                throw PlanProblem(place: place, "`single:` needs a wallet's number in the file, from 0")
             }
             self = .single(index: index)
         case (_, _):
@@ -30,7 +30,7 @@ package enum Pick: Hashable, Sendable {
         }
     }
 
-    /// As ``init(parsing:place:)`` reads it.
+    /// The text that ``init(parsing:place:)`` reads.
     package var text: String {
         switch self {
         case .uniform: "uniform"
@@ -39,14 +39,14 @@ package enum Pick: Hashable, Sendable {
         }
     }
 
-    /// Whether several connections may use one wallet at once.
+    /// True if several connections may use one wallet at the same time.
     package var sharesWallets: Bool {
         if case .single = self { return true }
         return false
     }
 }
 
-/// Chooses wallets by their place in the file, in constant time and memory whatever their number.
+/// Chooses wallets by their position in the file, in constant time and memory.
 package struct WalletPicker: Sendable {
     private enum Kind: Sendable {
         case uniform(count: Int)
@@ -56,9 +56,9 @@ package struct WalletPicker: Sendable {
 
     private let kind: Kind
 
-    /// - Throws: a problem where there is no such wallet.
+    /// - Throws: A problem if the file does not contain the wallet.
     package init(_ pick: Pick, among count: Int) throws(PlanProblem) {
-        guard count > 0 else { throw PlanProblem(place: "--wallets", "there are no wallets in the file") }
+        guard count > 0 else { throw PlanProblem(place: "--wallets", "the file contains no wallets") }
         switch pick {
         case .uniform: self.kind = .uniform(count: count)
         case .zipf(let exponent): self.kind = .zipf(ZipfDistribution(count: count, exponent: exponent))

@@ -1,15 +1,15 @@
-/// How checks become due in an open loop.
+/// The process by which checks become due in an open loop.
 package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
-    /// Evenly, one after the other.
+    /// At even intervals.
     case constant
-    /// At random and independently of each other, as from many people who do not know of each other.
+    /// At random and independent times, as from many independent users.
     case poisson
 }
 
-/// The due times of an open loop, in order, of any schedule of rates.
+/// The due times of an open loop in order, for any schedule of rates.
 ///
-/// Both processes run on the schedule's integral: even steps of 1 there, or exponential ones, which gives an exact
-/// Poisson process also while the rate ramps.
+/// Both processes use the schedule's integral: even steps of 1 on it, or exponentially distributed ones. The result
+/// is an exact Poisson process even while the rate ramps.
 package struct Arrivals: Sendable {
     private let schedule: Schedule
     private let process: ArrivalProcess
@@ -23,7 +23,7 @@ package struct Arrivals: Sendable {
         if process == .poisson { self.amount = self.generator.nextExponential() }
     }
 
-    /// When the next is due, since the run began; nil when the run has no more.
+    /// Returns the next due time since the start of the run, or nil at the end of the run.
     package mutating func next() -> Duration? {
         guard let time = self.schedule.time(of: self.amount) else { return nil }
         self.amount += self.process == .constant ? 1 : self.generator.nextExponential()

@@ -1,11 +1,10 @@
-/// The load at each moment of a run, and how much of it has come by then.
+/// The load at each moment of a run, and its integral up to that moment.
 ///
-/// A piecewise linear function and its integral, both exact; the warm-up stands before the stages and holds the load
-/// of the first.
+/// Both are exact: the load is piecewise linear. The warm-up precedes the stages and has the load of the first stage.
 package struct Schedule: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var name: String
-        /// Seconds since the run began.
+        /// In seconds since the start of the run.
         var start: Double
         var length: Double
         var from: Double
@@ -23,9 +22,9 @@ package struct Schedule: Hashable, Sendable {
     }
 
     private let segments: [Segment]
-    /// What comes before is discarded.
+    /// The time at the start of the run whose results are discarded.
     package let warmup: Duration
-    /// Of warm-up and stages.
+    /// The duration of the warm-up and all stages.
     package let duration: Duration
 
     package init(_ stages: Stages, warmup: Duration = .zero) {
@@ -61,7 +60,7 @@ package struct Schedule: Hashable, Sendable {
         self.duration = self.warmup + stages.duration
     }
 
-    /// The load at a time since the run began; 0 before and after it.
+    /// The load at a time since the start of the run; 0 before and after the run.
     package func level(at time: Duration) -> Double {
         let seconds = time / .seconds(1)
         return self.segment(at: seconds)?.level(at: seconds) ?? 0
@@ -70,10 +69,10 @@ package struct Schedule: Hashable, Sendable {
     /// The name of the stage at that time; empty after the run.
     package func name(at time: Duration) -> String { self.segment(at: time / .seconds(1))?.name ?? "" }
 
-    /// The integral of the load over the whole run: of a rate, how many become due.
+    /// The integral of the load over the whole run: for a rate, the number of checks that become due.
     package var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
 
-    /// When the integral reaches `amount`; nil where the run ends before.
+    /// The time at which the integral reaches `amount`; nil if the run ends earlier.
     package func time(of amount: Double) -> Duration? {
         guard amount >= 0, amount < self.total,
             let index = self.firstSegment(where: { $0.before + $0.area > amount })
@@ -82,7 +81,7 @@ package struct Schedule: Hashable, Sendable {
         let rest = amount - segment.before
         guard rest > 0 else { return .seconds(segment.start) }
         let slope = segment.length > 0 ? (segment.to - segment.from) / segment.length : 0
-        // The smaller root of slope/2·x² + from·x = rest, in the form that does not cancel.
+        // The smaller root of slope/2·x² + from·x = rest, in the form without cancellation.
         let root = (segment.from * segment.from + 2 * slope * rest).squareRoot()
         return .seconds(segment.start + min(2 * rest / (segment.from + root), segment.length))
     }
@@ -92,7 +91,7 @@ package struct Schedule: Hashable, Sendable {
         return self.segments[index]
     }
 
-    /// By halving: the conditions that are asked for hold from one segment on.
+    /// A binary search: the condition holds for one segment and all after it.
     private func firstSegment(where isReached: (Segment) -> Bool) -> Int? {
         var (low, high) = (0, self.segments.count)
         while low < high {

@@ -1,28 +1,28 @@
 internal import ConfigText
 
-/// What a stage's numbers count.
+/// The unit of a stage's load.
 package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
-    /// A closed loop: so many connections, each with one check at a time.
+    /// A closed loop: the number of connections, each with one check at a time.
     case connections
-    /// An open loop: so many checks become due in each second, whatever the server does.
+    /// An open loop: the number of checks that become due per second, regardless of the server's speed.
     case perSecond
 }
 
-/// A piece of a run in which the load moves in one way.
+/// A part of a run in which the load is constant or changes at a constant rate.
 package struct Stage: Hashable, Sendable {
-    /// How the load gets to where it is at the stage's end.
+    /// The course of the load during the stage.
     package enum Shape: Hashable, Sendable {
-        /// In a straight line from where the stage before ended; the first begins at 0.
+        /// A linear change from the load at the end of the previous stage; the first stage starts at 0.
         case ramp(to: Double)
-        /// At once, and it stays there: a spike, or a hold.
+        /// A jump to a constant load.
         case at(Double)
-        /// Stays where the stage before ended.
+        /// The load at the end of the previous stage.
         case hold
     }
 
-    /// Empty where it was given none.
+    /// Empty for a stage without a name.
     package var name: String
-    /// At least 0; a stage of no time with a ramp is a jump.
+    /// At least 0; a ramp with no duration is a jump.
     package var duration: Duration
     package var shape: Shape
 
@@ -32,7 +32,7 @@ package struct Stage: Hashable, Sendable {
         self.shape = shape
     }
 
-    /// As ``Stages/init(parsing:)`` reads it, without the name.
+    /// The text that ``Stages/init(parsing:)`` reads, without the name.
     func text(_ unit: LoadUnit) -> String {
         let suffix = unit == .perSecond ? "/s" : ""
         let time = DurationText.write(self.duration)

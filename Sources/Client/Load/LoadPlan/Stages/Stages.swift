@@ -1,17 +1,17 @@
 internal import ConfigText
 
-/// The stages of a run, in order, and what their numbers count.
+/// The stages of a run, in order, and the unit of their loads.
 package struct Stages: Hashable, Sendable {
     package let unit: LoadUnit
     package let stages: [Stage]
 
-    /// The longest time that all stages may take together.
+    /// The longest total duration of all stages.
     package static let longest: Duration = .seconds(31 * 86_400)
 
-    /// - Throws: a problem where there is no load at all, or no time, or too much of it.
+    /// - Throws: A problem if the stages have no load, no duration, or too long a duration.
     package init(_ stages: [Stage], _ unit: LoadUnit, place: String) throws(PlanProblem) {
         guard stages.contains(where: { $0.duration > .zero }) else {
-            throw PlanProblem(place: place, "the stages take no time at all")
+            throw PlanProblem(place: place, "the stages have no duration")
         }
         let whole = stages.reduce(Duration.zero) { $0 + $1.duration }
         guard whole <= Self.longest, stages.allSatisfy({ $0.duration >= .zero }) else {
@@ -28,7 +28,7 @@ package struct Stages: Hashable, Sendable {
         self.stages = stages
     }
 
-    /// One load from the beginning to the end.
+    /// The same load from start to end.
     package static func constant(
         _ level: Double,
         _ unit: LoadUnit,
@@ -38,9 +38,9 @@ package struct Stages: Hashable, Sendable {
         try Stages([Stage(.at(level), for: duration)], unit, place: place)
     }
 
-    /// Reads `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, a spike of 2000, which then holds.
+    /// Reads `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, then a spike of 2000 that holds for another minute.
     ///
-    /// With `/s` behind the numbers they are checks due in each second instead of connections.
+    /// With `/s` after the numbers they are checks due per second instead of connections.
     package init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
         var stages: [Stage] = []
         var unit: LoadUnit?
@@ -48,7 +48,7 @@ package struct Stages: Hashable, Sendable {
             let place = "\(place), stage \(number + 1)"
             let halves = part.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
             guard let duration = halves.first.flatMap({ DurationText.read(String($0)) }) else {
-                throw PlanProblem(place: place, "`\(part)` is not TIME:LOAD, as `30s:100`, `10s:=2000` or `2m:500/s`")
+                throw PlanProblem(place: place, "`\(part)` is not TIME:LOAD: `30s:100`, `10s:=2000` or `2m:500/s`")
             }
             guard halves.count == 2 else {
                 stages.append(Stage(.hold, for: duration))
@@ -62,19 +62,19 @@ package struct Stages: Hashable, Sendable {
         try self.init(stages, unit ?? .connections, place: place)
     }
 
-    /// Without the spaces around it.
+    /// The text without spaces at both ends.
     static func trimmed(_ text: Substring) -> Substring {
         var text = text.drop { $0 == " " }
         while text.last == " " { text = text.dropLast() }
         return text
     }
 
-    /// As ``init(parsing:place:)`` reads it.
+    /// The text that ``init(parsing:place:)`` reads.
     package var text: String { self.stages.map { $0.text(self.unit) }.joined(separator: ",") }
 
     package var duration: Duration { self.stages.reduce(.zero) { $0 + $1.duration } }
 
-    /// The most that is asked for at any moment.
+    /// The highest load at any moment.
     package var peak: Double {
         self.stages.reduce(0) { peak, stage in
             switch stage.shape {
@@ -85,7 +85,7 @@ package struct Stages: Hashable, Sendable {
     }
 }
 
-/// A load with what it counts.
+/// A load and its unit.
 struct StageLevel {
     let number: Double
     let unit: LoadUnit
@@ -96,19 +96,19 @@ struct StageLevel {
         let digits = isRate ? text.dropLast(2) : text
         guard let number = isRate ? CountText.readNumber(digits) : CountText.readCount(digits).map(Double.init) else {
             let what =
-                isRate ? "a rate, as `500/s` or `2.5k/s`" : "a number of connections, as `100`, or a rate, as `100/s`"
+                isRate ? "a rate, `500/s` or `2.5k/s`" : "a number of connections, `100`, or a rate, `100/s`"
             throw PlanProblem(place: place, "`\(text)` is not \(what)")
         }
         self.number = number
         self.unit = isRate ? .perSecond : .connections
     }
 
-    /// All stages of a run count the same.
+    /// Checks that all stages of a run have the same unit.
     func agree(with unit: inout LoadUnit?, place: String) throws(PlanProblem) {
         guard unit == nil || unit == self.unit else {
             throw PlanProblem(
                 place: place,
-                "the stages before count \(unit == .perSecond ? "a rate (/s)" : "connections")"
+                "the unit must be the same as in the earlier stages: \(unit == .perSecond ? "a rate (/s)" : "connections")"
             )
         }
         unit = self.unit

@@ -10,7 +10,7 @@ package struct ChangeLimit: Sendable, Equatable {
     /// A share of the first run's value; negative for a decrease.
     let limit: Double
 
-    /// Whether the change exceeds the limit; nil if a run does not have the metric.
+    /// True if the change exceeds the limit; nil if a run does not have the metric.
     ///
     /// Growth from zero exceeds every limit.
     package func isExceeded(in comparison: Comparison) -> Bool? {

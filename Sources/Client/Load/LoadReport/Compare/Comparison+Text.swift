@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 extension Comparison {
     /// The comparison for a terminal, with the result of each limit.
     package func text(limits: [ChangeLimit] = []) -> String {
@@ -29,47 +27,6 @@ extension Comparison {
         case nil: "FAILED  \(limit.text): not measured in one of the runs"
         }
     }
-
-    /// The comparison as one JSON object, with a newline at the end.
-    package func jsonText(limits: [ChangeLimit] = []) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-        let document = Document(
-            concerns: self.concerns,
-            differences: self.differences,
-            figures: self.rows.map(Document.Figure.init),
-            limits: limits.map { Document.Limit(text: $0.text, exceeded: $0.isExceeded(in: self)) }
-        )
-        guard let data = try? encoder.encode(document) else { preconditionFailure("all numbers are finite") }
-        return String(decoding: data, as: UTF8.self) + "\n"
-    }
-
-    private struct Document: Encodable {
-        struct Figure: Encodable {
-            let name, unit: String
-            let before, after, ratio, noise: Double?
-            let finding: Finding
-
-            init(_ row: Row) {
-                self.name = row.name
-                self.unit = row.isShare ? "share" : row.metric.unit.name
-                (self.before, self.after, self.ratio, self.noise) = (row.before, row.after, row.ratio, row.noise)
-                self.finding = row.finding
-            }
-        }
-
-        struct Limit: Encodable {
-            let text: String
-            /// Absent if a run does not have the metric.
-            let exceeded: Bool?
-        }
-
-        let v = 1
-        let concerns: [String]
-        let differences: [Difference]
-        let figures: [Figure]
-        let limits: [Limit]
-    }
 }
 
 extension Comparison.Row {
@@ -77,7 +34,7 @@ extension Comparison.Row {
         [
             self.before.map { self.metric.text($0, asShare: self.isShare) } ?? "–",
             self.after.map { self.metric.text($0, asShare: self.isShare) } ?? "–",
-            self.ratio.map { "×\(NumberText.fixed($0, 3))" } ?? "–", self.noiseText, self.finding.text,
+            self.ratio.map { "×\(NumberText.fixed($0, 3))" } ?? "–", self.noiseText, self.finding.rawValue,
         ]
     }
 
@@ -86,17 +43,5 @@ extension Comparison.Row {
         guard let noise, let before, self.after != nil else { return "–" }
         guard before != 0 else { return noise == 0 ? "none" : "±\(self.metric.text(noise, asShare: self.isShare))" }
         return "±\(NumberText.fixed(noise / before * 100, 1))%"
-    }
-}
-
-extension Comparison.Finding {
-    fileprivate var text: String {
-        switch self {
-        case .same, .better, .different: self.rawValue
-        case .withinNoise: "within noise"
-        case .worse: "WORSE"
-        case .unknown: "too short"
-        case .incomparable: "only in one"
-        }
     }
 }

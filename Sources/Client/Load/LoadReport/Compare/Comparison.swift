@@ -29,21 +29,21 @@ package struct Comparison: Sendable {
     }
 
     /// The meaning of a difference.
-    package enum Finding: String, Sendable, Codable {
+    package enum Finding: String, Sendable {
         case same
-        case withinNoise = "within-noise"
+        case withinNoise = "within noise"
         case better
-        case worse
+        case worse = "WORSE"
         /// More than noise, in a metric that is neither good nor bad.
         case different
         /// The runs are too short to determine the noise.
-        case unknown
+        case unknown = "too short"
         /// One of the runs does not have the metric.
-        case incomparable
+        case incomparable = "only in one"
     }
 
     /// A setting with different values in the two runs.
-    package struct Difference: Sendable, Equatable, Codable {
+    package struct Difference: Sendable, Equatable {
         package let name: String
         package let before: String?
         package let after: String?

@@ -22,10 +22,10 @@ struct ReportTable {
     }
 
     let caption: String
-    /// Whether a heading on the page already says the caption.
+    /// True if a heading on the page already says the caption.
     var isCaptionHidden = true
     let columns: [String]
-    /// Whether every column is aligned to the left; otherwise only the first one is.
+    /// True if every column is aligned to the left; otherwise only the first one is.
     var isLeft = false
     private(set) var rows: [Row] = []
 

@@ -3,9 +3,9 @@ package struct Interval: Sendable, Equatable, Codable {
     /// Whole microseconds since the run's start, as the JSON has them.
     private var startMicros: Int64
     private var endMicros: Int64
-    /// Whether the interval belongs to the warm-up: shown in reports, excluded from every metric but violations.
+    /// True if the interval belongs to the warm-up: shown in reports, excluded from every metric but violations.
     package var isWarmup: Bool
-    /// Whether the interval lies after the end of the plan or of the run.
+    /// True if the interval lies after the end of the plan or of the run.
     ///
     /// Answers to operations still in flight count; the time of the interval does not.
     package var isTail: Bool
@@ -57,8 +57,6 @@ package struct Interval: Sendable, Equatable, Codable {
         get { .microseconds(self.endMicros) }
         set { self.endMicros = newValue.inMicroseconds }
     }
-
-    package var length: Duration { self.end - self.start }
 
     /// The sums of this interval alone, for the display of a running test.
     package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }

@@ -27,13 +27,13 @@ package enum Outcome: Hashable, Sendable {
     /// The verdicts, in the order that every report uses.
     package static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
 
-    /// Whether no verdict arrived.
+    /// True if no verdict arrived.
     package var isFailure: Bool { if case .failed = self { true } else { false } }
 
-    /// Whether the outcome is an error: a failure other than an interruption of the run.
+    /// True if the outcome is an error: a failure other than an interruption of the run.
     package var isError: Bool { self.isFailure && self != .interrupted }
 
-    /// Whether the time of the operation belongs to the distribution.
+    /// True if the time of the operation belongs to the distribution.
     ///
     /// Answers, timeouts and interrupted operations are timed: omitting the longest waits would flatter the server.
     /// A refused connection is only counted, because its short time would flatter the server too.

@@ -6,7 +6,7 @@ package struct Sample: Sendable {
     package let latency: Duration
     /// The time from sending the first byte.
     package let serviceTime: Duration
-    /// Whether the answer is the one that the operation aimed at.
+    /// True if the answer is the one that the operation aimed at.
     ///
     /// A right PIN rejected by a block is unexpected but correct. An answer that no correct server gives is also a
     /// violation; see ``Recorder/recordViolation(_:)``.

@@ -29,7 +29,7 @@ struct Chart {
     struct Tick {
         let place: String
         let label: String
-        /// Whether the label ends at the tick, because centered it would exceed the picture.
+        /// True if the label ends at the tick, because centered it would exceed the picture.
         var isAtEnd = false
     }
 

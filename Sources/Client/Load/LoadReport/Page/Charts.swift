@@ -73,7 +73,7 @@ struct Charts {
         return chart
     }
 
-    /// Whether operations waited before they were sent; in a closed loop both times are the same line.
+    /// True if operations waited before they were sent; in a closed loop both times are the same line.
     private var showsServiceTime: Bool {
         let all = self.result.totals.figures()
         guard let latency = all.latency.percentile(99), let service = all.serviceTime.percentile(99) else {

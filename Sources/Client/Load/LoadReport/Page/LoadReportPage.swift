@@ -32,7 +32,11 @@ struct LoadReportPage {
         let name: String
         let value: String
         let detail: String
-        var isBad = false
+        let isBad: Bool
+
+        init(_ name: String, _ value: String, _ detail: String, isBad: Bool = false) {
+            (self.name, self.value, self.detail, self.isBad) = (name, value, detail, isBad)
+        }
     }
 
     /// Forbids scripts, requests and forms, in case a text of the server or the plan should escape the template.
@@ -75,49 +79,37 @@ struct LoadReportPage {
         let all = self.totals.figures()
         let times = all.latency
         let violations = self.totals.violations.count
+        let errors = all.count > 0 ? NumberText.percent(Double(all.failures) / Double(all.count)) : "–"
+        let mean = times.mean.map { "mean \(NumberText.time(microseconds: $0))" } ?? ""
+        func percentile(_ percent: Double) -> String { NumberText.time(times.percentile(percent)) }
         var tiles = [
             Tile(
-                name: "verdicts",
-                value: self.totals.rate.map(NumberText.rate) ?? "–",
-                detail: "\(NumberText.count(all.answered)) in total"
+                "verdicts",
+                self.totals.rate.map(NumberText.rate) ?? "–",
+                "\(NumberText.count(all.answered)) in total"
             ),
+            Tile("p50", percentile(50), "latency \(self.result.latencyOrigin)"),
+            Tile("p99", percentile(99), "p99.9 \(percentile(99.9))"),
+            Tile("max", NumberText.time(times.max), mean),
             Tile(
-                name: "p50",
-                value: NumberText.time(times.percentile(50)),
-                detail: "latency \(self.result.latencyOrigin)"
-            ),
-            Tile(
-                name: "p99",
-                value: NumberText.time(times.percentile(99)),
-                detail: "p99.9 \(NumberText.time(times.percentile(99.9)))"
-            ),
-            Tile(
-                name: "max",
-                value: NumberText.time(times.max),
-                detail: times.mean.map { "mean \(NumberText.time(microseconds: $0))" } ?? ""
-            ),
-            Tile(
-                name: "errors",
-                value: all.count > 0 ? NumberText.percent(Double(all.failures) / Double(all.count)) : "–",
-                detail: "\(NumberText.count(all.failures)) of \(NumberText.count(all.count))",
+                "errors",
+                errors,
+                "\(NumberText.count(all.failures)) of \(NumberText.count(all.count))",
                 isBad: all.failures > 0
             ),
             Tile(
-                name: "violations",
-                value: NumberText.count(violations),
-                detail: "\(NumberText.count(all.unexpected)) unexpected",
+                "violations",
+                NumberText.count(violations),
+                "\(NumberText.count(all.unexpected)) unexpected",
                 isBad: violations > 0
             ),
         ]
         if let cost = self.totals.serverCPUMicrosecondsPerOperation {
             let memory = self.totals.serverPeakResidentBytes.map { "at most \(NumberText.bytes(Double($0)))" } ?? ""
-            tiles.append(
-                Tile(name: "server CPU per operation", value: NumberText.time(microseconds: cost), detail: memory)
-            )
+            tiles.append(Tile("server CPU per operation", NumberText.time(microseconds: cost), memory))
         }
         if self.totals.unsent > 0 {
-            let count = NumberText.count(self.totals.unsent)
-            tiles.append(Tile(name: "unsent", value: count, detail: "too many in flight", isBad: true))
+            tiles.append(Tile("unsent", NumberText.count(self.totals.unsent), "too many in flight", isBad: true))
         }
         return tiles
     }

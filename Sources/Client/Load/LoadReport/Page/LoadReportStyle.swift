@@ -41,7 +41,8 @@ enum LoadReportStyle {
         .callout ul, .callout p { margin: 4px 0 0; }
         .callout ul { padding-left: 20px; }
         .charts { display: grid; gap: 16px; margin-bottom: 16px; }
-        .charts figure { margin: 0; min-width: 0; display: flex; flex-direction: column; justify-content: space-between; }
+        .charts figure { margin: 0; min-width: 0; display: flex; flex-direction: column;
+          justify-content: space-between; }
         @media (min-width: 720px) {
           .charts { grid-template-columns: 1fr 1fr; } .tiles { grid-template-columns: repeat(4, 1fr); }
         }
@@ -74,13 +75,15 @@ enum LoadReportStyle {
         .scroll + .scroll { margin-top: 18px; }
         table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
         caption { text-align: left; color: var(--soft); padding-bottom: 4px; font-size: .92rem; }
-        .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+        .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+          white-space: nowrap; }
         th, td { padding: 5px 10px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule);
           vertical-align: top; }
         tbody tr:last-child > * { border-bottom: 0; }
         th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0; }
         th { font-weight: 500; } thead th { color: var(--soft); font-weight: 400; }
-        th:first-child, .left th, .left td { text-align: left; } td.wrap { white-space: normal; overflow-wrap: anywhere; }
+        th:first-child, .left th, .left td { text-align: left; }
+        td.wrap { white-space: normal; overflow-wrap: anywhere; }
         .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .88em; }
         td.good { color: var(--good); } td.bad, th.bad { color: var(--bad); }
         td.good::before { content: "✓ " / ""; } td.bad::before { content: "✗ " / ""; }

@@ -72,7 +72,8 @@ enum LoadReportTemplate {
         {{/columns}}
         <tbody>
         {{#rows}}
-        <tr><th scope="row" class="{{head.style}}">{{head.text}}</th>{{#cells}}<td class="{{style}}">{{text}}</td>{{/cells}}</tr>
+        <tr><th scope="row" class="{{head.style}}">{{head.text}}</th>\
+        {{#cells}}<td class="{{style}}">{{text}}</td>{{/cells}}</tr>
         {{/rows}}
         </tbody>
         </table>
@@ -84,7 +85,8 @@ enum LoadReportTemplate {
         <figcaption><h2>{{title}}</h2>
         <ul class="legend">
         {{#lines}}
-        <li><svg viewBox="0 0 24 8" class="key" aria-hidden="true"><path class="line {{lineStyle}}" d="M1 4H23"/></svg>{{name}}</li>
+        <li><svg viewBox="0 0 24 8" class="key" aria-hidden="true"><path class="line {{lineStyle}}" d="M1 4H23"/></svg>\
+        {{name}}</li>
         {{/lines}}
         {{#bands}}
         {{#first()}}<li><span class="key warm"></span>{{label}}</li>{{/first()}}
@@ -94,14 +96,17 @@ enum LoadReportTemplate {
         <title id="{{id}}-t">{{title}}</title>
         <desc id="{{id}}-d">{{summary}}</desc>
         {{#bands}}
-        <rect class="warm" x="{{x}}" y="{{frame.top}}" width="{{span}}" height="{{frame.rise}}"><title>{{label}}</title></rect>
+        <rect class="warm" x="{{x}}" y="{{frame.top}}" width="{{span}}" height="{{frame.rise}}">\
+        <title>{{label}}</title></rect>
         {{/bands}}
         <g class="axis" aria-hidden="true">
         {{#yTicks}}
-        <path d="M{{frame.left}} {{place}}H{{frame.right}}"/><text x="{{frame.labelX}}" y="{{place}}" dy=".35em" class="y">{{label}}</text>
+        <path d="M{{frame.left}} {{place}}H{{frame.right}}"/>\
+        <text x="{{frame.labelX}}" y="{{place}}" dy=".35em" class="y">{{label}}</text>
         {{/yTicks}}
         {{#xTicks}}
-        <path d="M{{place}} {{frame.bottom}}v4" class="tick"/><text x="{{place}}" y="{{frame.labelY}}" class="x{{#isAtEnd}} last{{/isAtEnd}}">{{label}}</text>
+        <path d="M{{place}} {{frame.bottom}}v4" class="tick"/>\
+        <text x="{{place}}" y="{{frame.labelY}}" class="x{{#isAtEnd}} last{{/isAtEnd}}">{{label}}</text>
         {{/xTicks}}
         </g>
         {{#lines}}
@@ -111,7 +116,8 @@ enum LoadReportTemplate {
         <path class="mark" d="M{{place}} {{frame.top}}V{{frame.bottom}}"><title>{{label}}</title></path>
         {{/marks}}
         {{#hints}}
-        <rect class="hint" x="{{x}}" y="{{frame.top}}" width="{{span}}" height="{{frame.rise}}"><title>{{label}}</title></rect>
+        <rect class="hint" x="{{x}}" y="{{frame.top}}" width="{{span}}" height="{{frame.rise}}">\
+        <title>{{label}}</title></rect>
         {{/hints}}
         </svg>
         </figure>

@@ -14,7 +14,7 @@ extension RunResult {
         return failures
     }
 
-    /// Whether latency differs from service time: in an open loop, and in an attack, which sends all guesses at once.
+    /// True if latency differs from service time: in an open loop, and in an attack, which sends all guesses at once.
     ///
     /// A closed loop sends an operation after the answer to the previous one, so that the two are the same.
     var hasDueTimes: Bool {

@@ -138,7 +138,7 @@ extension Interval {
     private static let timeLimit: Duration = .seconds(3_155_760_000)
     private static let gaugeRange = -1e15...1e15
 
-    /// Whether the intervals are in order and every number in them is within the limits.
+    /// True if the intervals are in order and every number in them is within the limits.
     static func canBeSummed(_ intervals: [Interval]) -> Bool {
         var end = Duration.zero
         for interval in intervals {

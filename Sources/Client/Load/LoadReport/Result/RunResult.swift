@@ -37,7 +37,7 @@ package struct RunResult: Sendable, Equatable {
     /// The intervals after the warm-up.
     package var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    /// Whether ``failures`` is empty.
+    /// True if ``failures`` is empty.
     package var isSuccess: Bool { self.failures.isEmpty }
 
     /// The exit code of `pin-load run`.

@@ -37,16 +37,6 @@ struct Metric: Sendable, Equatable {
         case count
         case perSecond
         case bytes
-
-        /// The name in JSON.
-        var name: String {
-            switch self {
-            case .time: "microseconds"
-            case .count: "count"
-            case .perSecond: "per-second"
-            case .bytes: "bytes"
-            }
-        }
     }
 
     /// Nil for all operations together.
@@ -62,7 +52,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// Whether the value can be a share of the operations.
+    /// True if the value can be a share of the operations.
     var canBeShare: Bool {
         switch self.kind {
         case .errors, .unexpected, .unsent, .outcome: true
@@ -70,7 +60,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// Whether the value never decreases during a run.
+    /// True if the value never decreases during a run.
     var onlyGrows: Bool {
         switch self.kind {
         case .count, .errors, .unexpected, .violations, .unsent, .outcome, .serverMemory, .latency(.max),

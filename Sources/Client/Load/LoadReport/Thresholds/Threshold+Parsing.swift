@@ -23,12 +23,12 @@ extension Threshold {
 
 extension Metric {
     /// The metrics with a fixed name; percentiles are `p` and a number.
-    private static let kinds: [(name: String, kind: Kind)] = [
-        ("min", .latency(.min)), ("mean", .latency(.mean)), ("avg", .latency(.mean)),
-        ("med", .latency(.percentile(50))),
-        ("max", .latency(.max)), ("rate", .rate), ("count", .count), ("errors", .errors), ("unexpected", .unexpected),
-        ("violations", .violations), ("unsent", .unsent), ("server-cpu", .serverCPU), ("server-memory", .serverMemory),
-    ]
+    private static let kinds: [(name: String, kind: Kind)] =
+        Self.times.map { ($0.name, .latency($0.time)) } + [
+            ("rate", .rate), ("count", .count), ("errors", .errors), ("unexpected", .unexpected),
+            ("violations", .violations), ("unsent", .unsent), ("server-cpu", .serverCPU),
+            ("server-memory", .serverMemory),
+        ]
 
     private static let failures = Outcome.failureReasons.map { Outcome.failed($0).rawValue }
 

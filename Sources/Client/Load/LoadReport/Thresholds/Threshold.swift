@@ -32,7 +32,7 @@ package struct Threshold: Sendable, Equatable {
     /// The value in the metric's unit; nil if nothing was measured.
     package func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
 
-    /// Whether the condition is met so far; nil if nothing was measured.
+    /// True if the condition is met so far; nil if nothing was measured.
     package func isMet(by totals: Totals) -> Bool? {
         self.value(of: totals).map { self.relation.holds($0, self.limit) }
     }
@@ -42,7 +42,7 @@ package struct Threshold: Sendable, Equatable {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
-    /// Whether the condition cannot be met any more: a value that never decreases exceeds its limit.
+    /// True if the condition cannot be met any more: a value that never decreases exceeds its limit.
     ///
     /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, and ends the
     /// run only after several intervals.
@@ -55,7 +55,7 @@ package struct Threshold: Sendable, Equatable {
         }
     }
 
-    /// Whether the condition is not met yet and still can be: a value that never decreases is below its limit.
+    /// True if the condition is not met yet and still can be: a value that never decreases is below its limit.
     package func isPending(by totals: Totals) -> Bool {
         self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }

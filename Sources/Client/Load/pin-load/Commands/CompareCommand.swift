@@ -16,8 +16,6 @@ struct CompareCommand: AsyncParsableCommand {
               pin-load compare before.json after.json
               pin-load compare before.json after.json --fail-if 'p99>+10%' \\
                 --fail-if 'rate<-5%' --fail-if 'server-cpu>+5%'
-              pin-load compare before.json after.json --json \\
-                | jq '.figures[] | select(.finding == "worse")'
 
             EXIT CODES
 
@@ -32,9 +30,6 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Argument(help: ArgumentHelp("JSON of the later run.", valueName: "after"), completion: .file())
     var after: String
-
-    @Flag(help: "Print one JSON object instead of text.")
-    var json = false
 
     @Option(
         name: .customLong("fail-if"),
@@ -57,9 +52,7 @@ struct CompareCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             let comparison = Comparison(try ResultFile.read(self.before), try ResultFile.read(self.after))
-            StandardStreams.writeOutput(
-                self.json ? comparison.jsonText(limits: self.limits) : comparison.text(limits: self.limits)
-            )
+            StandardStreams.writeOutput(comparison.text(limits: self.limits))
             if self.limits.contains(where: { $0.isExceeded(in: comparison) != false }) {
                 throw PinLoadStatus.broken.exitCode
             }

@@ -1,8 +1,8 @@
 import ArgumentParser
-internal import ConfigText
 internal import HostSystem
 internal import LoadFleet
 internal import LoadFlood
+internal import LoadPlan
 internal import LoadReport
 
 /// `pin-load flood`: opens hostile connections.
@@ -11,8 +11,8 @@ struct FloodCommand: AsyncParsableCommand {
         commandName: "flood",
         abstract: "Flood a server with incomplete or invalid connections.",
         discussion: """
-            Measures nothing itself: run 'pin-load run' at the same time and compare its result with one without a flood. \
-            A flood sends no calls and changes no wallet. Ctrl-C ends it early.
+            Measures nothing itself: start 'pin-load run' at the same time and compare its result with one without a \
+            flood. A flood sends no calls and changes no wallet. Ctrl-C ends it early.
 
             KINDS
 
@@ -80,13 +80,10 @@ struct FloodCommand: AsyncParsableCommand {
     private static func kinds(_ text: String) throws -> [FloodKind] {
         let words = text.split(separator: ",")
         guard !words.isEmpty else { throw ValidationError("name at least one kind, as in half-open,slow") }
-        return try words.map { word in
-            guard let kind = FloodKind(rawValue: String(word)) else {
-                let names = FloodKind.allCases.map(\.rawValue)
-                let hint = NearestName.to(String(word), among: names).map { "; did you mean `\($0)`?" } ?? ""
-                throw ValidationError("`\(word)` is none of \(names.joined(separator: ", "))\(hint)")
-            }
-            return kind
+        do throws(PlanProblem) {
+            return try words.map { (word) throws(PlanProblem) in try NameText.read(String(word), place: "--kinds") }
+        } catch {
+            throw ValidationError(error.text)
         }
     }
 
@@ -111,8 +108,8 @@ struct FloodCommand: AsyncParsableCommand {
             guard limit.current >= needed else {
                 throw PinLoadFailure(
                     .usage,
-                    "--held \(self.held) needs \(needed) open files, but the limit is \(limit.highest); raise it as root: "
-                        + "prlimit --pid $$ --nofile=\(needed)"
+                    "--held \(self.held) needs \(needed) open files, but the limit is \(limit.highest); raise it "
+                        + "as root: prlimit --pid $$ --nofile=\(needed)"
                 )
             }
             // ::1 has no other loopback addresses.
@@ -137,25 +134,23 @@ struct FloodCommand: AsyncParsableCommand {
     private static func run(_ flood: Flood) async throws {
         let display = ProgressDisplay()
         await display.run {
-            ProgressText(Self.line(flood.progress))
+            ProgressText(Self.parts(flood.progress))
         } stop: {
             flood.stop()
         } _: {
             await flood.run()
         }
-        StandardStreams.writeOutput("flood ended: \(Self.line(flood.progress))\n")
+        StandardStreams.writeOutput("flood ended: \(Self.parts(flood.progress).joined(separator: "  "))\n")
         if display.isStopping { throw PinLoadStatus.interrupted.exitCode }
     }
 
-    private static func line(_ progress: FloodProgress) -> String {
+    private static func parts(_ progress: FloodProgress) -> [String] {
         let rate = Double(progress.opened) / max(0.001, progress.elapsed / .seconds(1))
         let counts = [
             ("open", progress.held), ("closed by the server", progress.closedByServer),
             ("not accepted", progress.notOpened), ("not started", progress.unsent),
         ]
-        return
-            ([progress.elapsed.clockText, "opened \(NumberText.count(progress.opened)) (\(NumberText.rate(rate)))"]
-            + counts.map { "\($0) \(NumberText.count($1))" } + ["sent \(NumberText.bytes(Double(progress.bytesSent)))"])
-            .joined(separator: "  ")
+        return [progress.elapsed.clockText, "opened \(NumberText.count(progress.opened)) (\(NumberText.rate(rate)))"]
+            + counts.map { "\($0) \(NumberText.count($1))" } + ["sent \(NumberText.bytes(Double(progress.bytesSent)))"]
     }
 }

@@ -13,9 +13,9 @@ struct ProvisionCommand: AsyncParsableCommand {
         commandName: "provision",
         abstract: "Register wallets for load tests.",
         discussion: """
-            Each wallet gets a hardware key, evidence signed by the lab's authority, a PIN and a registration. The server \
-            verifies them like those of a phone. After Ctrl-C, a crash or a restart of the server, the same command \
-            continues. A larger number adds the missing wallets.
+            Each wallet gets a hardware key, evidence signed by the lab's authority, a PIN and a registration. The \
+            server verifies them like those of a phone. After Ctrl-C, a crash or a restart of the server, the same \
+            command continues. A larger number adds the missing wallets.
 
             EXAMPLES
 
@@ -29,8 +29,8 @@ struct ProvisionCommand: AsyncParsableCommand {
             start. It is as secret as keys (mode 0600); one process can use it at a time. A crash loses at most the \
             registrations in flight.
 
-            The server deletes a registration without a session after one day (enrollment.unopened-lifetime, up to 30d). \
-            Run a load before that.
+            The server deletes a registration without a session after one day (enrollment.unopened-lifetime, up to \
+            30d). Run a load before that.
             """
     )
 
@@ -152,11 +152,11 @@ extension ProgressText {
     fileprivate init(_ progress: ProvisioningProgress, _ meter: RateMeter) {
         let percent = Int(100 * Double(progress.held) / Double(max(1, progress.total)))
         let counts = "\(NumberText.count(progress.held)) of \(NumberText.count(progress.total)) wallets (\(percent)%)"
-        let left = meter.time(for: progress.left).map { "\($0.clockText) left" }
-        let parts = [
-            counts, NumberText.rate(meter.perSecond), left, progress.trouble.map { "waiting: \($0)" },
-        ]
-        self.init(parts.compactMap(\.self).joined(separator: "  "))
+        let left = meter.time(for: progress.left).map { ", \($0.clockText) left" } ?? ""
+        self.init(
+            ["\(counts), \(NumberText.rate(meter.perSecond))\(left)"],
+            problems: [progress.trouble.map { "waiting: \($0)" } ?? ""]
+        )
     }
 }
 

@@ -4,24 +4,17 @@ internal import HostSystem
 internal import Synchronization
 internal import UnixSignals
 
-/// The state of a running command, as a block of lines for a terminal and as one line for a log.
+/// The state of a running command: parts that a terminal shows below each other and a log in one line.
 struct ProgressText: Sendable {
-    struct Line: Sendable {
-        let text: String
-        /// Whether the line reports a problem.
-        var isAlarming = false
+    let parts: [String]
+    /// Parts that a terminal highlights.
+    let problems: [String]
+
+    /// Omits empty parts.
+    init(_ parts: [String], problems: [String] = []) {
+        self.parts = parts.filter { !$0.isEmpty }
+        self.problems = problems.filter { !$0.isEmpty }
     }
-
-    let block: [Line]
-    let line: String
-
-    init(block: [Line], line: String) {
-        self.block = block
-        self.line = line
-    }
-
-    /// The same line for both.
-    init(_ line: String) { self.init(block: [Line(text: line)], line: line) }
 }
 
 /// The display of a running command on standard error.
@@ -40,14 +33,14 @@ final class ProgressDisplay: Sendable {
     private let hasColor: Bool
     private let state = Mutex(State())
 
-    /// - Parameter wantsLines: Whether a terminal gets lines too.
+    /// - Parameter wantsLines: True if a terminal gets lines too.
     init(wantsLines: Bool = false) {
         let environment = ProcessInfo.processInfo.environment
         self.isBlock = Terminal.isTerminal(2) && !wantsLines && environment["TERM"] ?? "dumb" != "dumb"
         self.hasColor = environment["NO_COLOR"] == nil
     }
 
-    /// Whether a signal asked the command to stop.
+    /// True if a signal asked the command to stop.
     var isStopping: Bool { self.state.withLock(\.isStopping) }
 
     /// Shows the new state.
@@ -55,15 +48,13 @@ final class ProgressDisplay: Sendable {
         self.state.withLock { state in
             guard !state.isEnded else { return }
             guard self.isBlock else {
-                StandardStreams.writeError(text.line + "\n")
+                StandardStreams.writeError((text.parts + text.problems).joined(separator: "  ") + "\n")
                 return
             }
             let width = max(1, (Terminal.columns(of: 2) ?? 80) - 1)
-            let lines = text.block.map { line in
-                let shown = line.text.prefix(width)
-                guard line.isAlarming else { return shown + "\u{1B}[K\n" }
-                return "\u{1B}[\(self.hasColor ? "1;31" : "1")m\(shown)\u{1B}[0m\u{1B}[K\n"
-            }
+            let lines =
+                text.parts.map { "\($0.prefix(width))\u{1B}[K\n" }
+                + text.problems.map { "\u{1B}[\(self.hasColor ? "1;31" : "1")m\($0.prefix(width))\u{1B}[0m\u{1B}[K\n" }
             let home = state.drawnLines > 0 ? "\u{1B}[\(state.drawnLines)A\r" : "\r"
             StandardStreams.writeError(home + lines.joined() + "\u{1B}[J")
             state.drawnLines = lines.count

@@ -22,7 +22,8 @@ struct AttackOptions: ParsableArguments {
     @Option(
         name: .customLong("repeat"),
         help: ArgumentHelp(
-            "Bursts of an attack, each on another wallet. (default: 100)",
+            "Bursts of an attack, each on another wallet. If all wallets are blocked, the lab's clock is advanced. "
+                + "(default: 100)",
             valueName: "n"
         )
     )

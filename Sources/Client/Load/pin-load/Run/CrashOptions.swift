@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Lab
+internal import LabFiles
 internal import LoadPlan
 internal import LoadEngine
 
@@ -7,8 +7,8 @@ internal import LoadEngine
 struct CrashOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "With --lab: start the lab's server, and kill and restart it at this interval during the load. The run fails "
-                + "if a restart takes more than 30s.",
+            "With --lab: start the lab's server, and kill and restart it at this interval during the load. The "
+                + "run fails if a restart takes more than 30s.",
             valueName: "time"
         )
     )

@@ -7,8 +7,8 @@ internal import ConfigText
 struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Closed loop: this many connections, each with one check at a time. With --rate: connections that serve it. "
-                + "(default with --rate: 64)",
+            "Closed loop: this many connections, each with one check at a time. With --rate: connections that serve "
+                + "it. (default with --rate: 64)",
             valueName: "n"
         )
     )
@@ -88,8 +88,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Choice of wallets: uniform, zipf:EXPONENT, or single[:INDEX] for one wallet on all connections. Otherwise a "
-                + "wallet has one connection at a time. (default: uniform)",
+            "Choice of wallets: uniform, zipf:EXPONENT, or single[:INDEX] for one wallet on all connections. "
+                + "Otherwise a wallet has one connection at a time. (default: uniform)",
             valueName: "how"
         ),
         completion: .list(["uniform", "zipf:1.1", "single"])
@@ -103,8 +103,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum of consecutive wrong PINs for one wallet; a right PIN follows. (default: one less than a round, so "
-                + "that no wallet is blocked; unlimited with --pick single)",
+            "Maximum of consecutive wrong PINs for one wallet; a right PIN follows. (default: one less than a round, "
+                + "so that no wallet is blocked; unlimited with --pick single)",
             valueName: "n"
         )
     )

@@ -14,7 +14,8 @@ struct LoadRunCommand: AsyncParsableCommand {
         abstract: "Load a server with PIN checks, verify every answer, and report.",
         discussion: """
             pin-load knows the PIN and the history of every wallet and verifies every answer. An answer that a correct \
-            server never gives (a right PIN called wrong, a guess judged during a block) is a violation and fails the run.
+            server never gives (a right PIN called wrong, a guess judged during a block) is a violation and fails the \
+            run.
 
             EXAMPLES
 
@@ -76,10 +77,7 @@ struct LoadRunCommand: AsyncParsableCommand {
     )
     var wallets: String
 
-    @Flag(
-        help:
-            "Ignore the histories of earlier runs, after the server's store was restored from a backup."
-    )
+    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
     var forgetHistories = false
 
     @OptionGroup(title: "Load") var load: LoadOptions
@@ -153,12 +151,14 @@ struct LoadRunCommand: AsyncParsableCommand {
         if let (server, interval) = crashing {
             options.companions.append { await server.crash(every: interval, telling: $0) }
         }
+        // A killed server's process is gone after the run.
+        let serverBuild = options.serverPID.flatMap(ServerBuild.of)
         var measured = try await self.measure(work, fleet, target, options)
         if let (server, _) = crashing {
             await server.stop()
             measured.sections.append(server.section)
         }
-        let setting = RunSetting.here(work, target, serverPID: options.serverPID, start: measured.start)
+        let setting = RunSetting.here(work, target, serverBuild: serverBuild, start: measured.start)
         let result = measured.result(setting, thresholds)
         try self.report.write(result, to: destinations)
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
@@ -208,7 +208,7 @@ struct LoadRunCommand: AsyncParsableCommand {
                 // Ten lines at most, because a log keeps each one.
                 case .opening(let count, of: let all):
                     guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
-                    display.show(ProgressText("\(count) of \(all) sessions are open"))
+                    display.show(ProgressText(["\(count) of \(all) sessions are open"]))
                 case .running(let moment): display.show(ProgressText(moment, of: plan))
                 }
             }

@@ -7,8 +7,8 @@ struct ReportOptions: ParsableArguments {
     @Option(
         name: .customLong("threshold"),
         help: ArgumentHelp(
-            "Condition on the result; if not met, the exit code is 99. Repeatable: p99<20ms, errors<0.1%, unexpected==0, "
-                + "rate>5000, unlock.p99.9<50ms, service.p99<5ms, unsent==0.",
+            "Condition on the result; if not met, the exit code is 99. Repeatable: p99<20ms, errors<0.1%, "
+                + "unexpected==0, rate>5000, unlock.p99.9<50ms, service.p99<5ms, unsent==0.",
             valueName: "condition"
         )
     )

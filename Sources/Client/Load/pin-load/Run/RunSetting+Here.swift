@@ -11,7 +11,7 @@ extension RunSetting {
     static func here(
         _ work: LoadRunCommand.Work,
         _ target: Target,
-        serverPID: Int32?,
+        serverBuild: String?,
         start: Timestamp
     ) -> RunSetting {
         let (seed, entries) =
@@ -27,7 +27,7 @@ extension RunSetting {
             startMilliseconds: start.milliseconds,
             seed: seed,
             target: target.address,
-            serverBuild: serverPID.flatMap(ServerBuild.of),
+            serverBuild: serverBuild,
             toolBuild: BuildID.text(of: "pin-load"),
             libraries: ["libssl": TLSLibrary.version],
             plan: entries,

@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 
-/// The process's environment.
+/// The environment of the process.
 package enum Environment {
-    /// What a variable says; nil where it is not set or empty.
+    /// Returns the value of a variable, or nil if it is unset or empty.
     package static func value(_ name: String) -> String? {
         guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// Whether a variable says anything.
+    /// Returns true if a variable is set and not empty.
     package static func has(_ name: String) -> Bool { self.value(name) != nil }
 
-    /// A path as seen from where the process was started.
+    /// Resolves a relative path against the working directory of the process.
     package static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
     }

@@ -1,33 +1,30 @@
 internal import HostSystem
 
-/// A phone's folder: one process at a time, for its owner alone.
+/// The folder of a phone, used by one process at a time and readable by its owner only.
 ///
-///     HOME/wallet.yaml   server, trust, language: the person's
-///     HOME/app/          state, sealed data, slots, salts: what "a copy of the device's storage" means
+///     HOME/wallet.yaml   server, trust, language: edited by the user
+///     HOME/app/          state, sealed data, slots, salts: what an attacker with a copy of the device's storage has
 ///     HOME/device/       profile, hardware key, keychain: what never leaves the device
-///     HOME/lock          held while a process uses the folder
+///     HOME/lock          locked while a process uses the folder
 package struct PhoneHome: Sendable {
     package let path: String
     private let lock: FileLock
 
-    /// Makes the folder where it is missing and takes its lock.
+    /// Locks the folder, which is created if it does not exist.
     ///
-    /// - Parameter path: Nil for the XDG base directory specification's place for state.
+    /// - Parameter path: Nil for the state folder of the XDG base directory specification.
     package init(_ path: String?) throws(PhoneError) {
         let path = Environment.absolute(try Self.chosen(path))
         self.path = path
-        do throws(FileError) {
+        do {
             try DurableFile.makeFolder(path, mode: 0o700)
-        } catch {
-            throw .storage("the home cannot be made: \(error)")
-        }
-        do throws(LockError) {
             self.lock = try FileLock(path + "/lock")
+        } catch LockError.heldBy(let holder) {
+            throw .homeInUse(path: path, holder: holder)
+        } catch LockError.file(let error) {
+            throw .storage("the wallet's folder cannot be locked: \(error)")
         } catch {
-            switch error {
-            case .heldBy(let holder): throw .homeInUse(path: path, holder: holder)
-            case .file(let error): throw .storage("the home cannot be used: \(error)")
-            }
+            throw .storage("the wallet's folder cannot be created: \(error)")
         }
     }
 
@@ -39,7 +36,7 @@ package struct PhoneHome: Sendable {
         if let path { return path }
         if let state = Environment.value("XDG_STATE_HOME") { return state + "/remote-pin/wallet" }
         guard let home = Environment.value("HOME") else {
-            throw .usage("name the wallet's folder with --home: neither XDG_STATE_HOME nor HOME is set")
+            throw .usage("neither XDG_STATE_HOME nor HOME is set; name the wallet's folder with --home")
         }
         return home + "/.local/state/remote-pin/wallet"
     }

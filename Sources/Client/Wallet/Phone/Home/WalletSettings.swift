@@ -1,18 +1,18 @@
-internal import Lab
 internal import HostSystem
+internal import LabFiles
 internal import Vocabulary
 package import WalletCore
 package import WalletFlows
 
-/// Which server, whom to trust, which language: from a lab, or from the home's wallet.yaml.
+/// Server, trust, language and lock times of a wallet: from a lab, or from the home's wallet.yaml.
 package struct WalletSettings: Sendable {
     package var server: TLSDialer.Server
-    /// Nil where simulated devices cannot be attested.
+    /// The folder of the authority that attests simulated devices; nil if they cannot be attested.
     package var authorityFolder: String?
-    /// The file with a lab clock's offset; nil for the system's time.
+    /// The file with the offset of a lab's clock; nil for the time of the system.
     package var clockFile: String?
     package var wording = Wording()
-    /// Links below this address are the wallet's own; nil for the wallet's default.
+    /// The address below which links belong to the wallet; nil for the wallet's default.
     package var linkBase: String?
     package var lockTimes = LockTimes()
 
@@ -20,42 +20,41 @@ package struct WalletSettings: Sendable {
         self.server = server
     }
 
-    /// Server, trust, authority and clock of a lab.
+    /// Reads server, trust, authority and clock from a lab.
     package init(lab: String) throws(PhoneError) {
-        let file: LabFile
-        do throws(LabError) {
-            file = try LabFile(of: LabFolder(Environment.absolute(lab)))
+        do {
+            let file = try LabFile(of: LabFolder(Environment.absolute(lab)))
+            self.server = TLSDialer.Server(
+                host: file.host,
+                port: file.port,
+                name: file.serverName,
+                trust: .authority(pem: try Self.contents(of: file.caFile))
+            )
+            self.authorityFolder = file.authority
+            self.clockFile = file.clockFile
         } catch {
-            throw .usage("the lab cannot be used: \(error)")
+            throw PhoneError(error)
         }
-        self.server = TLSDialer.Server(
-            host: file.host,
-            port: file.port,
-            name: file.serverName,
-            trust: .authority(pem: try Self.contents(of: file.caFile))
-        )
-        self.authorityFolder = file.authority
-        self.clockFile = file.clockFile
     }
 
-    /// What the home's wallet.yaml says; `lab` wins for server, trust, authority and clock.
+    /// Reads the home's wallet.yaml; server, trust, authority and clock of `lab` take precedence.
     package init(home: PhoneHome, lab: String?) throws(PhoneError) {
-        let file = try SettingsFile(home.settingsFile)
+        let file = try WalletFile(home.settingsFile)
         if let lab {
             self = try WalletSettings(lab: lab)
         } else {
             self.server = try file.server()
-            self.authorityFolder = file.absolutePath("authority")
+            self.authorityFolder = file[WalletFile.authority]
         }
-        self.wording = try file.wording()
-        self.linkBase = file.text("link_base")
-        self.lockTimes = try file.lockTimes()
+        self.wording = file.wording
+        self.linkBase = file[WalletFile.linkBase]
+        self.lockTimes = file.lockTimes
     }
 
-    /// The time by which the wallet lives.
+    /// The clock of the wallet: the lab's, or the system's.
     func clock() throws(PhoneError) -> any WallClock {
         guard let file = self.clockFile else { return SystemClock() }
-        do throws(LabError) {
+        do {
             return try FollowedLabClock(file: file)
         } catch {
             throw .storage("the lab's clock cannot be read: \(error)")
@@ -63,7 +62,7 @@ package struct WalletSettings: Sendable {
     }
 
     static func contents(of path: String) throws(PhoneError) -> [UInt8] {
-        do throws(FileError) {
+        do {
             return try DurableFile.read(path, atMost: 1 << 20)
         } catch {
             throw .usage("\(error)")

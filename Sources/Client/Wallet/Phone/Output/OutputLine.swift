@@ -2,24 +2,27 @@ internal import FoundationEssentials
 package import WalletCore
 package import WalletFlows
 
-/// One line of the machine-readable output (docs/wallet-output.schema.json).
+/// A line of the machine-readable output (docs/wallet-output.schema.json).
 ///
-/// Names never change their meaning within version 1; new ones may come. Times are integers whose name ends in `Ms`.
+/// Within version 1 names never change their meaning; new names may be added. Times are integers in
+/// milliseconds whose name ends in `Ms`.
 package enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
     case error(id: String, correlationID: String?, retry: Bool, message: String?)
     case result(WalletExitStatus)
-    /// A command of `wallet drive` is done, whatever came of it; `step` is the screen that is there now.
+    /// A command of `wallet drive` was executed with any outcome; `step` is the step of the current
+    /// screen.
     case done(command: String, id: String?, WalletExitStatus, step: String?)
-    /// A command of `wallet drive` was not taken: nothing has happened.
+    /// A command of `wallet drive` was rejected and had no effect.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
-    /// The version of the format; stands in the first line of a run.
+    /// The version of the format, which is in the first line of a run.
     package static let version = 1
 
-    /// What an event of the wallet is in this output: one line, and one more where a screen says that something failed.
+    /// The lines for an event of the wallet: one, and a second one for a screen that reports a
+    /// failure.
     package static func lines(_ event: WalletEvent) -> [OutputLine] {
         switch event {
         case .step(let step): [.step(step.description)]
@@ -50,7 +53,7 @@ package enum OutputLine: Sendable {
         )
     }
 
-    /// The line as JSON, without its end.
+    /// The line as JSON, without a line break.
     package func json(isFirst: Bool) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,6 +1,7 @@
 package import WalletFlows
 
-/// How a command ended; its number is the process's exit code and never changes its meaning.
+/// The outcome of a command; its number is the exit code of the process and never changes its
+/// meaning.
 package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10
@@ -16,7 +17,7 @@ package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case failed = 70
     case homeInUse = 75
 
-    /// What keeps the person from where they wanted to go; `done` where nothing does.
+    /// Translates the obstacle of the last screen; `done` without one.
     package init(_ obstacle: Obstacle?) {
         switch obstacle {
         case .none: self = .done
@@ -33,7 +34,7 @@ package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Its name in the machine-readable output.
+    /// The name in the machine-readable output.
     package var outcome: String {
         switch self {
         case .done: "done"

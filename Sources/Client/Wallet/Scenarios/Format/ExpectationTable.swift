@@ -1,54 +1,50 @@
+internal import ConfigText
 internal import Vocabulary
 internal import WalletFlows
 
-/// What can be expected: of the screen, of the server, of the host's events.
+/// The expectations of a scenario: of the screen, the server, and the host's events.
 enum ExpectationTable {
-    static let screen: [Shape.Field] = [
-        .init("screen", StepTable.step, "The step that shows it."),
-        .init("kind", .name(what: "kind", ["screen", "prompt", "os-prompt"]), "What it is drawn as."),
-        .init("title", .text(form: "a text"), "Its title, exactly."),
-        .init("text", .list(.text(form: "a text")), "Texts that its message or banner contains."),
-        .init("actions", .list(StepTable.action), "Actions that it offers, others beside them."),
-        .init("no_actions", .list(StepTable.action), "Actions that it does not offer."),
-        .init("input", .name(what: "input", ["pin", "biometric", "none"]), "What is asked for."),
-        .init(
-            "values",
-            .map(keys: "names of values", Self.value),
-            "Values that it shows."
-        ),
-        .init("error", .name(what: "error", Self.errors), "The error that it tells of."),
-        .init("exit", .number(0...99), "The exit code of a one-shot command that ended here."),
-        .init("locked", .truth, "Whether the wallet is locked."),
-        .init("running", .truth, "Whether a process of the app runs."),
-        .init("in_front", .truth, "Whether the app is in sight."),
-        .init("keychain_items", .number(0...9), "Items in the phone's keychain."),
+    static let screen: [Field] = [
+        Field("screen", StepTable.step, "Step that shows the screen."),
+        Field("kind", .name("kind", ["screen", "prompt", "os-prompt"]), "How the screen is displayed."),
+        Field("title", .text("a text"), "The exact title."),
+        Field("text", .list(.text("a text")), "Texts that the message or the banner contains."),
+        Field("actions", .list(StepTable.action), "Actions that the screen offers; it may offer more."),
+        Field("no_actions", .list(StepTable.action), "Actions that the screen does not offer."),
+        Field("input", .name("input", ["pin", "biometric", "none"]), "Input that the screen asks for."),
+        Field("values", .map(keys: "names of values", Self.value), "Values that the screen shows."),
+        Field("error", .name("error", Self.errors), "Error that the screen reports."),
+        Field("exit", .number(0...99), "Exit status of a one-shot command that ended at this screen."),
+        Field("locked", .truth, "Whether the wallet is locked."),
+        Field("running", .truth, "Whether a process of the app is running."),
+        Field("in_front", .truth, "Whether the app is in the foreground."),
+        Field("keychain_items", .number(0...9), "Number of items in the phone's keychain."),
     ]
 
-    static let server: [Shape.Field] = [
-        .init(
+    static let server: [Field] = [
+        Field(
             "state",
-            .name(what: "state", Self.states),
-            "Whether a PIN would be judged; `unknown` where there is no such wallet."
+            .name("state", Self.states),
+            "Whether the server would check a PIN; `unknown` if it has no such wallet."
         ),
-        .init("attempts_left", .number(0...16), "Attempts left in the round."),
-        .init("failed_attempts", .number(0...256), "Wrong PINs since the last right one."),
-        .init("round", .number(1...16), "The round of the next attempt."),
-        .init("final_round", .truth, "Whether it is the last round."),
-        .init(
+        Field("attempts_left", .number(0...16), "Attempts left in the round."),
+        Field("failed_attempts", .number(0...256), "Wrong PINs since the last right one."),
+        Field("round", .number(1...16), "Round of the next attempt."),
+        Field("final_round", .truth, "Whether it is the last round."),
+        Field(
             "revoked",
-            .name(what: "reason", Revocation.Reason.allCases.map(\.rawValue) + ["no"]),
-            "Who revoked the wallet."
+            .name("reason", Revocation.Reason.allCases.map(\.rawValue) + ["no"]),
+            "Reason of the wallet's revocation, or `no`."
         ),
-        .init("solution_revoked", .truth, "Whether the whole solution is revoked."),
-        .init("recovery_code", .truth, "Whether a recovery code is linked."),
-        .init("deletion_code", .truth, "Whether it has a deletion code."),
-        .init("safe_biometric_unlock", .truth, "Whether the flag is on for this wallet."),
+        Field("solution_revoked", .truth, "Whether the whole solution is revoked."),
+        Field("recovery_code", .truth, "Whether a recovery code is linked."),
+        Field("deletion_code", .truth, "Whether the wallet has a deletion code."),
+        Field("safe_biometric_unlock", .truth, "Whether the flag is on for this wallet."),
     ]
 
-    private static let value = Shape.matching(
-        form: "a value, a range as 1..60, or a pattern as /[0-9]+/",
-        pattern: "."
-    ) { ValuePattern($0).isValid }
+    private static let value = Shape.matching("a value, a range such as 1..60, or a pattern such as /[0-9]+/", ".") {
+        ValuePattern($0).isValid
+    }
 
     static let states = ["open", "blocked", "blocked-permanently", "unknown"]
     static let errors = ["no-internet", "server-unreachable", "device-insecure", "generic", "none"]
@@ -56,9 +52,9 @@ enum ExpectationTable {
         "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "none",
     ]
 
-    static let event: [Shape.Field] = [
-        .init("name", .name(what: "event", Self.events), "The event.", required: true),
-        .init("kind", .name(what: "kind", LinkKind.allCases.map(\.rawValue)), "The kind of the link."),
-        .init("url", .text(form: "an address"), "The link."),
+    static let event: [Field] = [
+        Field("name", .name("event", Self.events), "The event.", required: true),
+        Field("kind", .name("kind", LinkKind.allCases.map(\.rawValue)), "Kind of the link."),
+        Field("url", .text("an address"), "The link."),
     ]
 }

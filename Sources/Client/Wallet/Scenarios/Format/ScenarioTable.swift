@@ -1,30 +1,37 @@
+internal import ConfigText
+internal import SimulatedPhone
 internal import WalletFlows
 
 /// The keys of a scenario file.
 enum ScenarioTable {
-    static let root: [Shape.Field] = [
-        .init("case", Self.caseID, "The logical test case: `LTC46`, `SB5`, `UC1.1-all-actions`.", required: true),
-        .init("title", .text(form: "a sentence"), "What the scenario shows.", required: true),
-        .init("server", .fields(ServerTable.settings), "Settings of its server, by the names of docs/settings.md."),
-        .init("device", .profile, "What the phone is, as in a device profile."),
-        .init("wallet", .fields(Self.wallet), "How the app is configured."),
-        .init("steps", .steps, "What happens, in order.", required: true),
+    static let root: [Field] = [
+        Field("case", Self.caseID, "The logical test case: `LTC46`, `SB5`, `UC1.1-all-actions`.", required: true),
+        Field("title", .text("a sentence"), "The rule or behavior that the scenario shows.", required: true),
+        Field("server", .fields(ServerTable.settings), "Settings of its server, by the names of docs/settings.md."),
+        Field("device", Self.device, "The first phone, as in a device profile."),
+        Field("wallet", .fields(Self.wallet), "Configuration of the app."),
+        Field("steps", .list(StepTable.anyStep), "The steps in order.", required: true),
     ]
 
-    static let wallet: [Shape.Field] = [
-        .init("language", .name(what: "language", Wording.Language.allCases.map(\.rawValue)), "The texts' language."),
-        .init("product", .text(form: "a name"), "What the app is called in its texts."),
-        .init("link_base", .text(form: "an address"), "Links below this address are the wallet's own."),
-        .init("lock_after_background", .duration, "In the background for this long, it locks."),
-        .init("lock_after_inactivity", .duration, "Nothing touched for this long, it locks."),
-        .init("lock_warning_after", .duration, "Nothing touched for this long, it warns."),
+    static let wallet: [Field] = [
+        Field("language", .name("language", Wording.Language.allCases.map(\.rawValue)), "Language of the texts."),
+        Field("product", .text("a name"), "Name of the app in its texts."),
+        Field("link_base", .text("an address"), "Links below this address belong to the wallet."),
+        Field("lock_after_background", .duration, "Time in the background after which the wallet locks."),
+        Field("lock_after_inactivity", .duration, "Time without input after which the wallet locks."),
+        Field("lock_warning_after", .duration, "Time without input after which the wallet warns."),
     ]
 
-    static let caseID = Shape.matching(form: "letters, digits, dots and dashes", pattern: "^[A-Za-z0-9.-]+$") { text in
+    /// Keys of a device profile; a missing key does not change the phone.
+    static let device = Shape.named("profile", allowed: "keys of a device profile (docs/devices.md)") {
+        DeviceProfile.shape
+    }
+
+    static let caseID = Shape.matching("letters, digits, dots and dashes", "^[A-Za-z0-9.-]+$") { text in
         !text.isEmpty && text.utf8.allSatisfy { Self.isOfName($0) }
     }
 
-    static let recoveryCode = Shape.matching(form: "a text of 1 to 128 bytes", pattern: "^.{1,128}$") { text in
+    static let recoveryCode = Shape.matching("a text of 1 to 128 bytes", "^.{1,128}$") { text in
         (1...128).contains(text.utf8.count)
     }
 
@@ -36,35 +43,53 @@ enum ScenarioTable {
     }
 }
 
-/// The settings of a scenario's server: those of docs/settings.md that change what a wallet sees.
+/// The settings of a scenario's server: those of docs/settings.md that change the behavior of a wallet.
 ///
-/// The names are the server's own, which a test compares; the values go to it as they stand here, and it checks them.
+/// The names are the server's, which a test compares. The server checks the values, too.
 enum ServerTable {
-    static let settings: [Shape.Field] = [
-        .init("pin.rounds", .number(1...16), "Rounds of attempts."),
-        .init("pin.attempts-per-round", .number(1...16), "Wrong PINs in one round."),
-        .init("pin.blocks", .list(.duration), "The block after each round but the last."),
-        .init("features.deletion-code", .truth, "Gives each new wallet a deletion code."),
-        .init("session.lifetime", .duration, "A session ends at the latest after this long."),
-        .init("enrollment.token-lifetime", .duration, "An enrollment has to be finished within this time."),
-        .init(
+    static let settings: [Field] = [
+        Field("pin.rounds", .number(1...16), "Number of rounds of attempts."),
+        Field("pin.attempts-per-round", .number(1...16), "Number of wrong PINs in one round."),
+        Field("pin.blocks", .list(.duration), "Waiting time after each round except the last."),
+        Field("features.deletion-code", .truth, "Gives each new wallet a deletion code."),
+        Field("session.lifetime", .duration, "Longest duration of a session."),
+        Field("enrollment.token-lifetime", .duration, "Time to finish an enrollment."),
+        Field(
             "enrollment.unopened-lifetime",
             .duration,
-            "A registration without a session is removed after this long."
+            "Time after which a registration without a session is removed."
         ),
-        .init("limits.idle-without-session", .duration, "An idle connection without a session is closed."),
-        .init("limits.idle-with-session", .duration, "An idle connection with a session is closed."),
-        .init("update.android-minimum", Self.version, "Android apps below this version are blocked."),
-        .init("update.android-notify", Self.version, "Android apps below this version are told of an update."),
-        .init("update.ios-minimum", Self.version, "iOS apps below this version are blocked."),
-        .init("update.ios-notify", Self.version, "iOS apps below this version are told of an update."),
-        .init("android.security-level", .name(what: "level", ["tee", "strongbox"]), "Where a key must be kept."),
-        .init("android.patch-level", .text(form: "YYYY-MM, YYYY-MM-DD or none"), "The oldest patch level accepted."),
-        .init("ios.environments", .list(.name(what: "environment", ["production", "development"])), "App Attest's."),
+        Field("limits.idle-without-session", .duration, "Timeout of an idle connection without a session."),
+        Field("limits.idle-with-session", .duration, "Timeout of an idle connection with a session."),
+        Field("update.android-minimum", Self.version, "Android apps below this version are blocked."),
+        Field("update.android-notify", Self.version, "Android apps below this version are notified of an update."),
+        Field("update.ios-minimum", Self.version, "iOS apps below this version are blocked."),
+        Field("update.ios-notify", Self.version, "iOS apps below this version are notified of an update."),
+        Field("android.security-level", .name("level", ["tee", "strongbox"]), "Where a key must be stored."),
+        Field("android.patch-level", .text("YYYY-MM, YYYY-MM-DD or none"), "Oldest accepted patch level."),
+        Field(
+            "ios.environments",
+            .list(.name("environment", ["production", "development"])),
+            "Accepted App Attest environments."
+        ),
     ]
 
-    static let version = Shape.matching(form: "a version, as 1.4.0", pattern: #"^[0-9]+(\.[0-9]+){0,3}$"#) { text in
+    static let version = Shape.matching("a version, such as 1.4.0", #"^[0-9]+(\.[0-9]+){0,3}$"#) { text in
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count <= 4 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isNumber) }
+    }
+}
+
+extension Shape {
+    /// A text that a rule accepts; a text with a `${NAME}` is checked once the name is replaced.
+    static func matching(_ allowed: String, _ pattern: String, _ accepts: @escaping @Sendable (String) -> Bool) -> Shape
+    {
+        Kind<String>.word(
+            "text",
+            allowed,
+            schema: .pattern(pattern),
+            read: { $0.contains("${") || accepts($0) ? $0 : nil },
+            write: { $0 }
+        ).shape
     }
 }

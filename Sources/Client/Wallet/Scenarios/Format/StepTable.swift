@@ -1,158 +1,154 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import WalletFlows
 
-/// The steps of a scenario: what a person, a phone, an operator or the world does, and what is expected then.
+/// The steps of a scenario: actions of the user, the phone, the operator and the network, and expectations.
 enum StepTable {
-    static let all: [Shape.Field] = Self.app + Self.shortcuts + Self.world + Self.operators + Self.expectations
+    static let all: [Field] = Self.app + Self.shortcuts + Self.world + Self.operators + Self.expectations
 
-    /// The step that the checker itself resolves.
-    static let forEach = "for each"
+    /// One step: its name, or its name with a value.
+    static let anyStep = Shape.named("step") { .entry(name: "step", Self.all) }
 
-    private static let app: [Shape.Field] = [
-        .init("launch", Self.optionalLink, "Starts a process of the app, with a link if one is named."),
-        .init("resume", Self.optionalLink, "Brings the app back from the background."),
-        .init(
+    static let action = Shape.named("action") { .name("action", ActionID.allCases.map(\.rawValue).sorted()) }
+    static let pin = Shape.text("a PIN in quotes")
+    static let presentation = Shape.name("presentation", Presentation.allCases.map(\.rawValue))
+    static let step = Shape.named("flowStep") { .name("step", StepID.all.map(\.description)) }
+
+    private static let app: [Field] = [
+        Field("launch", Self.optionalLink, "Starts a process of the app, with a link if one is given."),
+        Field("resume", Self.optionalLink, "Brings the app back from the background."),
+        Field(
             "background",
             .either([.nothing, .duration]),
-            "Sends the app out of sight; with a duration, the clock goes on by it."
+            "Moves the app to the background; with a duration, also advances the clock."
         ),
-        .init(
+        Field(
             "kill app",
             .either([.nothing, .fields(Self.kill)]),
-            "Ends the app's process; `at_write` has it end in the middle of the next step."
+            "Kills the app's process; with `at_write`, in the middle of the next step."
         ),
-        .init("tap", .list(Self.action), "Selects an action of the screen; several, one after the other."),
-        .init("enter", .list(Self.pin), "Enters a PIN where the screen asks for one."),
-        .init("biometric", .list(Self.presentation), "Holds something to the phone while the system's prompt is open."),
-        .init("link", Self.link, "A link is followed on the phone."),
-        .init(
+        Field("tap", .list(Self.action), "Selects one or more actions, one after the other."),
+        Field("enter", .list(Self.pin), "Enters a PIN; the screen must ask for one."),
+        Field("biometric", .list(Self.presentation), "Answers the operating system's prompt."),
+        Field("link", Self.link, "Follows a link on the phone."),
+        Field(
             "host session",
-            .name(what: "session", HostSession.allCases.map(\.rawValue) + ["none"]),
-            "What the host application is in the middle of."
+            .name("session", HostSession.allCases.map(\.rawValue) + ["none"]),
+            "Sets the session that the host application is in."
         ),
     ]
 
-    private static let shortcuts: [Shape.Field] = [
-        .init("set up", .fields(Self.setUp), "From the introduction to a wallet that is set up and unlocked."),
-        .init(
+    private static let shortcuts: [Field] = [
+        Field("set up", .fields(Self.setUp), "Sets up a wallet, from the introduction until it is unlocked."),
+        Field(
             "unlock",
             Self.pin,
-            "Opens the app where it is not in sight, and gives what it asks for: this PIN, the owner's finger, or both."
+            "Brings the app to the foreground if necessary, and answers its requests for this PIN and for biometrics."
         ),
     ]
 
-    private static let world: [Shape.Field] = [
-        .init("advance", .duration, "The lab's clock goes on; the app in sight notices."),
-        .init("device", .profile, "Changes what the phone is."),
-        .init(
+    private static let world: [Field] = [
+        Field("advance", .duration, "Advances the lab's clock; an app in the foreground is refreshed."),
+        Field("device", ScenarioTable.device, "Changes the phone."),
+        Field(
             "enter passcode",
             .nothing,
-            "The phone itself is unlocked with its passcode, which also frees its sensor."
+            "Unlocks the phone with its passcode, which also unlocks its sensor."
         ),
-        .init(
+        Field(
             "restore to another device",
-            .either([.nothing, .profile]),
-            "The app's data on a new phone, whose keychain and hardware are empty."
+            .either([.nothing, ScenarioTable.device]),
+            "Restores the app's data to a new phone with an empty keychain and empty hardware."
         ),
-        .init(
+        Field(
             "phone",
-            .either([.text(form: "a name"), .fields(Self.phone)]),
-            "Goes on with another phone, which is new where the name is; the first one is `first`."
+            .either([.text("a name"), .fields(Self.phone)]),
+            "Switches to another phone; creates it if the name is new. The initial phone is `first`."
         ),
-        .init("stop server", .nothing, "The server ends in an orderly way."),
-        .init("kill server", .nothing, "The server's process ends at once."),
-        .init("start server", .nothing, "The server is started again."),
-        .init(
+        Field("stop server", .nothing, "Shuts the server down."),
+        Field("kill server", .nothing, "Kills the server's process."),
+        Field("start server", .nothing, "Starts the server again."),
+        Field(
             "keep",
-            .map(keys: "names", .text(form: "a value of the screen")),
-            "Names a value of the screen, for `${NAME}` in later steps."
+            .map(keys: "names", .text("a value of the screen")),
+            "Gives a value of the screen a name, for `${NAME}` in later steps."
         ),
-        .init(Self.forEach, .fields(Self.repetition), "The same steps for each value."),
+        Field(ForEach.name, .fields(Self.repetition), "Repeats steps for each value of a list."),
     ]
 
-    private static let operators: [Shape.Field] = [
-        .init(
+    private static let operators: [Field] = [
+        Field(
             "revoke wallet",
-            .either([.nothing, .text(form: "a phone's name")]),
+            .either([.nothing, .text("a phone's name")]),
             "An operator revokes this phone's wallet."
         ),
-        .init("revoke recovery code", ScenarioTable.recoveryCode, "An operator puts a recovery code on the deny list."),
-        .init(
+        Field("revoke recovery code", ScenarioTable.recoveryCode, "An operator adds a recovery code to the deny list."),
+        Field(
             "remove from deny list",
             ScenarioTable.recoveryCode,
-            "An operator takes a recovery code off the deny list."
+            "An operator removes a recovery code from the deny list."
         ),
-        .init("revoke solution", .nothing, "An operator revokes the whole solution."),
-        .init("restore solution", .nothing, "An operator restores the solution."),
-        .init(
+        Field("revoke solution", .nothing, "An operator revokes the whole solution."),
+        Field("restore solution", .nothing, "An operator restores the solution."),
+        Field(
             "safe biometric unlock",
             .either([
                 Self.rollout,
                 .fields([
-                    .init(
-                        "phones",
-                        .list(.text(form: "a phone's name")),
-                        "For the wallets of these phones.",
-                        required: true
-                    )
+                    Field("phones", .list(.text("a phone's name")), "For the wallets of these phones.", required: true)
                 ]),
             ]),
-            "An operator sets the flag: off, on, a percentage, or some phones' wallets."
+            "An operator sets the flag: off, on, for a percentage of wallets, or for the wallets of some phones."
         ),
-        .init(
+        Field(
             "update policy",
-            .either([.name(what: "word", ["cleared"]), .list(.fields(Self.updateRule))]),
+            .either([.name("word", ["cleared"]), .list(.fields(Self.updateRule))]),
             "An operator sets the rules of the update policy, for both platforms."
         ),
-        .init(
+        Field(
             "revoke with code",
-            .text(form: "a deletion code"),
-            "The deletion portal is given this code: `${NAME}` of `keep`."
+            .text("a deletion code"),
+            "A user enters this code in the deletion portal: `${NAME}` of `keep`."
         ),
     ]
 
-    private static let expectations: [Shape.Field] = [
-        .init("expect", .fields(ExpectationTable.screen), "What the screen is now."),
-        .init(
+    private static let expectations: [Field] = [
+        Field("expect", .fields(ExpectationTable.screen), "Compares the current screen."),
+        Field(
             "trace",
             .either([
                 .list(Self.step),
                 .fields([
-                    .init(
+                    Field(
                         "contains",
                         .list(Self.step),
-                        "These steps, in this order, with others between them.",
+                        "These steps in this order; others may occur between them.",
                         required: true
                     )
                 ]),
             ]),
-            "The steps of the flows since the last `trace`."
+            "Compares the steps of the flows since the previous `trace`."
         ),
-        .init("server", .fields(ExpectationTable.server), "What the server has on file of this phone's wallet."),
-        .init(
+        Field("server", .fields(ExpectationTable.server), "Compares the server's record of this phone's wallet."),
+        Field(
             "event",
-            .either([.name(what: "event", ExpectationTable.events), .fields(ExpectationTable.event)]),
-            "What the host of the app was told since the last `event`."
+            .either([.name("event", ExpectationTable.events), .fields(ExpectationTable.event)]),
+            "Compares the events that the app's host received since the previous `event`."
         ),
     ]
 
-    static let action = Shape.name(what: "action", ActionID.allCases.map(\.rawValue).sorted())
-    static let pin = Shape.text(form: "a PIN in quotes")
-    static let presentation = Shape.name(what: "presentation", Presentation.allCases.map(\.rawValue))
-    static let step = Shape.name(what: "step", StepID.all.map(\.description))
-
     private static let link = Shape.either([
-        .text(form: "an address"),
+        .text("an address"),
         .fields([
-            .init("url", .text(form: "an address"), "The link.", required: true),
-            .init("from", .name(what: "source", IncomingLink.Source.allCases.map(\.rawValue)), "Who handed it over."),
+            Field("url", .text("an address"), "The link.", required: true),
+            Field("from", .name("source", IncomingLink.Source.allCases.map(\.rawValue)), "The source of the link."),
         ]),
     ])
 
     private static let optionalLink = Shape.either([.nothing, Self.link])
 
-    private static let kill: [Shape.Field] = [
-        .init(
+    private static let kill: [Field] = [
+        Field(
             "at_write",
             .number(1...1000),
             "The app dies right before this write to its storage or keychain, counted from now.",
@@ -160,51 +156,48 @@ enum StepTable {
         )
     ]
 
-    private static let setUp: [Shape.Field] = [
-        .init("pin", Self.pin, "The PIN that is chosen.", required: true),
-        .init(
+    private static let setUp: [Field] = [
+        Field("pin", Self.pin, "The new PIN.", required: true),
+        Field(
             "biometrics",
-            .name(what: "choice", ["enable", "skip"]),
-            "What is selected where the phone offers biometrics; `skip` where it is left out."
+            .name("choice", ["enable", "skip"]),
+            "The answer to the phone's offer of biometrics; `skip` by default."
         ),
-        .init("pid", .truth, "Whether the identity is obtained too, up to the dashboard."),
-        .init("keep_code", .text(form: "a name"), "Names the deletion code, for `${NAME}` in later steps."),
+        Field("pid", .truth, "Also obtains the identity, up to the dashboard."),
+        Field("keep_code", .text("a name"), "Gives the deletion code a name, for `${NAME}` in later steps."),
     ]
 
-    private static let phone: [Shape.Field] = [
-        .init("name", .text(form: "a name"), "The phone's.", required: true),
-        .init("device", .profile, "What it is, where it is new."),
+    private static let phone: [Field] = [
+        Field("name", .text("a name"), "The phone's name.", required: true),
+        Field("device", ScenarioTable.device, "The properties of a new phone."),
     ]
 
-    private static let repetition: [Shape.Field] = [
-        .init("name", .text(form: "a name"), "What the value is called: `${NAME}`.", required: true),
-        .init("in", .list(.text(form: "a value")), "The values.", required: true),
-        .init("do", .steps, "The steps.", required: true),
+    private static let repetition: [Field] = [
+        Field("name", .text("a name"), "Name of the value, for `${NAME}` in the steps.", required: true),
+        Field("in", .list(.text("a value")), "The values.", required: true),
+        Field("do", .list(Self.anyStep), "The steps.", required: true),
     ]
 
-    private static let rollout = Shape.matching(
-        form: "on, off or a percentage as 25%",
-        pattern: "^(on|off|[0-9]{1,3}%)$"
-    ) { text in
-        if text == "on" || text == "off" { return true }
-        guard text.hasSuffix("%"), let number = Int(text.dropLast()) else { return false }
+    private static let rollout = Shape.matching("on, off or a percentage such as 25%", "^(on|off|[0-9]{1,3}%)$") {
+        if $0 == "on" || $0 == "off" { return true }
+        guard $0.hasSuffix("%"), let number = Int($0.dropLast()) else { return false }
         return (0...100).contains(number)
     }
 
-    private static let updateRule: [Shape.Field] = [
-        .init(
+    private static let updateRule: [Field] = [
+        Field(
             "say",
-            .name(what: "word", ["ok", "notify", "recommend", "warn", "block"]),
-            "What is said to the versions.",
+            .name("word", ["ok", "notify", "recommend", "warn", "block"]),
+            "The answer to apps of these versions.",
             required: true
         ),
-        .init("from", ServerTable.version, "The lowest version that it is said to."),
-        .init("below", ServerTable.version, "The lowest version that it is not said to any more."),
-        .init("in", .duration, "With `warn`: the time until the versions are blocked."),
-        .init(
+        Field("from", ServerTable.version, "Lowest version of the rule."),
+        Field("below", ServerTable.version, "First version above the rule's range."),
+        Field("in", .duration, "With `warn`: the time until the versions are blocked."),
+        Field(
             "update_available",
             .truth,
-            "With `block`: whether the store has a newer version; true where it is left out."
+            "With `block`: whether the store has a newer version; true by default."
         ),
     ]
 }

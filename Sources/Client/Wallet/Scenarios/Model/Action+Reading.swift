@@ -1,9 +1,10 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import WalletFlows
 
 extension Step.Action {
-    /// Nil where the name is none of the table's, or the value not of its shape.
-    init?(_ name: String, _ value: Value) {
+    /// Returns nil if the name is not in the table or the value does not have its shape.
+    init?(_ name: String, _ value: ConfigValue) {
         let action =
             Self.ofApp(name, value) ?? Self.ofWorld(name, value) ?? Self.ofOperator(name, value)
             ?? Self.expectation(name, value)
@@ -11,7 +12,7 @@ extension Step.Action {
         self = action
     }
 
-    private static func ofApp(_ name: String, _ value: Value) -> Self? {
+    private static func ofApp(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "launch": .launch(LinkText(value))
         case "resume": .resume(LinkText(value))
@@ -28,7 +29,7 @@ extension Step.Action {
         }
     }
 
-    private static func ofWorld(_ name: String, _ value: Value) -> Self? {
+    private static func ofWorld(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "advance": value.duration.map(Self.advance)
         case "device": .device(DeviceChange(value))
@@ -38,12 +39,12 @@ extension Step.Action {
         case "stop server": .stopServer
         case "kill server": .killServer
         case "start server": .startServer
-        case "keep": .keep((value.fields ?? [:]).compactMapValues(\.value.text))
+        case "keep": .keep((value.fields ?? [:]).compactMapValues(\.text))
         default: nil
         }
     }
 
-    private static func ofOperator(_ name: String, _ value: Value) -> Self? {
+    private static func ofOperator(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "revoke wallet": .operate(.revokeWallet(phone: value.text))
         case "revoke recovery code": value.text.map { .operate(.revokeRecoveryCode($0)) }
@@ -51,13 +52,13 @@ extension Step.Action {
         case "revoke solution": .operate(.revokeSolution)
         case "restore solution": .operate(.restoreSolution)
         case "safe biometric unlock": .operate(.safeBiometricUnlock(OperatorStep.Rollout(value)))
-        case "update policy": .operate(.updatePolicy((value.list ?? []).map { OperatorStep.Rule($0.value) }))
+        case "update policy": .operate(.updatePolicy((value.list ?? []).map { OperatorStep.Rule($0) }))
         case "revoke with code": value.text.map(Self.revokeWithCode)
         default: nil
         }
     }
 
-    private static func expectation(_ name: String, _ value: Value) -> Self? {
+    private static func expectation(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "expect": .expectScreen(ScreenExpectation(value))
         case "trace": .expectTrace(TraceExpectation(value))
@@ -69,7 +70,7 @@ extension Step.Action {
 }
 
 extension LinkText {
-    init?(_ value: Value) {
+    init?(_ value: ConfigValue) {
         guard let url = value.text ?? value["url"]?.text else { return nil }
         self.url = url
         self.source = value["from"]?.text.flatMap(IncomingLink.Source.init) ?? .app
@@ -77,7 +78,7 @@ extension LinkText {
 }
 
 extension SetUp {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         self.pin = value["pin"]?.text ?? ""
         self.enablesBiometrics = value["biometrics"]?.text == "enable"
         self.obtainsPID = value["pid"]?.truth ?? false
@@ -86,7 +87,7 @@ extension SetUp {
 }
 
 extension OperatorStep.Rollout {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         if let phones = value["phones"]?.texts {
             self = .phones(phones)
         } else if let text = value.text, text.hasSuffix("%"), let percentage = Int(text.dropLast()) {
@@ -98,7 +99,7 @@ extension OperatorStep.Rollout {
 }
 
 extension OperatorStep.Rule {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         self.word = value["say"]?.text ?? "ok"
         self.from = value["from"]?.text
         self.below = value["below"]?.text
@@ -108,7 +109,7 @@ extension OperatorStep.Rule {
 }
 
 extension ScreenExpectation {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         self.screen = value["screen"]?.text
         self.kind = value["kind"]?.text
         self.title = value["title"]?.text
@@ -116,7 +117,7 @@ extension ScreenExpectation {
         self.actions = value["actions"]?.texts ?? []
         self.missingActions = value["no_actions"]?.texts ?? []
         self.input = value["input"]?.text
-        self.values = (value["values"]?.fields ?? [:]).compactMapValues(\.value.text)
+        self.values = (value["values"]?.fields ?? [:]).compactMapValues(\.text)
         self.error = value["error"]?.text
         self.exitCode = value["exit"]?.number
         self.isLocked = value["locked"]?.truth
@@ -127,7 +128,7 @@ extension ScreenExpectation {
 }
 
 extension TraceExpectation {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         if let steps = value["contains"]?.texts {
             self = .contains(steps)
         } else {
@@ -137,7 +138,7 @@ extension TraceExpectation {
 }
 
 extension ServerExpectation {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         self.state = value["state"]?.text
         self.attemptsLeft = value["attempts_left"]?.number
         self.failedAttempts = value["failed_attempts"]?.number
@@ -152,7 +153,7 @@ extension ServerExpectation {
 }
 
 extension EventExpectation {
-    init(_ value: Value) {
+    init(_ value: ConfigValue) {
         self.name = value.text ?? value["name"]?.text ?? "none"
         self.kind = value["kind"]?.text
         self.url = value["url"]?.text

@@ -1,35 +1,24 @@
+internal import ConfigText
 internal import SimulatedPhone
-internal import Vocabulary
-internal import Yams
 
-/// What a scenario states of a phone; everything else stays as it is.
-struct DeviceChange: Hashable, Sendable {
-    /// Keys of a device profile, as YAML; nil where nothing is stated.
-    private let yaml: String?
+/// The properties of a phone that a scenario states; the others do not change.
+struct DeviceChange: Sendable {
+    /// Keys of a device profile; nil if nothing is stated.
+    private let value: ConfigValue?
 
-    /// - Precondition: The checker made `value` of a profile's keys.
-    init(_ value: Value?) {
-        self.yaml = value?.text
+    /// - Precondition: The checker accepted `value` as a profile's keys.
+    init(_ value: ConfigValue?) {
+        self.value = value?.fields == nil ? nil : value
     }
 
-    var isEmpty: Bool { self.yaml == nil }
+    var isEmpty: Bool { self.value == nil }
 
-    /// Changes what is stated; whatever may be wrong with it was refused when the file was read.
-    func apply(to profile: inout DeviceProfile) throws(ProfileError) {
-        guard let yaml, let node = try? Yams.compose(yaml: yaml) else { return }
-        try profile.apply(node, source: "device")
-    }
+    func apply(to profile: inout DeviceProfile) { profile.apply(self.value) }
 
-    /// A new phone: an Android phone that asks what is presented at its prompts, and what is stated.
-    func newProfile() throws(ProfileError) -> DeviceProfile {
-        var profile = DeviceProfile(try self.platform() ?? .android)
-        profile.sensor = .ask
-        try self.apply(to: &profile)
+    /// A new phone with the stated properties: by default an Android phone whose prompts the scenario answers.
+    var newProfile: DeviceProfile {
+        var profile = DeviceProfile(self.value)
+        if self.value?["sensor"] == nil { profile.sensor = .ask }
         return profile
-    }
-
-    private func platform() throws(ProfileError) -> Platform? {
-        guard let yaml, let node = try? Yams.compose(yaml: yaml), node.mapping?["platform"] != nil else { return nil }
-        return try DeviceProfile(node, source: "device").platform
     }
 }

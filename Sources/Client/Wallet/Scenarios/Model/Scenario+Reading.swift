@@ -1,65 +1,45 @@
+package import ConfigText
 internal import HostSystem
 internal import DeviceInterface
-internal import ConfigText
 internal import WalletFlows
-internal import Yams
 
 extension Scenario {
-    /// Reads a file; everything that is wrong with it is thrown at once.
-    package init(file path: String) throws(FormatError) {
+    /// Reads a file.
+    ///
+    /// - Throws: All problems of the file at once.
+    package init(file path: String) throws(ConfigError) {
         let text: String
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         } catch {
-            // The problem names the file already.
-            let place = "\(path): "
-            let told = "\(error)"
-            let message = told.hasPrefix(place) ? String(told.dropFirst(place.count)) : told
-            throw FormatError(problems: [FormatProblem(path: path, line: 0, key: "", message: message)])
+            // The error's text may begin with the file's path.
+            let prefix = "\(path): "
+            let description = "\(error)"
+            let message = description.hasPrefix(prefix) ? String(description.dropFirst(prefix.count)) : description
+            throw ConfigError(problems: [ConfigProblem(source: path, message: message)])
         }
         try self.init(yaml: text, path: path)
     }
 
-    /// Reads a file's text; `path` is how problems name it.
-    package init(yaml: String, path: String) throws(FormatError) {
-        let root: Node
-        do throws(YAMLFault) {
-            root = try YAMLText.compose(yaml) ?? Node([] as [(Node, Node)])
-        } catch {
-            let problem = FormatProblem(path: path, line: error.line ?? 0, key: "", message: error.message)
-            throw FormatError(problems: [problem])
-        }
-        var checker = Checker(path: path)
-        let value = checker.read(root, as: .fields(ScenarioTable.root), key: "", line: 1)
+    /// Reads a file's text; problems name `path`.
+    package init(yaml: String, path: String) throws(ConfigError) {
+        var checker = Checker(source: path)
+        let value = checker.read(yaml, as: .fields(ScenarioTable.root), expand: ForEach.expanded(_:))
         guard checker.problems.isEmpty, let value else {
-            throw FormatError(problems: checker.problems.sorted { $0.line < $1.line })
+            throw ConfigError(problems: checker.problems.sorted { $0.line ?? 0 < $1.line ?? 0 })
         }
         self.path = path
         self.caseID = value["case"]?.text ?? ""
         self.title = value["title"]?.text ?? ""
-        self.server = (value["server"]?.fields ?? [:]).mapValues { ServerTable.text($0.value) }
+        self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])
         self.steps = (value["steps"]?.list ?? []).compactMap(Step.init)
     }
 }
 
-extension ServerTable {
-    /// A checked value in the words of the server's settings.
-    static func text(_ value: Value) -> String {
-        switch value {
-        case .text(let text): text
-        case .number(let number): "\(number)"
-        case .truth(let truth): "\(truth)"
-        case .duration(let duration): DurationText.write(duration)
-        case .list(let list): "[\(list.map { Self.text($0.value) }.joined(separator: ", "))]"
-        case .nothing, .fields: ""
-        }
-    }
-}
-
 extension AppConfiguration {
-    init(_ value: Value?) {
+    init(_ value: ConfigValue?) {
         self.language = value?["language"]?.text
         self.product = value?["product"]?.text
         self.linkBase = value?["link_base"]?.text
@@ -70,31 +50,26 @@ extension AppConfiguration {
 }
 
 extension Step {
-    /// - Precondition: The checker made `step`: one known name with a value of its shape.
-    init?(_ step: Value.Located) {
-        guard let (name, located) = step.value.fields?.first, let action = Action(name, located.value) else {
-            return nil
-        }
-        self.line = step.line
-        let words = located.value.words
-        self.text = words.isEmpty ? name : "\(name) \(words)"
+    /// - Precondition: The checker accepted `step`: one known name with a value of its shape.
+    init?(_ step: ConfigValue) {
+        guard let (name, value) = step.fields?.first, let action = Action(name, value) else { return nil }
+        self.line = step.line ?? 0
+        let summary = value.summary
+        self.text = summary.isEmpty ? name : "\(name) \(summary)"
         self.action = action
     }
 }
 
-extension Value {
-    /// In a few words, for a report.
-    fileprivate var words: String {
-        switch self {
+extension ConfigValue {
+    /// The value in a few words, for a report.
+    fileprivate var summary: String {
+        switch self.content {
         case .nothing: ""
-        case .text(let text): text
-        case .number(let number): "\(number)"
-        case .truth(let truth): "\(truth)"
-        case .duration(let duration): DurationText.write(duration)
-        case .list(let list): list.map(\.value.words).joined(separator: ", ")
+        case .word(let text): text
+        case .list(let list): list.map(\.summary).joined(separator: ", ")
         case .fields(let fields):
-            fields.sorted { $0.value.line != $1.value.line ? $0.value.line < $1.value.line : $0.key < $1.key }
-                .map { "\($0.key): \($0.value.value.words)" }.joined(separator: ", ")
+            fields.sorted { ($0.value.line ?? 0, $0.key) < ($1.value.line ?? 0, $1.key) }
+                .map { "\($0.key): \($0.value.summary)" }.joined(separator: ", ")
         }
     }
 }

@@ -1,22 +1,22 @@
 internal import DeviceInterface
 internal import WalletFlows
 
-/// One scenario file, checked and read: a logical test case that a tester wrote down.
+/// A checked scenario file, which describes one logical test case.
 package struct Scenario: Sendable {
-    /// As it was named on the command line.
+    /// The path from the command line.
     package let path: String
     /// The logical test case: `LTC46`.
     package let caseID: String
-    /// What it shows.
+    /// The behavior that the scenario shows.
     package let title: String
-    /// The server's settings where they differ from a lab's, by their names, in the words of the settings file.
+    /// The server's settings that differ from a lab's, as the server's configuration file writes them.
     let server: [String: String]
     let device: DeviceChange
     let wallet: AppConfiguration
     let steps: [Step]
 }
 
-/// How a scenario's app is configured.
+/// The configuration of a scenario's app; nil values are the app's defaults.
 struct AppConfiguration: Hashable, Sendable {
     var language: String?
     var product: String?
@@ -28,9 +28,9 @@ struct AppConfiguration: Hashable, Sendable {
 
 /// One step of a scenario.
 struct Step: Sendable {
-    /// Where it stands in the file.
+    /// The line in the file.
     var line: Int
-    /// As it is told to people: `tap skip`.
+    /// The text for reports: `tap skip`.
     var text: String
     var action: Action
 
@@ -38,7 +38,7 @@ struct Step: Sendable {
         case launch(LinkText?)
         case resume(LinkText?)
         case background(Duration?)
-        /// Right before the n-th write from now where a number is given.
+        /// At once, or right before the n-th write from now.
         case killApp(atWrite: Int?)
         case tap([ActionID])
         case enter([String])
@@ -50,16 +50,16 @@ struct Step: Sendable {
         case advance(Duration)
         case device(DeviceChange)
         case restore(DeviceChange)
-        /// The phone itself is unlocked, which also frees its sensor.
+        /// Unlocks the phone, which also unlocks its sensor.
         case enterPasscode
         case phone(String, DeviceChange)
         case stopServer
         case killServer
         case startServer
-        /// Names for later steps, each with the value of the screen that it is for.
+        /// Names for later steps, each with the name of the screen's value.
         case keep([String: String])
         case operate(OperatorStep)
-        /// The deletion portal takes a code.
+        /// Enters a code in the deletion portal.
         case revokeWithCode(String)
         case expectScreen(ScreenExpectation)
         case expectTrace(TraceExpectation)
@@ -68,24 +68,24 @@ struct Step: Sendable {
     }
 }
 
-/// A link before `${NAME}` is replaced in it.
+/// A link in which `${NAME}` is not yet replaced.
 struct LinkText: Hashable, Sendable {
     var url: String
     var source: IncomingLink.Source
 }
 
-/// The way from the introduction to a wallet that is set up.
+/// The answers during the setup of a wallet.
 struct SetUp: Hashable, Sendable {
     var pin: String
     var enablesBiometrics: Bool
     var obtainsPID: Bool
-    /// The deletion code's name for later steps.
+    /// The name of the deletion code for later steps.
     var codeName: String?
 }
 
-/// What an operator does through the admin socket.
+/// A command of an operator through the admin socket.
 enum OperatorStep: Hashable, Sendable {
-    /// The present phone's wallet, or a named one's.
+    /// The current phone's wallet, or a named phone's.
     case revokeWallet(phone: String?)
     case revokeRecoveryCode(String)
     case removeFromDenyList(String)
@@ -101,7 +101,7 @@ enum OperatorStep: Hashable, Sendable {
         case phones([String])
     }
 
-    /// One rule of the update policy; none at all has the settings count again.
+    /// One rule of the update policy; without rules the server's settings apply again.
     struct Rule: Hashable, Sendable {
         var word: String
         var from: String?
@@ -111,7 +111,7 @@ enum OperatorStep: Hashable, Sendable {
     }
 }
 
-/// What the screen is expected to be; what is nil or empty is not looked at.
+/// The expected screen; nil and empty values are not compared.
 struct ScreenExpectation: Hashable, Sendable {
     var screen: String?
     var kind: String?
@@ -129,15 +129,15 @@ struct ScreenExpectation: Hashable, Sendable {
     var keychainItems: Int?
 }
 
-/// What the steps since the last look are expected to be.
+/// The expected steps since the previous comparison.
 enum TraceExpectation: Hashable, Sendable {
-    /// These and no others.
+    /// Exactly these steps.
     case exactly([String])
-    /// These in this order, others between them.
+    /// These steps in this order; others may occur between them.
     case contains([String])
 }
 
-/// What the server is expected to have on file; what is nil is not looked at.
+/// The expected record of the wallet on the server; nil values are not compared.
 struct ServerExpectation: Hashable, Sendable {
     var state: String?
     var attemptsLeft: Int?
@@ -152,7 +152,7 @@ struct ServerExpectation: Hashable, Sendable {
     var wantsSafeMode: Bool?
 }
 
-/// What the host is expected to have been told; `none` for nothing.
+/// The expected event for the host; `none` for no event.
 struct EventExpectation: Hashable, Sendable {
     var name: String
     var kind: String?

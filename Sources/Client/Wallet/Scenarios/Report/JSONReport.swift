@@ -1,6 +1,6 @@
-internal import FoundationEssentials
+internal import ConfigText
 
-/// Results as one JSON object; names never change their meaning within version 1.
+/// Results as one JSON object; names keep their meaning within version 1.
 enum JSONReport {
     static func text(_ report: Report) -> String { JSONText.encoded(Document(report: report), isPretty: true) + "\n" }
 
@@ -92,20 +92,6 @@ enum JSONReport {
             (self.what, self.expected, self.seen) = (difference.what, difference.expected, difference.seen)
         }
     }
-}
-
-/// JSON by Foundation's encoder.
-enum JSONText {
-    static func encoded(_ value: some Encodable, isPretty: Bool = false) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
-        guard let data = try? encoder.encode(value) else { preconditionFailure("plain values encode") }
-        return String(decoding: data, as: UTF8.self)
-    }
-
-    /// A text in quotes.
-    static func quoted(_ text: String) -> String { Self.encoded(text) }
 }
 
 extension Duration {

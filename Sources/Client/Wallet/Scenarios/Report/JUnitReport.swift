@@ -1,4 +1,4 @@
-/// Results as the XML that CI servers take for JUnit's: one test suite, one test case for each scenario.
+/// Results as JUnit XML for CI servers: one test suite with a test case for each scenario.
 enum JUnitReport {
     private static let suite = "scenarios"
 
@@ -60,7 +60,7 @@ enum JUnitReport {
         pairs.map { " \($0.0)=\"\(Self.escaped($0.1))\"" }.joined()
     }
 
-    /// Text as XML 1.0 takes it; characters that it cannot hold at all become U+FFFD.
+    /// Text for XML 1.0; characters that XML cannot represent become U+FFFD.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,20 +1,20 @@
-/// The forms in which results are written.
+/// A format of the report.
 package enum ReportFormat: String, Sendable, CaseIterable {
-    /// For people.
+    /// Text for people.
     case text
     /// Test Anything Protocol 14.
     case tap
-    /// XML, as CI servers read it.
+    /// JUnit's XML, for CI servers.
     case junit
     /// One JSON object.
     case json
 }
 
-/// What a run of scenarios gave, in each of the forms.
+/// The results of a run, which can be written in each format.
 package struct Report: Sendable {
     package let results: [ScenarioResult]
     package let duration: Duration
-    /// Nil where it was not asked for.
+    /// nil if coverage was not requested.
     package let coverage: Coverage?
 
     package init(results: [ScenarioResult], duration: Duration, coverage: Coverage? = nil) {
@@ -23,12 +23,12 @@ package struct Report: Sendable {
         self.coverage = coverage
     }
 
-    /// Whether everything that could be done here was as expected.
+    /// True if no scenario failed and no step is missing in the coverage.
     package var isSuccess: Bool {
         !self.results.contains(where: \.hasFailed) && (self.coverage?.missing.isEmpty ?? true)
     }
 
-    /// The report's text, its last line ended.
+    /// The report's text, which ends with a newline.
     package func text(as format: ReportFormat, colored isColored: Bool = false) -> String {
         switch format {
         case .text: TextReport(isColored: isColored).text(self)
@@ -39,14 +39,14 @@ package struct Report: Sendable {
     }
 }
 
-/// Which steps of the flows a run reached.
+/// The coverage of the flows' steps by a run.
 package struct Coverage: Hashable, Sendable {
-    /// Those of the list that no scenario reached, in the list's order.
+    /// The steps that no scenario reached, in the list's order.
     package let missing: [String]
-    /// How many the list holds.
+    /// The number of steps in the list.
     package let inAll: Int
 
-    /// - Parameter steps: The list's text, one id a line; empty lines and `#` comments do not count.
+    /// - Parameter steps: The list's text, one id per line; empty lines and `#` comments are ignored.
     package init(of results: [ScenarioResult], in steps: String) {
         let reached = results.reduce(into: Set<String>()) { $0.formUnion($1.reached) }
         let ids = steps.split(separator: "\n").map(String.init).filter { !$0.isEmpty && !$0.hasPrefix("#") }

@@ -1,27 +1,27 @@
 internal import WalletFlows
 
-/// docs/scenarios.md: which case stands in which file and which steps of the flows it takes, from a run.
+/// The page docs/scenarios.md: each case with its file and the steps of the flows that it takes in a run.
 package enum ScenarioPage {
-    /// The page's text; the same run gives the same text.
+    /// The page's text; equal runs give equal texts.
     package static func text(_ results: [ScenarioResult]) -> String {
         var lines = [
             "# Scenarios",
             "",
-            "Made from a run by `wallet run --table`; `make scenarios` fails where the two differ. The format is in",
-            "[testing-guide.md](testing-guide.md), the steps are those of [steps.txt](steps.txt).",
+            "Generated from a run by `wallet run --table`; `make scenarios` fails if the two differ.",
+            "[testing-guide.md](testing-guide.md) describes the format, [steps.txt](steps.txt) lists the steps.",
             "",
-            "| case | what it shows | steps covered |",
+            "| case | behavior | steps covered |",
             "| --- | --- | --- |",
         ]
         for result in results.sorted(by: { Self.order($0.caseID) < Self.order($1.caseID) }) {
             let name = result.path.split(separator: "/").last.map(String.init) ?? result.path
             let link = "[\(result.caseID)](../Tests/Scenarios/\(name))"
-            lines.append("| \(link) | \(Self.cell(result.title)) | \(Self.steps(result.reached)) |")
+            lines.append("| \(link) | \(result.title.replacing("|", with: "\\|")) | \(Self.steps(result.reached)) |")
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Numbers in names count as numbers: SB2 before SB10.
+    /// A sort key by which numbers in names are compared as numbers: SB2 before SB10.
     private static func order(_ name: String) -> String {
         var result = ""
         var digits = ""
@@ -37,7 +37,7 @@ package enum ScenarioPage {
         return result
     }
 
-    /// Grouped by flow, in the flows' order: `PF2.8 1.1a 2.1 2.1a`.
+    /// Steps grouped by flow, in the flows' order: `PF2.8 1.1a 2.1 2.1a`.
     private static func steps(_ reached: [String]) -> String {
         let known = StepID.documented.map(\.description).filter(Set(reached).contains)
         var groups: [(flow: String, numbers: [String])] = []
@@ -52,5 +52,4 @@ package enum ScenarioPage {
         return groups.map { "**\($0.flow)** \($0.numbers.joined(separator: " "))" }.joined(separator: " · ")
     }
 
-    private static func cell(_ text: String) -> String { text.map { $0 == "|" ? "\\|" : "\($0)" }.joined() }
 }

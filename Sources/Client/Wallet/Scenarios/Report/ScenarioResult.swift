@@ -1,46 +1,46 @@
-/// How one scenario went.
+/// The result of one scenario.
 package struct ScenarioResult: Hashable, Sendable {
     package var path: String
     package var caseID: String
     package var title: String
     package var outcome: Outcome
-    /// Real time from the first step to the last, the server's start included.
+    /// The real time from the first to the last step, including the server's start.
     package var duration: Duration
-    /// Steps of the file that were done.
+    /// The number of executed steps of the file.
     package var stepsDone: Int
     package var stepsInAll: Int
-    /// Steps of the flows that were taken, each once, in the order of the first time.
+    /// The steps of the flows that were taken, each once, in order of first occurrence.
     package var reached: [String]
-    /// What could not be done here, each with its reason.
+    /// The steps that were skipped, with their reasons.
     package var skips: [Skip]
-    /// Where everything of it lies, when it was kept.
+    /// The folder of the lab and the phones, if it was kept.
     package var folder: String?
 
     package enum Outcome: Hashable, Sendable {
         case passed
         case failed(Failure)
-        /// Nothing was wrong as far as it went; it could not go on.
+        /// No expectation failed, but a step could not be executed, for this reason.
         case skipped(String)
     }
 
-    /// A step of the file that was not done.
+    /// A skipped step of the file.
     package struct Skip: Hashable, Sendable {
         package var line: Int
         package var step: String
         package var reason: String
     }
 
-    /// What a tester needs to know where a scenario went otherwise.
+    /// The information about a failure that a tester needs.
     package struct Failure: Hashable, Sendable {
-        /// Where it stands in the file; 0 before the first step.
+        /// The line in the file; 0 before the first step.
         package var line: Int
-        /// The step, in words.
+        /// The step's text.
         package var step: String
-        /// In one sentence.
+        /// The reason in one sentence.
         package var message: String
-        /// What differed, side by side; empty where nothing was compared.
+        /// Expected and actual values; empty if the step did not compare values.
         package var differences: [Difference] = []
-        /// The screen that was there, in lines.
+        /// The current screen, in lines.
         package var screen: [String] = []
         /// The steps of the flows since the last `trace`.
         package var trace: [String] = []
@@ -48,7 +48,7 @@ package struct ScenarioResult: Hashable, Sendable {
         package var log: [String] = []
     }
 
-    /// One thing that is not as expected.
+    /// A value that differs from the expected one.
     package struct Difference: Hashable, Sendable {
         package var what: String
         package var expected: String
@@ -61,7 +61,7 @@ package struct ScenarioResult: Hashable, Sendable {
 }
 
 extension Duration {
-    /// Seconds with three decimals, as reports write them.
+    /// Seconds with three decimals, for reports.
     var secondsText: String {
         let (seconds, attoseconds) = self.components
         let thousandths = attoseconds / 1_000_000_000_000_000

@@ -1,3 +1,5 @@
+internal import ConfigText
+
 /// Results in the Test Anything Protocol, version 14 (testanything.org).
 enum TAPReport {
     static func text(_ report: Report) -> String {
@@ -34,7 +36,7 @@ enum TAPReport {
         }
     }
 
-    /// A YAML diagnostic block, two spaces in.
+    /// A YAML diagnostic block, indented by two spaces.
     private static func block(_ lists: [(String, [String])], _ words: [(String, String)]) -> [String] {
         var lines = ["  ---"]
         for (name, word) in words { lines.append("  \(name): \(Self.quoted(word))") }
@@ -45,11 +47,11 @@ enum TAPReport {
         return lines + ["  ..."]
     }
 
-    /// A description must not look like a directive.
+    /// Escapes a description, so that it does not look like a directive.
     private static func escaped(_ text: String) -> String {
         text.map { $0 == "#" || $0 == "\\" ? "\\\($0)" : $0.isNewline ? " " : "\($0)" }.joined()
     }
 
-    /// A double-quoted YAML scalar, which is JSON's form of a text.
+    /// A double-quoted YAML scalar, in the form of a JSON string.
     private static func quoted(_ text: String) -> String { JSONText.quoted(text) }
 }

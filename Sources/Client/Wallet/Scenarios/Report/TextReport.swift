@@ -1,4 +1,6 @@
-/// Results for people: one line for each scenario, and for those that failed everything that helps to see why.
+internal import ConfigText
+
+/// Results for people: one line per scenario, and details of each failure.
 package struct TextReport: Sendable {
     private let isColored: Bool
 
@@ -27,7 +29,7 @@ package struct TextReport: Sendable {
         }
     }
 
-    /// The sums, and what was not reached.
+    /// The totals, and the steps that were not reached.
     package func end(_ report: Report) -> String {
         let failed = report.results.filter(\.hasFailed)
         let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
@@ -46,12 +48,12 @@ package struct TextReport: Sendable {
         var text = "      \(place)\(failure.step)\n      \(failure.message)\n"
         text += self.table(failure.differences)
         text += self.part("the screen", failure.screen)
-        text += self.part("steps taken", failure.trace.isEmpty ? [] : Self.wrapped(failure.trace, width: 90))
+        text += self.part("steps taken", failure.trace.isEmpty ? [] : TextLayout.wrapped(failure.trace, width: 90))
         text += self.part("the server's log", failure.log)
         return text
     }
 
-    /// Expected and seen, side by side where they are short enough.
+    /// Expected and actual values, side by side if they are short enough.
     private func table(_ differences: [ScenarioResult.Difference]) -> String {
         guard !differences.isEmpty else { return "" }
         let rows = [("", "expected", "seen")] + differences.map { ($0.what, $0.expected, $0.seen) }
@@ -63,31 +65,13 @@ package struct TextReport: Sendable {
             }.joined()
         }
         return rows.map { row in
-            "        \(Self.padded(row.0, first))  \(Self.padded(row.1, second))  \(row.2)\n"
+            "        \(TextLayout.padded(row.0, first))  \(TextLayout.padded(row.1, second))  \(row.2)\n"
         }.joined()
     }
 
     private func part(_ title: String, _ lines: [String]) -> String {
         guard !lines.isEmpty else { return "" }
         return "      \(self.dim(title))\n" + lines.map { "        \($0)\n" }.joined()
-    }
-
-    /// Words in lines of at most so many characters.
-    static func wrapped(_ words: [String], width: Int) -> [String] {
-        var lines: [String] = []
-        var line = ""
-        for word in words {
-            if !line.isEmpty, line.count + word.count + 1 > width {
-                lines.append(line)
-                line = ""
-            }
-            line += line.isEmpty ? word : " \(word)"
-        }
-        return line.isEmpty ? lines : lines + [line]
-    }
-
-    static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 
     private func green(_ text: String) -> String { self.paint(text, "32") }

@@ -1,4 +1,4 @@
-/// What differs, collected while several things are compared.
+/// The differences between expected and actual values, collected over several comparisons.
 struct Differences {
     private(set) var all: [ScenarioResult.Difference] = []
 
@@ -6,7 +6,7 @@ struct Differences {
         self.all.append(.init(what: what, expected: expected, seen: seen))
     }
 
-    /// Nothing where nothing is expected.
+    /// Adds a difference, unless no value is expected.
     mutating func compare<Thing: Equatable & CustomStringConvertible>(
         _ what: String,
         _ expected: Thing?,
@@ -21,18 +21,18 @@ struct Differences {
         self.add(what, "… \(expected) …", seen.isEmpty ? "nothing" : seen)
     }
 
-    /// A value against itself, a range of numbers, or a pattern between slashes.
+    /// Compares a value with a text, a range of numbers, or a pattern between slashes.
     mutating func match(_ what: String, _ expected: String, _ seen: String?) {
         guard let seen else { return self.add(what, expected, "none") }
         if !ValuePattern(expected).matches(seen) { self.add(what, expected, seen) }
     }
 
-    /// Fails with what was collected; nothing where that is nothing.
+    /// Throws the differences, if any.
     func report(_ message: String) throws(StepProblem) {
         guard self.all.isEmpty else { throw .failed(message, self.all) }
     }
 
-    /// Two traces side by side from where they part, a few steps before included.
+    /// Two traces side by side, from two steps before the first difference.
     static func ofTraces(_ expected: [String], _ seen: [String]) -> [ScenarioResult.Difference] {
         let common = zip(expected, seen).prefix { $0 == $1 }.count
         let start = max(0, common - 2)
@@ -44,7 +44,7 @@ struct Differences {
     }
 }
 
-/// How an expected value is written: as it is, as a range `1..60`, or as a pattern `/[0-9]+/`.
+/// An expected value: a text, a range `1..60`, or a pattern `/[0-9]+/`.
 enum ValuePattern {
     case exactly(String)
     case range(ClosedRange<Int64>)
@@ -60,7 +60,7 @@ enum ValuePattern {
         }
     }
 
-    /// Whether it can be used at all.
+    /// False for a pattern that is not a regular expression.
     var isValid: Bool {
         guard case .pattern(let pattern) = self else { return true }
         return (try? Regex(pattern)) != nil

@@ -1,12 +1,13 @@
 internal import Glibc
 internal import HostSystem
 internal import Lab
+internal import LabFiles
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// A lab of one scenario's own with its real server, which the scenario may stop, kill and start again.
+/// The lab of one scenario with its real server, which the scenario may stop, kill and start again.
 final class LabServer: Sendable {
     let lab: LabFolder
     private let binary: String
@@ -16,18 +17,18 @@ final class LabServer: Sendable {
 
     private struct State {
         var program: ServerProgram?
-        /// What earlier processes wrote.
+        /// The output of earlier processes.
         var log = ""
         var isOver = false
     }
 
-    /// Time for an operator's command, the largest of which ends many sessions.
-    private static let patience: Duration = .seconds(60)
+    /// For an admin command; the longest one ends many sessions.
+    private static let timeout: Duration = .seconds(60)
 
     /// - Parameters:
     ///   - folder: A folder that does not exist yet.
-    ///   - settings: Those that differ from a lab's, by the names of docs/settings.md.
-    ///   - logFile: Where all its processes log whatever they can; nil where their output is kept here.
+    ///   - settings: The settings that differ from a lab's, by the names of docs/settings.md.
+    ///   - logFile: The file for the logs of all its processes, at level debug; nil to keep their output in memory.
     init(folder: String, binary: String, settings: [String: String], logFile: String? = nil) {
         self.lab = LabFolder("\(folder)/lab")
         self.binary = binary
@@ -46,17 +47,17 @@ final class LabServer: Sendable {
         self.environment = environment
     }
 
-    /// `pin.attempts-per-round` as the environment names it.
+    /// The environment variable of a setting such as `pin.attempts-per-round`.
     static func variable(_ setting: String) -> String {
         "REMOTE_PIN_" + setting.uppercased().map { $0 == "." || $0 == "-" ? "_" : "\($0)" }.joined()
     }
 
     var isRunning: Bool { self.state.withLock { $0.program != nil } }
 
-    /// Everything that its processes wrote.
+    /// The output of all its processes.
     var log: String { self.state.withLock { $0.log + ($0.program?.output ?? "") } }
 
-    /// Starts it; makes the lab where there is none yet.
+    /// Starts the server; creates the lab if it does not exist.
     func start() async throws(StepProblem) {
         guard !self.isRunning else { throw .failed("the server is running already") }
         let program: ServerProgram
@@ -77,22 +78,22 @@ final class LabServer: Sendable {
         await program.kill()
     }
 
-    /// Ends it in an orderly way.
+    /// Shuts the server down.
     func stop() async throws(StepProblem) {
         guard let program = self.take() else { throw .failed("the server is not running") }
         await program.terminate()
         self.keepLog(of: program)
     }
 
-    /// Ends it at once, wherever it is.
+    /// Kills the server.
     func kill() async throws(StepProblem) {
         guard let program = self.take() else { throw .failed("the server is not running") }
         await program.kill()
         self.keepLog(of: program)
     }
 
-    /// For good, from any thread: the run was cancelled or is over.
-    func endForGood() {
+    /// Kills the server and prevents further starts; callable from any thread, at the end of the run.
+    func shutDown() {
         let program = self.state.withLock { state in
             state.isOver = true
             return state.program
@@ -100,30 +101,30 @@ final class LabServer: Sendable {
         program?.send(SIGKILL)
     }
 
-    /// The same, and waits until nothing of it is left.
+    /// Does the same and waits until the process has ended.
     func ended() async {
-        self.endForGood()
+        self.shutDown()
         _ = await self.take()?.ended()
     }
 
-    /// Gives the server a command of its operator.
+    /// Sends an admin command to the server.
     func operate(_ command: AdminCommand) async throws(StepProblem) -> AdminResult {
         do {
-            let connection = try await AdminConnection.connect(path: self.socket, timeout: Self.patience)
+            let connection = try await AdminConnection.connect(path: self.socket, timeout: Self.timeout)
             defer { connection.close() }
-            return try await connection.call(command, timeout: Self.patience)
+            return try await connection.call(command, timeout: Self.timeout)
         } catch {
-            throw .failed("the server does not take an operator's commands: \(error)")
+            throw .failed("the server does not accept admin commands: \(error)")
         }
     }
 
-    /// Moves the lab's clock, also while no server runs.
+    /// Advances the lab's clock, even if no server is running.
     func advance(by duration: Duration) async throws(StepProblem) {
         guard self.isRunning else {
             do throws(LabError) {
                 _ = try LabClock(file: self.lab.clockFile).advance(by: duration)
             } catch {
-                throw .failed("the lab's clock was not moved: \(error)")
+                throw .failed("the lab's clock cannot be advanced: \(error)")
             }
             return
         }
@@ -143,12 +144,12 @@ final class LabServer: Sendable {
     }
 }
 
-/// Why a step of a scenario was not done, or not as expected.
+/// The reason why a step failed or was skipped.
 enum StepProblem: Error {
     /// The scenario fails here.
     case failed(String, [ScenarioResult.Difference] = [])
-    /// It cannot be done against this server; what follows would not mean anything.
-    case impossible(String)
-    /// It cannot be looked at here; what follows can go on.
-    case unseen(String)
+    /// The step is not supported by this server, so that the following steps would be meaningless.
+    case unsupported(String)
+    /// The expectation cannot be checked against this server; the following steps can.
+    case unobservable(String)
 }

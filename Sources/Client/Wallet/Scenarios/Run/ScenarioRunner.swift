@@ -2,10 +2,10 @@ internal import Foundation
 internal import HostSystem
 internal import Synchronization
 
-/// Plays scenarios, several at a time, and gives their results in the scenarios' order.
+/// Plays scenarios concurrently and returns their results in the scenarios' order.
 ///
-/// Each has a folder of its own and, against labs, a server of its own. Whatever was started has ended and whatever was
-/// made is gone when ``run(_:progress:)`` returns, also where the task was cancelled.
+/// Each scenario has a separate folder and, with labs, a separate server. When ``run(_:progress:)`` returns, even after
+/// cancellation, all processes have ended and all files are deleted.
 package struct ScenarioRunner: Sendable {
     private let target: ScenarioTarget
     private let jobs: Int
@@ -14,10 +14,10 @@ package struct ScenarioRunner: Sendable {
     private let serverLogs: String?
 
     /// - Parameters:
-    ///   - jobs: Scenarios at a time, at least one.
-    ///   - keepsFolders: Whether labs and phones stay for a look.
-    ///   - parentFolder: Where folders are made; nil for the system's folder for temporary files.
-    ///   - serverLogs: A folder that exists, for the logs of labs' servers: one file for each scenario, at level debug, as JSON.
+    ///   - jobs: The number of concurrent scenarios, at least one.
+    ///   - keepsFolders: Whether labs and phones are kept.
+    ///   - parentFolder: The folder for labs and phones; nil for the system's folder for temporary files.
+    ///   - serverLogs: An existing folder for the logs of labs' servers, one JSON file per scenario at level debug.
     package init(
         _ target: ScenarioTarget,
         jobs: Int,
@@ -32,12 +32,12 @@ package struct ScenarioRunner: Sendable {
         self.serverLogs = serverLogs
     }
 
-    /// How many processors there are.
+    /// The number of active processors.
     package static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
 
-    /// Plays them all.
+    /// Plays the scenarios.
     ///
-    /// - Parameter progress: Hears each result as soon as it is there, with its place in the order.
+    /// - Parameter progress: Receives each result as soon as the scenario ends, with its index.
     package func run(
         _ scenarios: [Scenario],
         progress: @escaping @Sendable (Int, ScenarioResult) -> Void = { _, _ in }
@@ -67,7 +67,7 @@ package struct ScenarioRunner: Sendable {
         var result = await withTaskCancellationHandler {
             await self.played(scenario, folder, lab)
         } onCancel: {
-            lab?.endForGood()
+            lab?.shutDown()
         }
         await lab?.ended()
         result.duration = ContinuousClock.now - start
@@ -93,10 +93,10 @@ package struct ScenarioRunner: Sendable {
             skips: []
         )
         do throws(StepProblem) {
-            guard !Task.isCancelled else { throw .impossible("the run was interrupted") }
+            guard !Task.isCancelled else { throw .unsupported("the run was interrupted") }
             try Self.make(folder)
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
-            let play = try Play(scenario, in: world, folder: folder)
+            let play = try ScenarioRun(scenario, in: world, folder: folder)
             result.outcome = await play.run()
             await play.end()
             result.stepsDone = play.stepsDone
@@ -112,7 +112,7 @@ package struct ScenarioRunner: Sendable {
                     differences: differences
                 )
                 result.outcome = Task.isCancelled ? .skipped("the run was interrupted") : .failed(failure)
-            case .impossible(let reason), .unseen(let reason):
+            case .unsupported(let reason), .unobservable(let reason):
                 result.outcome = .skipped(reason)
             }
         }
@@ -140,7 +140,7 @@ package struct ScenarioRunner: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw .failed("\(folder) cannot be made: \(error.localizedDescription)")
+            throw .failed("\(folder) cannot be created: \(error.localizedDescription)")
         }
     }
 

@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import Lab
+internal import LabFiles
 internal import Phone
 internal import Transport
 internal import Vocabulary
@@ -7,19 +7,19 @@ internal import WalletCore
 internal import WalletFlows
 internal import Wire
 
-/// What scenarios are played against.
+/// The server that scenarios use.
 package enum ScenarioTarget: Sendable {
-    /// A lab of its own for each scenario, served by this program.
+    /// A separate lab for each scenario, served by this program.
     case ownLabs(serverBinary: String)
-    /// A server that is there already.
+    /// A running server.
     case server(ExistingServer)
 }
 
-/// A server that somebody else runs: nothing of it can be changed from here.
+/// A server outside the control of the run.
 package struct ExistingServer: Hashable, Sendable {
     package var host: String
     package var port: Int
-    /// The name that its certificate is for.
+    /// The name in its certificate.
     package var name: String
     /// The file of the authority that signed its certificate.
     package var caFile: String
@@ -35,17 +35,17 @@ package struct ExistingServer: Hashable, Sendable {
     }
 }
 
-/// The server's side of one scenario.
+/// The server of one scenario.
 struct World {
-    /// How its phones reach the server.
+    /// The phones' settings for reaching the server.
     let settings: WalletSettings
-    /// Nil where the server is somebody else's.
+    /// nil if the server is outside the control of the run.
     let lab: LabServer?
 
-    /// Why something cannot be done at a server that is not a lab of this run's own.
+    /// The reason for skipping steps that need a lab.
     static let notOurs = "the server is not a lab of this run"
 
-    /// A lab of the scenario's own, served; or the server that is there.
+    /// Starts the scenario's lab, or uses the existing server.
     static func make(
         _ target: ScenarioTarget,
         _ scenario: Scenario,
@@ -60,7 +60,7 @@ struct World {
             settings = try Self.settings { () throws(PhoneError) in try WalletSettings(lab: lab.lab.path) }
         case .server(let server):
             if let name = scenario.server.keys.min() {
-                throw .impossible("it needs the server's setting \(name), and \(Self.notOurs)")
+                throw .unsupported("the scenario needs the server's setting \(name), and \(Self.notOurs)")
             }
             settings = WalletSettings(server: try Self.dialed(server))
             settings.authorityFolder = server.authority
@@ -69,13 +69,13 @@ struct World {
         return World(settings: settings, lab: lab)
     }
 
-    /// The lab, or why the step cannot be done.
-    func needLab() throws(StepProblem) -> LabServer {
-        guard let lab else { throw .impossible(Self.notOurs) }
+    /// The lab; throws if the server is not a lab.
+    func requireLab() throws(StepProblem) -> LabServer {
+        guard let lab else { throw .unsupported(Self.notOurs) }
         return lab
     }
 
-    /// The deletion portal: gives the server a code that somebody typed.
+    /// Sends the server a deletion code, as the deletion portal does.
     func revoke(with code: String) async throws(StepProblem) -> CodeRevocation {
         let server = self.settings.server
         let trust: TLSTrust =
@@ -89,24 +89,24 @@ struct World {
                 host: server.host,
                 port: server.port,
                 tls: tls,
-                timeout: Self.patience
+                timeout: Self.timeout
             )
             defer { connection.close() }
-            let result = try await connection.call(.revokeWithCode(code), timeout: Self.patience)
+            let result = try await connection.call(.revokeWithCode(code), timeout: Self.timeout)
             switch result {
             case .revokeWithCode(let revocation): return revocation
             case .refused(let refusal):
-                throw StepProblem.failed("the server refused the portal's call: \(refusal.reason)")
-            default: throw StepProblem.failed("the server gave the portal another answer")
+                throw StepProblem.failed("the server rejected the portal's call: \(refusal.reason)")
+            default: throw StepProblem.failed("the server sent the portal an unexpected reply")
             }
         } catch let problem as StepProblem {
             throw problem
         } catch {
-            throw .failed("the portal does not reach the server: \(error)")
+            throw .failed("the portal cannot reach the server: \(error)")
         }
     }
 
-    private static let patience: Duration = .seconds(20)
+    private static let timeout: Duration = .seconds(20)
 
     private static func dialed(_ server: ExistingServer) throws(StepProblem) -> TLSDialer.Server {
         do throws(FileError) {
@@ -134,7 +134,7 @@ struct World {
 }
 
 extension AppConfiguration {
-    /// Changes what the scenario states.
+    /// Applies the values that the scenario states.
     func apply(to settings: inout WalletSettings) {
         if let language = self.language.flatMap(Wording.Language.init) { settings.wording.language = language }
         if let product = self.product { settings.wording.product = product }
@@ -149,8 +149,8 @@ extension AppConfiguration {
 }
 
 extension ExistingServer {
-    /// Whether a server answers there that its authority vouches for.
-    package func isThere() async -> Bool {
+    /// Returns whether a server with a certificate of the authority answers at the address.
+    package func isReachable() async -> Bool {
         do {
             let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)
             let tls = try TLSClientContext(trust: .authority(pem: pem), serverName: self.name)

@@ -3,7 +3,7 @@ internal import Lab
 internal import Vocabulary
 
 extension AttestationRequest {
-    /// A new key with the chain that an Android keystore returns for it.
+    /// Creates a key and the certificate chain that an Android keystore returns for it.
     func androidKey() -> (key: HardwareKey, chain: [[UInt8]]) {
         let key = HardwareKey()
         let description = self.keyDescription()
@@ -81,8 +81,8 @@ extension AttestationRequest {
         }
     }
 
-    /// The attack on verifiers that take the first extension they find: a genuine key signs a certificate that says
-    /// whatever its owner likes.
+    /// The attack on verifiers that use the first extension in a chain: an attested key signs
+    /// another certificate with arbitrary claims.
     private func forged(above chain: [[UInt8]], signedBy genuine: HardwareKey) -> (HardwareKey, [[UInt8]]) {
         let own = HardwareKey()
         let leaf = CertificateTemplate(
@@ -98,7 +98,7 @@ extension AttestationRequest {
 }
 
 extension AndroidPhone {
-    /// What this profile's phone states.
+    /// Creates the attested properties of a profile's phone.
     fileprivate init(_ profile: DeviceProfile) {
         self.init()
         self.package = profile.appID

@@ -3,7 +3,8 @@ internal import Lab
 internal import Vocabulary
 
 extension AttestationRequest {
-    /// A new key with the attestation object that App Attest returns for it, and the key's id.
+    /// Creates a key with the attestation object that App Attest returns for it, and the id of the
+    /// key.
     func appAttestKey() -> (key: HardwareKey, object: [UInt8], keyID: [UInt8]) {
         let key = HardwareKey()
         let isDevelopment = self.profile.usesDevelopmentService != (self.fault == .wrongEnvironment)
@@ -59,7 +60,7 @@ extension AttestationRequest {
 }
 
 extension HardwareKey {
-    /// An App Attest assertion with the counter as it stands.
+    /// Creates an App Attest assertion with the current counter.
     func assertion(for clientDataHash: SHA256Digest, appID: String) -> [UInt8] {
         AppAttestKey(self.key, appID: appID).assertion(for: clientDataHash, counter: self.counter).encoded
     }

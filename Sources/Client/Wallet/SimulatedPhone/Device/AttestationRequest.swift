@@ -2,7 +2,7 @@ internal import Evidence
 internal import Lab
 internal import Vocabulary
 
-/// All that a simulated device's evidence depends on.
+/// The inputs of a simulated device's evidence.
 struct AttestationRequest: Sendable {
     let profile: DeviceProfile
     let challenge: SHA256Digest
@@ -11,7 +11,7 @@ struct AttestationRequest: Sendable {
 
     var fault: Fault? { self.profile.fault }
 
-    /// What the faults that both platforms share do to a chain.
+    /// Applies the faults that both platforms share to a chain.
     func damaged(_ chain: [[UInt8]]) -> [[UInt8]] {
         var chain = chain
         switch self.fault {

@@ -1,17 +1,18 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import HostSystem
 internal import Secrets
 internal import Vocabulary
 
-/// A device's folder: one file for each thing that never leaves a phone, readable by their owner alone.
+/// The folder of a device: data that never leaves a phone, in files that only their owner can read.
 ///
-///     profile.yaml    what the phone is, for people to read and change
-///     hardware-key    the key in its secure hardware, with the App Attest counter
-///     key-handle      what a program in the hardware's place calls its key
-///     keychain        items, sealed
-///     keychain-key    under which they are sealed
-///     sensor          mismatches in a row
-///     owner           a number of whoever owns the phone; the one thing that a restored phone keeps
+///     profile.yaml    the properties of the phone, which the user may edit
+///     hardware-key    the key of the secure hardware, with the App Attest counter
+///     key-handle      a key hook's name for its key
+///     keychain        sealed items
+///     keychain-key    the key that seals them
+///     sensor          the number of consecutive mismatches
+///     owner           the number of the phone's owner; a restored phone keeps only this and the profile
 struct DeviceFiles: Sendable {
     let folder: String
 
@@ -27,7 +28,7 @@ struct DeviceFiles: Sendable {
 
     func path(_ name: Name) -> String { "\(self.folder)/\(name.rawValue)" }
 
-    /// Nil where there is no such file.
+    /// Returns nil if the file does not exist.
     func read(_ name: Name, atMost limit: Int = 65_536) throws(DeviceError) -> [UInt8]? {
         do throws(FileError) {
             return try DurableFile.read(self.path(name), atMost: limit)
@@ -38,7 +39,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Returns once the file is durable; what was there before is there until then.
+    /// Replaces the file atomically; durable when this returns.
     func write(_ bytes: [UInt8], to name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.makeFolder(self.folder)
@@ -48,7 +49,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Nothing happens where there is no such file.
+    /// Removes the file, or does nothing if it does not exist.
     func remove(_ name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.remove(self.path(name))
@@ -59,13 +60,13 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// The profile, or the new one, written, where there is none.
+    /// Returns the stored profile, or stores and returns `new` if there is none.
     func profile(orNew new: DeviceProfile) throws(DeviceError) -> DeviceProfile {
         guard let bytes = try self.read(.profile) else {
             try self.write(new)
             return new
         }
-        do throws(ProfileError) {
+        do throws(ConfigError) {
             return try DeviceProfile(yaml: String(decoding: bytes, as: UTF8.self), source: self.path(.profile))
         } catch {
             throw .storage(error.description)
@@ -77,12 +78,12 @@ struct DeviceFiles: Sendable {
         try self.write(Array(text.utf8), to: .profile)
     }
 
-    /// Mismatches in a row; the file is there from the first one on.
+    /// The number of consecutive mismatches; the file exists from the first one on.
     func mismatches() throws(DeviceError) -> Int {
         guard let bytes = try self.read(.sensor, atMost: 32) else { return 0 }
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.hasSuffix("\n"), let count = Int(text.dropLast()), count >= 0 else {
-            throw .storage("\(self.path(.sensor)): not a sensor's count")
+            throw .storage("\(self.path(.sensor)) is not a count of mismatches")
         }
         return count
     }
@@ -91,11 +92,13 @@ struct DeviceFiles: Sendable {
         try self.write(Array("\(mismatches)\n".utf8), to: .sensor)
     }
 
-    /// The owner's number; chosen when it is first asked for.
+    /// The owner's number; chosen at random on the first call.
     func owner() throws(DeviceError) -> String {
         if let bytes = try self.read(.owner, atMost: 64) {
             let digits = bytes.filter { $0 != 0x0A }
-            guard digits.count == 32 else { throw .storage("\(self.path(.owner)): not an owner's number") }
+            guard digits.count == 32 else {
+                throw .storage("\(self.path(.owner)) is not an owner's number of 32 digits")
+            }
             return String(decoding: digits, as: UTF8.self)
         }
         let digits = SecretBytes.random(count: 16).hexadecimal().exposedBytes()

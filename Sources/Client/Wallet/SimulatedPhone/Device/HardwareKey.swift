@@ -3,19 +3,20 @@ internal import Evidence
 internal import HostSystem
 internal import Vocabulary
 
-/// A simulated device's hardware key with its App Attest counter: the file `hardware-key`.
+/// The hardware key of a simulated device with its App Attest counter: the file `hardware-key`.
 ///
-/// Both lie in one file, written at once, so that no crash joins a key with another key's counter.
+/// Both are in one file, replaced atomically, so that no crash combines a key with another key's
+/// counter.
 struct HardwareKey: Sendable {
     let key: SigningKey
-    /// How often the key has signed; stays 0 on Android.
+    /// The number of assertions; always 0 on Android.
     var counter: UInt32 = 0
 
     init() {
         self.key = SigningKey()
     }
 
-    /// Reads the file; nil where there is none.
+    /// Reads the file; returns nil if it does not exist.
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
         let bytes: [UInt8]
         do throws(FileError) {
@@ -27,7 +28,7 @@ struct HardwareKey: Sendable {
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         guard lines.count == 2, let counter = UInt32(lines[0]), let key = SigningKey(pem: String(lines[1])) else {
-            throw .storage("\(path): not a hardware key")
+            throw .storage("\(path) is not a hardware key")
         }
         return HardwareKey(key: key, counter: counter)
     }
@@ -37,7 +38,7 @@ struct HardwareKey: Sendable {
         self.counter = counter
     }
 
-    /// Returns once the file is durable.
+    /// Writes the file; durable when this returns.
     func write(to path: String) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.write(Array("\(self.counter)\n\(self.key.pem)".utf8), to: path)

@@ -1,18 +1,18 @@
 internal import DeviceInterface
 
-/// How a simulated phone answers a prompt; no file, no clock, no wait.
+/// The rules by which a simulated phone answers prompts, without files, clocks or waiting.
 ///
-/// What changes must be durable before the answer is given: a process that ends in between may cost the owner a try,
-/// and never gives a stranger one.
+/// A change must be durable before the answer is returned: a crash in between may cost the owner a
+/// try but never gives an attacker one.
 struct PromptRules: Hashable, Sendable {
-    /// Mismatches in a row after which the sensor takes nothing more (Android and iOS: five).
+    /// The number of consecutive mismatches that lock the sensor out (Android and iOS: five).
     static let mismatchLimit = 5
 
     var profile: DeviceProfile
-    /// Mismatches in a row, over all prompts and all lives of the app.
+    /// Consecutive mismatches over all prompts and all processes of the app.
     var mismatches: Int
 
-    /// Whether only the passcode helps.
+    /// True if the sensor accepts nothing until the passcode is entered.
     var isLockedOut: Bool { self.mismatches >= Self.mismatchLimit || self.profile.sensor == .lockout }
 
     /// Answers one prompt.
@@ -28,7 +28,7 @@ struct PromptRules: Hashable, Sendable {
         case .match: return takesBiometric ? self.sense(isOwner: true) : .cancelled
         case .mismatch: return takesBiometric ? self.sense(isOwner: false) : .cancelled
         case .passcode:
-            // What a prompt has no field for sends it away.
+            // An input that the prompt does not accept dismisses it.
             guard takesPasscode else { return .cancelled }
             self.passcodeWasEntered()
             return .confirmed
@@ -36,9 +36,9 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// How a prompt ends that is not even shown; nil where it is.
+    /// The result of a prompt that is not shown; nil if it is shown.
     func resultWithoutAsking(_ prompt: Prompt) -> PromptResult? {
-        // The system draws no prompt of an app on a locked screen.
+        // The system shows no prompt of an app on a locked screen.
         if self.profile.isScreenLocked { return .cancelled }
         return self.takesBiometric(prompt) || self.takesPasscode(prompt) ? nil : .unavailable
     }
@@ -51,14 +51,14 @@ struct PromptRules: Hashable, Sendable {
         prompt.accepts != .biometric && self.profile.hasPasscode
     }
 
-    /// The phone was unlocked with its passcode: the sensor starts anew.
+    /// Resets the sensor after the phone was unlocked with its passcode.
     mutating func passcodeWasEntered() {
         self.mismatches = 0
         self.profile.isScreenLocked = false
         if self.profile.sensor == .lockout { self.profile.sensor = .match }
     }
 
-    /// What the profile's owner does: holds something to the sensor, or types the passcode.
+    /// The input that the profile determines: to the sensor, or the passcode.
     private mutating func presented(toSensor: Bool) -> Presentation {
         switch self.profile.sensor {
         case .match, .lockout: return toSensor ? .match : .passcode
@@ -69,7 +69,8 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// The fifth mismatch in a row is still answered as one; from then on the sensor is locked out.
+    /// The fifth consecutive mismatch is still answered as a mismatch; then the sensor is locked
+    /// out.
     private mutating func sense(isOwner: Bool) -> PromptResult {
         if self.isLockedOut { return .lockedOut }
         self.mismatches = isOwner ? 0 : self.mismatches + 1

@@ -1,10 +1,12 @@
 package import DeviceInterface
 
-/// What the network does.
+/// Network conditions.
 extension SimulatedDevice {
-    /// Takes the first of the profile's conditions if it is one that `applies`; it is gone then, durably.
+    /// Removes the first condition of the profile if it `applies`, and returns it; the removal is
+    /// durable.
     ///
-    /// Conditions are met in their order: one that waits for a certain call lets none behind it pass.
+    /// Conditions apply in their order: a condition that waits for a certain call blocks those
+    /// after it.
     package func takeCondition(
         where applies: (NetworkCondition) -> Bool
     ) throws(DeviceError) -> NetworkCondition? {

@@ -1,23 +1,23 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// Whoever holds the phone.
+/// Actions of the phone's owner.
 extension SimulatedDevice: PromptResponder {
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
         try self.withRules { $0.answer(prompt, presentation) }
     }
 
-    /// The phone is unlocked with its passcode: the screen opens, and a sensor that was locked out takes fingers again.
+    /// Unlocks the screen with the passcode, which also ends a lockout of the sensor.
     package func unlockWithPasscode() throws(DeviceError) {
         try self.withRules { $0.passcodeWasEntered() }
     }
 
-    /// Whether the sensor takes nothing more until the passcode was entered.
+    /// True if the sensor accepts nothing until the passcode is entered.
     package func isSensorLockedOut() throws(DeviceError) -> Bool {
         try self.withRules { $0.isLockedOut }
     }
 
-    /// What the rules count is written before anybody learns the answer.
+    /// Applies the rules; counted mismatches are written before the result is returned.
     private func withRules<Result>(_ body: (inout PromptRules) -> Result) throws(DeviceError) -> Result {
         try self.withState { (profile) throws(DeviceError) in
             let counted = try self.files.mismatches()
@@ -29,7 +29,7 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Works on the keychain's items, and with the profile as it is meanwhile.
+    /// Runs `body` with the keychain's items and the profile, which cannot change meanwhile.
     func withKeychain<Result: ~Copyable>(
         _ body: (inout KeychainItems, DeviceProfile) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -39,7 +39,7 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// The recovery code of the phone's owner: the profile's, or one that no other owner has.
+    /// The recovery code of the phone's owner: from the profile, or unique to the owner.
     package func recoveryCode() throws(DeviceError) -> RecoveryCode {
         let stated = self.profile.recoveryCode
         let owner = try self.files.owner()
@@ -49,10 +49,12 @@ extension SimulatedDevice: PromptResponder {
         return code
     }
 
-    /// The app was restored from a backup to another phone, of the same owner: this folder is that phone from now on.
+    /// Restores the app from a backup to another phone of the same owner, which this folder
+    /// represents from now on.
     ///
-    /// What `THIS_DEVICE_ONLY` and secure hardware mean: hardware key, keychain items and the sensor's count stay behind.
-    /// The items go first, all at once: a crash in between leaves a phone without any, and nothing that is half readable.
+    /// As `THIS_DEVICE_ONLY` and secure hardware require, hardware key, keychain items and the
+    /// count of mismatches are not restored. The keychain is removed first, as one file, so that a
+    /// crash leaves no partly readable items.
     package func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey, .hardwareKey, .keyHandle, .sensor] {
@@ -62,9 +64,10 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Another phone of the same owner, in a folder of its own, without anything that never leaves a phone.
+    /// Creates another phone of the same owner in a separate folder, without the data that never
+    /// leaves a phone.
     ///
-    /// The app's data are the caller's to copy.
+    /// The caller copies the app's data.
     package func restored(in folder: String) throws(DeviceError) -> SimulatedDevice {
         let owner = try self.files.owner()
         let new = try SimulatedDevice(

@@ -4,23 +4,24 @@ package import DeviceInterface
 internal import Synchronization
 package import Vocabulary
 
-/// A phone in a folder (docs/devices.md).
+/// A simulated phone, stored in a folder (docs/devices.md).
 ///
-/// It makes the vendors' real formats under the roots of a lab's authority, and can be told to do it wrong
-/// (``Fault``). The folder stands for what never leaves a phone; its files are readable by their owner alone.
+/// It produces the vendors' real formats under the roots of a lab's authority, with defects if a
+/// ``Fault`` is set. The folder represents the data that never leaves a phone; only its owner can
+/// read the files.
 package final class SimulatedDevice: Device {
     let files: DeviceFiles
     let authorityFolder: String
     let clock: any WallClock
-    /// The lock is held while files are changed, so that no two proofs carry the same counter and no two prompts count
-    /// as one.
+    /// The lock is held while files are changed, so that no two proofs have the same counter and
+    /// concurrent mismatches are all counted.
     private let state: Mutex<DeviceProfile>
 
-    /// Opens the device in `folder`, or makes one of this profile where there is none.
+    /// Opens the device in `folder`, or creates one with this profile if there is none.
     ///
     /// - Parameters:
-    ///   - authorityFolder: Where the lab's authority lies; read when a key is made, not before.
-    ///   - clock: The lab's clock, by which device certificates are dated.
+    ///   - authorityFolder: The folder of the lab's authority; read only when a key is created.
+    ///   - clock: The lab's clock, which dates device certificates.
     package init(
         folder: String,
         authorityFolder: String,
@@ -33,17 +34,17 @@ package final class SimulatedDevice: Device {
         self.state = Mutex(try self.files.profile(orNew: profile))
     }
 
-    /// What the device is at this moment.
+    /// The current profile.
     package var profile: DeviceProfile { self.state.withLock { $0 } }
 
-    /// Changes what the device is, also for later lives of the app.
+    /// Changes the profile durably.
     ///
-    /// Nothing is changed where the platform would be another: a phone keeps its own.
+    /// Throws and changes nothing if `change` sets another platform.
     package func update(_ change: (inout DeviceProfile) -> Void) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in change(&profile) }
     }
 
-    /// Works on the profile alone, and writes it where it was changed.
+    /// Runs `body` with exclusive access to the profile and writes it if it was changed.
     func withState<Result: ~Copyable>(
         _ body: (inout DeviceProfile) throws(DeviceError) -> Result
     ) throws(DeviceError) -> Result {
@@ -51,7 +52,7 @@ package final class SimulatedDevice: Device {
             var changed = profile
             let result = try body(&changed)
             guard changed.platform == profile.platform else {
-                throw .storage("this phone is \(profile.platform.rawValue), and stays so")
+                throw .storage("the platform of this phone is \(profile.platform.rawValue) and cannot be changed")
             }
             if changed != profile { try self.files.write(changed) }
             profile = changed
@@ -59,7 +60,7 @@ package final class SimulatedDevice: Device {
         }
     }
 
-    /// Holds the profile still while `body` works on other files.
+    /// Runs `body` while the profile cannot change.
     func withProfile<Result: ~Copyable, Failure: Error>(
         _ body: (DeviceProfile) throws(Failure) -> Result
     ) throws(Failure) -> Result {

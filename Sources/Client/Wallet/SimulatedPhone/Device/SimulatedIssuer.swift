@@ -1,7 +1,7 @@
 internal import DeviceInterface
 package import Vocabulary
 
-/// The issuer of identities as a device's profile has it.
+/// An issuer that behaves as the profile of a device determines.
 package struct SimulatedIssuer: PIDIssuer {
     private let device: SimulatedDevice
 

@@ -1,10 +1,11 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// A program in the place of the operating system's prompt.
+/// A program that answers in place of the operating system's prompt.
 ///
-/// What the phone's state alone decides is not asked: a locked screen, nobody enrolled. Whatever the program does wrong
-/// counts as a prompt that was sent away, so that it never unlocks anything and never leaves a reset as the only way.
+/// The program is not asked if the state of the phone determines the result: a locked screen,
+/// nothing enrolled. Any failure of the program counts as a dismissed prompt, which unlocks nothing
+/// and does not leave a reset as the only way.
 struct BiometricHook: PromptResponder {
     let program: HookProgram
     let device: SimulatedDevice

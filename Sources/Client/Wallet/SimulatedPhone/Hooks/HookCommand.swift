@@ -1,12 +1,12 @@
-/// Programs that stand in for parts of a phone (docs/devices.md, Hooks).
+/// Programs that replace parts of a phone (docs/devices.md, Hooks).
 package struct DeviceHooks: Sendable {
     /// For the prompts of the operating system.
     package var biometric: HookCommand?
     /// For the hardware key: create and attest, sign or assert, delete.
     package var key: HookCommand?
-    /// For the issuer of identities.
+    /// For the issuer of person identification data.
     package var issuer: HookCommand?
-    /// Told of every hook that did not do its work, in a sentence for people; holds nothing that is secret.
+    /// Receives a message for the user after each failure of a hook; it contains no secret.
     package var report: @Sendable (String) -> Void
 
     package init(
@@ -21,16 +21,16 @@ package struct DeviceHooks: Sendable {
         self.report = report
     }
 
-    /// Whether there is none.
+    /// True if no hook is set.
     package var isEmpty: Bool { self.biometric == nil && self.key == nil && self.issuer == nil }
 
-    /// What one of them stands for.
+    /// The part of the phone that a hook replaces.
     enum Kind: String, Sendable {
         case biometric
         case key
         case issuer
 
-        /// How long it may take where nothing else is said: somebody may have to pick up a phone, or identify themselves.
+        /// The default time limit: a person may have to pick up a phone, or identify themselves.
         var timeLimit: Duration {
             switch self {
             case .biometric: .seconds(60)
@@ -41,10 +41,10 @@ package struct DeviceHooks: Sendable {
     }
 }
 
-/// A command line for the shell, and how long it may take.
+/// A command line for the shell with its time limit.
 package struct HookCommand: Hashable, Sendable {
     package var line: String
-    /// Nil: 60 s for a prompt, 30 s for the key, 300 s for the issuer.
+    /// Nil for the default: 60 s for a prompt, 30 s for the key, 300 s for the issuer.
     package var timeLimit: Duration?
 
     package init(_ line: String, timeLimit: Duration? = nil) {
@@ -53,27 +53,27 @@ package struct HookCommand: Hashable, Sendable {
     }
 }
 
-/// Why a hook has no answer; each part of a phone says for itself what follows.
+/// The reason that a hook gave no answer; each part of the phone defines the consequence.
 enum HookFailure: Error, Hashable, CustomStringConvertible {
     /// It could not be started.
     case notStarted
-    /// It took longer than it may and was ended, with all that it had started.
+    /// It exceeded the time limit and was killed with all processes that it had started.
     case overTime(Duration)
-    /// It ended with another status than 0; with the last line that it wrote to its standard error.
+    /// It exited with a status other than 0; with the last line of its standard error.
     case failed(status: String, lastLine: String)
-    /// It wrote more than an answer can have.
+    /// It wrote more bytes than an answer can have.
     case tooLong(limit: Int)
-    /// What it wrote is not one JSON object.
+    /// Its output is not one JSON object.
     case noObject
-    /// Something in the answer is not as it must be.
+    /// A value in the answer is invalid.
     case wrong(String)
 
     var description: String {
         switch self {
         case .notStarted: "it could not be started"
-        case .overTime(let limit): "it took longer than \(limit) and was ended"
-        case .failed(let status, ""): "it ended with \(status)"
-        case .failed(let status, let lastLine): "it ended with \(status): \(lastLine)"
+        case .overTime(let limit): "it took longer than \(limit) and was killed"
+        case .failed(let status, ""): "it exited with \(status)"
+        case .failed(let status, let lastLine): "it exited with \(status): \(lastLine)"
         case .tooLong(let limit): "it wrote more than \(limit) bytes"
         case .noObject: "its answer is not one JSON object"
         case .wrong(let text): text

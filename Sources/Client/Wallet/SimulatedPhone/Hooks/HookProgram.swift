@@ -2,31 +2,33 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 
-/// One program in the place of a part of a phone: a JSON object in, a JSON object out, once for each question.
+/// A program that replaces a part of a phone: started once for each question, with one JSON object
+/// in and one out.
 ///
-/// It runs in a session of its own, so that ending it ends all that it has started, and so that it can neither read nor
-/// disturb the wallet's terminal.
+/// It runs in a separate session, so that killing it kills all processes that it has started, and
+/// so that it can neither read nor disturb the wallet's terminal.
 struct HookProgram: Sendable {
     let kind: DeviceHooks.Kind
     let command: HookCommand
 
-    /// More than any honest answer has; what is longer is not read to its end.
+    /// The maximum length of an answer and of the standard error, in bytes; longer output is not
+    /// read to its end.
     static let outputLimit = 65_536
 
-    /// Asks one question.
+    /// Runs the program with one question.
     func ask<Question: Encodable, Reply: Decodable & Sendable>(
         _ question: Question,
         for reply: Reply.Type
     ) async throws(HookFailure) -> Reply {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(question) else { throw .wrong("the question cannot be written") }
+        guard let data = try? encoder.encode(question) else { throw .wrong("the question cannot be encoded") }
         let limit = self.command.timeLimit ?? self.kind.timeLimit
         let output = try await self.run(Array(data) + [0x0A], within: limit)
         guard let answer = try? JSONDecoder().decode(HookAnswer<Reply>.self, from: Data(output)) else {
             throw .noObject
         }
-        guard let value = answer.value else { throw .wrong("its answer lacks something, or has it in a wrong form") }
+        guard let value = answer.value else { throw .wrong("its answer has a missing or invalid field") }
         return value
     }
 
@@ -44,11 +46,11 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ input: [UInt8]) async -> Result<[UInt8], HookFailure> {
-        // Writing to a program that has ended must fail, not end this process.
+        // Writing to a program that has exited must fail and not kill this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // Whatever it started goes with it, at once: nobody waits for the answer any more.
+        // Kills the program and its children at once: the answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
@@ -62,12 +64,12 @@ struct HookProgram: Sendable {
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
             ) { execution in
-                // A program need not read its question, and may have ended by now.
+                // A program need not read its question, and may have exited already.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
             }
             guard run.terminationStatus.isSuccess else {
-                let status = Self.words(run.terminationStatus)
+                let status = Self.text(run.terminationStatus)
                 return .failure(.failed(status: status, lastLine: Self.lastLine(of: run.standardError)))
             }
             return .success(run.standardOutput)
@@ -78,7 +80,7 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// What a program needs to run, and nothing of what else the wallet was started with.
+    /// The variables that a program needs, without the rest of the wallet's environment.
     private var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = ["REMOTE_PIN_HOOK": self.kind.rawValue]
         let own = ProcessInfo.processInfo.environment
@@ -88,15 +90,15 @@ struct HookProgram: Sendable {
         return environment
     }
 
-    /// How it ended, in words.
-    private static func words(_ status: TerminationStatus) -> String {
+    /// The exit status as text.
+    private static func text(_ status: TerminationStatus) -> String {
         switch status {
         case .exited(let code): "status \(code)"
         case .signaled(let signal): "signal \(signal)"
         }
     }
 
-    /// What people are told of it: one line of printable characters.
+    /// The last line, reduced to 200 printable ASCII characters, for the user.
     private static func lastLine(of bytes: [UInt8]) -> String {
         let line = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).last ?? ""
         return String(
@@ -105,7 +107,7 @@ struct HookProgram: Sendable {
     }
 }
 
-/// An answer as it may be: an object, of which the reply can be made or not.
+/// An object that may or may not decode as the expected reply.
 private struct HookAnswer<Reply: Decodable & Sendable>: Decodable {
     let value: Reply?
 
@@ -117,7 +119,7 @@ private struct HookAnswer<Reply: Decodable & Sendable>: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        // Throws for all that is no object.
+        // Throws for any value other than an object.
         _ = try decoder.container(keyedBy: AnyKey.self)
         self.value = try? Reply(from: decoder)
     }

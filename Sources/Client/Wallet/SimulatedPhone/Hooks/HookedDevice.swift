@@ -2,7 +2,8 @@ internal import HostSystem
 package import DeviceInterface
 package import Vocabulary
 
-/// A simulated phone of which programs do a part: whatever no hook stands for is the simulated phone's.
+/// A simulated phone with parts replaced by programs; all other parts are those of the simulated
+/// phone.
 package final class HookedDevice: DeviceWrapper {
     private let device: SimulatedDevice
     private let biometric: BiometricHook?

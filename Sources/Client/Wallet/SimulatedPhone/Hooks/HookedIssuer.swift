@@ -1,13 +1,13 @@
 internal import DeviceInterface
 package import Vocabulary
 
-/// A program in the place of the issuer of identities; whatever it does wrong is an identification that failed.
+/// A program in place of the issuer; any failure of the program is a failed identification.
 package struct HookedIssuer: PIDIssuer {
     private let program: HookProgram
     private let device: SimulatedDevice
     private let report: @Sendable (String) -> Void
 
-    /// Nil where the hooks name no issuer.
+    /// Returns nil if the hooks contain no issuer.
     package init?(for device: SimulatedDevice, _ hooks: DeviceHooks) {
         guard let command = hooks.issuer else { return nil }
         self.program = HookProgram(kind: .issuer, command: command)

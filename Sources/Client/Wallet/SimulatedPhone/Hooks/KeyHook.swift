@@ -2,10 +2,11 @@ internal import DeviceInterface
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// A program in the place of the secure hardware.
+/// A program in place of the secure hardware.
 ///
-/// It keeps its keys itself; the device's folder has the name that it gave the present one, in `key-handle`. Nothing that
-/// it says is trusted: the server judges its evidence and its proofs as those of any phone.
+/// The program stores its keys; the file `key-handle` in the device's folder holds the program's
+/// name for the current key. Nothing that the program returns is trusted: the server verifies its
+/// evidence and proofs like those of any phone.
 struct KeyHook: Sendable {
     let program: HookProgram
     let device: SimulatedDevice
@@ -56,7 +57,7 @@ struct KeyHook: Sendable {
 
     private static let handleLimit = 1024
 
-    /// The evidence for a new key, whose name is durable when this returns.
+    /// Creates a key and returns its evidence; the name of the key is durable when this returns.
     func create(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         var question = self.question("create")
         question.challenge = Self.text(challenge.bytes)
@@ -76,7 +77,7 @@ struct KeyHook: Sendable {
         switch self.device.platform {
         case .android:
             guard let texts = answer.chain, (1...100).contains(texts.count) else {
-                throw .wrong("`chain` must be a list of certificates, the key's own first")
+                throw .wrong("`chain` must be a list of certificates, leaf first")
             }
             var chain: [[UInt8]] = []
             for text in texts { chain.append(try Self.bytes(text, "chain", 1...Int.max)) }
@@ -89,7 +90,7 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// A signature or an assertion of the present key.
+    /// Returns a signature or an assertion by the current key.
     func prove(_ statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
         guard let handle = try self.handle() else { throw .noKey }
         var question = self.question(self.device.platform == .iOS ? "assert" : "sign")
@@ -105,7 +106,9 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// Forgets the key: its name is gone here first, and a program that fails is only told of.
+    /// Deletes the key: first its name in the device's folder, then the key itself.
+    ///
+    /// A failure of the program is only reported.
     func delete() async throws(DeviceError) {
         guard let handle = try self.handle() else { return }
         try self.device.files.remove(.keyHandle)
@@ -118,7 +121,7 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// The present key's name; nil where there is none.
+    /// The name of the current key; nil if there is no key.
     func handle() throws(DeviceError) -> String? {
         guard let bytes = try self.device.files.read(.keyHandle, atMost: Self.handleLimit) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -157,7 +160,9 @@ struct KeyHook: Sendable {
         guard let text else { throw .wrong("`\(name)` is missing") }
         guard let data = Data(base64Encoded: text) else { throw .wrong("`\(name)` is not base64") }
         guard lengths.contains(data.count) else {
-            throw .wrong("`\(name)` has \(data.count) bytes, which it must not")
+            let (least, most) = (lengths.lowerBound, lengths.upperBound)
+            let expected = least == most ? "\(least)" : most == .max ? "at least \(least)" : "\(least) to \(most)"
+            throw .wrong("`\(name)` has \(data.count) bytes; expected \(expected)")
         }
         return Array(data)
     }

@@ -3,10 +3,11 @@ internal import HostSystem
 internal import DeviceInterface
 internal import Secrets
 
-/// A simulated keychain's items: the file `keychain`, sealed under `keychain-key`.
+/// The items of a simulated keychain: the file `keychain`, sealed under `keychain-key`.
 ///
-/// Both lie in the device's folder, which no backup and no copy of the app's folder holds. Each item is sealed together
-/// with its name and its access, so that an edit of the file cannot turn an item for a biometric into one for a passcode.
+/// Both files are in the device's folder, which no backup and no copy of the app's folder contains.
+/// Each item is sealed together with its name and its access, so that an edited file cannot turn a
+/// biometric item into a passcode item.
 struct KeychainItems: Sendable {
     private let files: DeviceFiles
     private var items: [String: Item]
@@ -17,7 +18,7 @@ struct KeychainItems: Sendable {
         var sealed: String
     }
 
-    /// Reads the file; no file is no items.
+    /// Reads the file; a missing file means no items.
     init(_ files: DeviceFiles) throws(KeychainError) {
         self.files = files
         guard let bytes = try KeychainError.translating({ () throws(DeviceError) in try files.read(.keychain) }) else {
@@ -25,32 +26,32 @@ struct KeychainItems: Sendable {
             return
         }
         guard let items = try? JSONDecoder().decode([String: Item].self, from: Data(bytes)) else {
-            throw .storage("\(files.path(.keychain)): not a keychain")
+            throw .storage("\(files.path(.keychain)) is not a keychain file")
         }
         self.items = items
     }
 
     var names: [String] { self.items.keys.sorted() }
 
-    /// What opens the item.
+    /// The means that open the item.
     func access(of name: String) throws(KeychainError) -> UnlockMethod {
         guard let item = self.items[name] else { throw .notFound }
         guard let access = UnlockMethod(rawValue: item.access) else { throw self.broken }
         return access
     }
 
-    /// Returns once the item is durable.
+    /// Adds an item; it is durable when this returns.
     mutating func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
-        guard self.items[name] == nil else { throw .storage("the keychain has an item of this name") }
+        guard self.items[name] == nil else { throw .storage("the keychain already has an item named \(name)") }
         let key = try self.existingOrNewKey()
         let sealed = key.seal(secret, associatedData: Self.binding(name, access))
         self.items[name] = Item(access: access.rawValue, sealed: Data(sealed).base64EncodedString())
         try self.write()
     }
 
-    /// The item's secret.
+    /// Returns the secret of an item.
     ///
-    /// - Important: Only for a caller whose prompt was confirmed.
+    /// - Important: Call this only after a confirmed prompt.
     func open(_ name: String) throws(KeychainError) -> SecretBytes {
         let access = try self.access(of: name)
         guard let key = try self.key(), let text = self.items[name]?.sealed, let sealed = Data(base64Encoded: text)
@@ -62,7 +63,7 @@ struct KeychainItems: Sendable {
         }
     }
 
-    /// Forgets the item; nothing happens where there is none.
+    /// Removes the item, or does nothing if it does not exist.
     mutating func remove(_ name: String) throws(KeychainError) {
         guard self.items.removeValue(forKey: name) != nil else { return }
         try self.write()
@@ -79,14 +80,18 @@ struct KeychainItems: Sendable {
         guard
             var bytes = try KeychainError.translating({ () throws(DeviceError) in try self.files.read(.keychainKey) })
         else { return nil }
-        guard bytes.count == 32 else { throw .storage("\(self.files.path(.keychainKey)): not a keychain's key") }
+        guard bytes.count == 32 else {
+            throw .storage("\(self.files.path(.keychainKey)) is not a keychain key of 32 bytes")
+        }
         return SecretBytes(wiping: &bytes)
     }
 
-    /// The key, or a new one that is durable before anything is sealed under it.
+    /// Returns the key, or creates one that is durable before anything is sealed under it.
     private func existingOrNewKey() throws(KeychainError) -> SecretBytes {
         if let key = try self.key() { return key }
-        guard self.items.isEmpty else { throw .storage("\(self.files.path(.keychainKey)): it is gone") }
+        guard self.items.isEmpty else {
+            throw .storage("\(self.files.path(.keychainKey)) is missing; the items of the keychain cannot be opened")
+        }
         let key = SecretBytes.random(count: 32)
         let bytes = key.exposedBytes()
         try KeychainError.translating { () throws(DeviceError) in try self.files.write(bytes, to: .keychainKey) }
@@ -97,11 +102,11 @@ struct KeychainItems: Sendable {
         Array("remote-pin simulated keychain\n\(access.rawValue)\n\(name)".utf8)
     }
 
-    private var broken: KeychainError { .storage("\(self.files.path(.keychain)): an item does not open") }
+    private var broken: KeychainError { .storage("\(self.files.path(.keychain)) has a damaged item") }
 }
 
 extension KeychainError {
-    /// The device's storage is the keychain's.
+    /// Translates the errors of the device's files.
     static func translating<Result: ~Copyable>(
         _ body: () throws(DeviceError) -> Result
     ) throws(KeychainError) -> Result {

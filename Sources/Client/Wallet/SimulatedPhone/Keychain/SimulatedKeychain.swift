@@ -1,10 +1,11 @@
 internal import DeviceInterface
 internal import Secrets
 
-/// The keychain of a simulated phone; the rules of real ones, kept by the phone's own state.
+/// The keychain of a simulated phone, with the rules of real keychains applied to the state of the
+/// phone.
 struct SimulatedKeychain: Keychain {
     let device: SimulatedDevice
-    /// Who asks the owner: the phone's own sensor, or a program in its place.
+    /// The simulated sensor, or a program in its place.
     let responder: any PromptResponder
 
     func names() throws(KeychainError) -> [String] {
@@ -19,8 +20,10 @@ struct SimulatedKeychain: Keychain {
         }
     }
 
-    /// The item's own access decides what the prompt accepts, whatever the caller's prompt says: an item for a biometric
-    /// is never opened by a passcode.
+    /// The access of the item determines the means that the prompt accepts; the caller's prompt
+    /// does not.
+    ///
+    /// A passcode never opens a biometric item.
     func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
     {
         let access = try self.device.withKeychain { (items, profile) throws(KeychainError) in
@@ -35,7 +38,8 @@ struct SimulatedKeychain: Keychain {
             throw .storage("\(error)")
         }
         guard result == .confirmed else { throw .prompt(result) }
-        // Once more: the phone may have been locked, or the item replaced, while the prompt was open.
+        // Checked again: the phone may have been locked, or the item replaced, while the prompt was
+        // open.
         return try self.device.withKeychain { (items, profile) throws(KeychainError) in
             guard !profile.isScreenLocked else { throw .screenLocked }
             guard try items.access(of: name) == access else { throw .prompt(.cancelled) }
@@ -48,14 +52,14 @@ struct SimulatedKeychain: Keychain {
     }
 }
 
-/// Whoever answers a phone's prompts.
+/// The part of a phone that answers prompts.
 protocol PromptResponder: Sendable {
-    /// Asks whoever holds the phone; what is counted is durable when this returns.
+    /// Shows a prompt; counted mismatches are durable when this returns.
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 }
 
 extension DeviceProfile {
-    /// Whether an item can have this access: there must be something to open it with.
+    /// True if the phone has the means to open an item with this access.
     fileprivate func canGuard(_ access: UnlockMethod) -> Bool {
         switch access {
         case .biometric: self.usableBiometrics.isEnrolled

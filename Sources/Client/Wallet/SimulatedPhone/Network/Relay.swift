@@ -3,21 +3,22 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A TCP connection to the server through this process, which can cut it; bytes are passed on as they arrive.
+/// A TCP connection to the server through this process, which can cut it; bytes are passed on as
+/// they arrive.
 ///
-/// It listens on the loopback interface until the one connection that it is for is there.
+/// It listens on the loopback interface until it has accepted its one connection.
 final class Relay: Sendable {
     let host = "127.0.0.1"
     let port: Int
     private let listener: any Channel
     private let state: RelayState
 
-    /// Nil where the system gives no port to listen on.
+    /// Returns nil if the system assigns no port to listen on.
     static func open(to server: TLSDialer.Server) async -> Relay? {
         let state = RelayState()
         let (host, port) = (server.host, server.port)
         let listener = try? await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            // Each frame at once, as the wallet and the server send them.
+            // Frames are forwarded without delay, as the wallet and the server send them.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { client in
                 ClientBootstrap(group: client.eventLoop)
@@ -42,26 +43,26 @@ final class Relay: Sendable {
         self.state = state
     }
 
-    /// Whether the server has taken a connection.
+    /// True if the server has accepted the connection.
     var hasReachedServer: Bool { self.state.values.withLock { $0.hasReachedServer } }
 
-    /// Ends the connection once so many more bytes have passed, those of both directions together.
+    /// Closes the connection after this many more bytes of both directions together.
     func cut(after byteCount: Int) {
         self.state.values.withLock { $0.bytesLeft = byteCount }
     }
 
-    /// Takes no further connection; the one that there is goes on.
+    /// Stops listening; the accepted connection continues.
     func closeListener() async {
-        // It fails where it is closed already.
+        // Fails if the listener is closed already.
         _ = try? await self.listener.close()
     }
 }
 
-/// What both ends of a relayed connection and its owner know of it.
+/// The state shared by both ends of a relayed connection and its owner.
 final class RelayState: Sendable {
     struct Values {
         var hasReachedServer = false
-        /// Nil where it is not to be cut.
+        /// The number of bytes until the cut; nil if no cut is planned.
         var bytesLeft: Int?
     }
 
@@ -71,7 +72,7 @@ final class RelayState: Sendable {
         self.values.withLock { $0.hasReachedServer = true }
     }
 
-    /// How many of so many bytes still pass.
+    /// Returns the number of these bytes that may still pass.
     func admit(_ byteCount: Int) -> Int {
         self.values.withLock { values in
             guard let left = values.bytesLeft else { return byteCount }
@@ -83,7 +84,7 @@ final class RelayState: Sendable {
 
 /// One end of a relayed connection; reads no faster than the other end writes.
 ///
-/// Both ends live on one event loop and are touched by nothing else.
+/// Both ends run on one event loop; no other code accesses them.
 private final class RelayHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = NIOAny

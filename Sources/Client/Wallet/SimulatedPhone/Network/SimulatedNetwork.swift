@@ -4,9 +4,10 @@ internal import Vocabulary
 package import WalletCore
 internal import Wire
 
-/// The network as a simulated phone's profile has it, between the wallet and its dialer (docs/devices.md, Network).
+/// The network of a simulated phone, between the wallet and its dialer (docs/devices.md, The
+/// network).
 ///
-/// TLS runs through it from end to end: it delays, loses and cuts bytes, and can read or change none.
+/// TLS runs through it end to end: it delays, drops and cuts bytes but cannot read or change any.
 package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
@@ -25,19 +26,19 @@ package final class SimulatedNetwork: ServerDialer {
         case .on: break
         }
         guard let tls = self.dialer as? TLSDialer, let relay = await Relay.open(to: tls.server) else {
-            return SimulatedChannel(line: try await self.dialer.dial(), device: self.device, relay: nil)
+            return SimulatedChannel(channel: try await self.dialer.dial(), device: self.device, relay: nil)
         }
         let cut = try? self.device.takeCondition { if case .cut = $0 { true } else { false } }
         if case .cut(let byteCount) = cut { relay.cut(after: byteCount) }
         do throws(DialError) {
-            let line = try await tls.dial(host: relay.host, port: relay.port)
+            let channel = try await tls.dial(host: relay.host, port: relay.port)
             await relay.closeListener()
-            return SimulatedChannel(line: line, device: self.device, relay: relay)
+            return SimulatedChannel(channel: channel, device: self.device, relay: relay)
         } catch {
             await relay.closeListener()
-            // Who cannot be reached directly either is out of reach for the same reason.
+            // If the relay did not reach the server, the direct connection gives the real reason.
             guard relay.hasReachedServer else {
-                return SimulatedChannel(line: try await tls.dial(), device: self.device, relay: nil)
+                return SimulatedChannel(channel: try await tls.dial(), device: self.device, relay: nil)
             }
             throw error
         }
@@ -46,31 +47,31 @@ package final class SimulatedNetwork: ServerDialer {
 
 /// One connection through a simulated network.
 private final class SimulatedChannel: CallChannel {
-    private let line: any CallChannel
+    private let channel: any CallChannel
     private let device: SimulatedDevice
-    /// Nil where the connection is a direct one.
+    /// Nil for a direct connection.
     private let relay: Relay?
-    /// What was lost once stays so: a call on a connection that has ended meets no condition.
+    /// True after a loss; later calls on the connection fail without consuming a condition.
     private let hasEnded = Mutex(false)
 
-    init(line: any CallChannel, device: SimulatedDevice, relay: Relay?) {
-        self.line = line
+    init(channel: any CallChannel, device: SimulatedDevice, relay: Relay?) {
+        self.channel = channel
         self.device = device
         self.relay = relay
     }
 
-    var channelBinding: ChannelBinding { self.line.channelBinding }
+    var channelBinding: ChannelBinding { self.channel.channelBinding }
 
     func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         try await self.checkNetwork()
         switch try self.condition(for: call) {
         case nil: break
         case .delay(let milliseconds):
-            // A wallet that is being closed does not wait for it.
+            // A cancelled wallet does not wait for the delay.
             guard (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil else { throw .lost }
             try await self.checkNetwork()
         case .loseReply:
-            _ = try await self.line.call(call)
+            _ = try await self.channel.call(call)
             await self.close()
             throw .lost
         case .cut(let byteCount):
@@ -82,29 +83,29 @@ private final class SimulatedChannel: CallChannel {
         }
         let result: CallResult
         do throws(CallChannelError) {
-            result = try await self.line.call(call)
+            result = try await self.channel.call(call)
         } catch {
             self.hasEnded.withLock { $0 = true }
             throw error
         }
-        // What is answered while the phone has no network does not arrive.
+        // An answer sent while the phone has no network is lost.
         try await self.checkNetwork()
         return result
     }
 
-    /// Behind one another as the wallet sends them; one by one where the network has something in store for them.
+    /// Sends the calls without waiting, or one by one if network conditions are pending.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         let profile = self.device.profile
-        if profile.network == .on, profile.conditions.isEmpty { return await self.line.callInOrder(calls) }
+        if profile.network == .on, profile.conditions.isEmpty { return await self.channel.callInOrder(calls) }
         return await self.callOneByOne(calls)
     }
 
     func close() async {
         self.hasEnded.withLock { $0 = true }
-        await self.line.close()
+        await self.channel.close()
     }
 
-    /// Throws where nothing can be sent or received any more.
+    /// Throws if nothing can be sent or received.
     private func checkNetwork() async throws(CallChannelError) {
         guard !self.hasEnded.withLock({ $0 }) else { throw .lost }
         guard self.device.profile.network != .on else { return }
@@ -113,7 +114,7 @@ private final class SimulatedChannel: CallChannel {
     }
 
     private func condition(for call: Call) throws(CallChannelError) -> NetworkCondition? {
-        do throws(DeviceError) {
+        do {
             return try self.device.takeCondition { condition in
                 switch condition {
                 case .loseReply(to: .some(let name)): name == call.name
@@ -127,7 +128,7 @@ private final class SimulatedChannel: CallChannel {
 }
 
 extension Call {
-    /// What a profile calls it; nil for what no wallet sends.
+    /// The name of the call in a profile; nil for calls that no wallet sends.
     fileprivate var name: NetworkCondition.CallName? {
         switch self {
         case .hello: .hello

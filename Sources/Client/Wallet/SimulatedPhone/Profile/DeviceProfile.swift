@@ -2,31 +2,31 @@ internal import Lab
 public import DeviceInterface
 public import Vocabulary
 
-/// What a simulated device is: the file `profile.yaml` (docs/devices.md).
+/// The properties of a simulated device, stored in `profile.yaml` (docs/devices.md).
 public struct DeviceProfile: Hashable, Sendable {
     public var platform: Platform
     public var osVersion: String
     public var brand: String
     public var model: String
-    /// Android: the package; iOS: team and bundle.
+    /// The package (Android) or the team and bundle identifier (iOS).
     public var appID: String
     public var appVersion: String
-    /// Android: the number by which versions of the package are compared.
+    /// Android: the version code, by which versions of the package are compared.
     public var appVersionCode: Int64
     public var isRooted: Bool
     /// Android: year and month, as in 202610.
     public var osPatchLevel: Int
-    /// Android: year, month and day, as in 20261005; nil where the device states none.
+    /// Android: year, month and day, as in 20261005; nil if the device reports none.
     public var vendorPatchLevel: Int?
-    /// Android: as ``vendorPatchLevel``.
+    /// Android: the same for the boot image as ``vendorPatchLevel``.
     public var bootPatchLevel: Int?
-    /// Android: keys live in a secure element of their own.
+    /// Android: keys are stored in a separate security chip.
     public var hasStrongBox: Bool
-    /// Android: the attestation key was fetched from the vendor's servers, not put in at the factory.
+    /// Android: the attestation key is from the vendor's server instead of the factory.
     public var isRemotelyProvisioned: Bool
     /// iOS: the app uses Apple's development service.
     public var usesDevelopmentService: Bool
-    /// What the device does wrong.
+    /// The error in the device's attestation, if any.
     public var fault: Fault?
 
     public var biometrics = BiometricSupport.none
@@ -35,43 +35,43 @@ public struct DeviceProfile: Hashable, Sendable {
     public var isScreenLocked = false
 
     public var network = Network.on
-    /// What the network does to the next calls, each to one of them.
+    /// The network faults of the next calls, one for each call.
     public var conditions: [NetworkCondition] = []
 
     public var issuer = IssuerBehavior.obtains
-    /// Of the phone's owner, who is somebody of their own where this is nil.
+    /// The owner's recovery code; nil for an owner with a unique code.
     public var recoveryCode: String?
 
-    /// Whether the phone has a network.
+    /// The availability of the network.
     public enum Network: String, Hashable, Sendable, CaseIterable {
         case on
-        /// No network: the person is told to look at their connection.
+        /// No network: the app asks the user to check the connection.
         case off
-        /// There is a network and the server is not in it.
+        /// A network in which the server cannot be reached.
         case unreachable
     }
 
-    /// What the issuer of identities does with the phone's owner.
+    /// The result of a request to the issuer of identities.
     public enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
         case obtains
-        /// The owner turns back.
+        /// The user cancels.
         case cancels
-        /// The issuer cannot identify them.
+        /// The issuer cannot identify the user.
         case fails
     }
 
-    /// Whether there is a network connection, whatever it reaches.
+    /// True if the phone has a network connection, even if the server is not reachable through it.
     public var hasNetwork: Bool {
         get { self.network != .off }
         set { self.network = newValue ? .on : .off }
     }
 
-    /// What an app sees: without a passcode no phone lets anybody enroll.
+    /// The biometrics that the app sees: without a passcode a phone does not allow enrollment.
     public var usableBiometrics: BiometricSupport {
         self.biometrics.isEnrolled && !self.hasPasscode ? .notEnrolled : self.biometrics
     }
 
-    /// A healthy device of each platform that runs the lab's app.
+    /// A healthy device of the platform that runs the lab's app.
     public init(_ platform: Platform) {
         let isAndroid = platform == .android
         let android = AndroidPhone()

@@ -1,10 +1,10 @@
-/// Something that the network does once.
+/// A network fault that happens once.
 public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
-    /// The call arrives and is done; its answer is lost and the connection with it. Nil: whichever call is next.
+    /// The server receives and executes the call; the reply and the connection are lost. nil: the next call of any name.
     case loseReply(to: CallName?)
-    /// The next call is held up for so many milliseconds.
+    /// The next call is delayed.
     case delay(milliseconds: Int)
-    /// The connection ends after so many more bytes, those of both directions together.
+    /// The connection closes after this many further bytes, counted in both directions together.
     case cut(afterByteCount: Int)
 
     /// A call to the server, by its name in the protocol.
@@ -18,7 +18,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         case reportWipe = "report-wipe"
     }
 
-    /// How a profile writes it.
+    /// The text in a profile.
     public var description: String {
         switch self {
         case .loseReply(to: nil): "lose-next-reply"
@@ -28,7 +28,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads what a profile writes; nil for anything else.
+    /// Reads the text in a profile; returns nil for anything else.
     public init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)
@@ -44,20 +44,20 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What there is to choose from, for messages and help.
+    /// The possible texts, for messages and help.
     public static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
 }
 
-/// How profiles write a name with an argument: `reject:2`.
+/// Reads a name with an argument, such as `reject:2`.
 enum ProfileText {
-    /// What stands behind the name and its colon; nil where another name stands there.
+    /// Returns the argument after the name and a colon, or nil if the text begins with another name.
     static func argument(of name: String, in text: String) -> String? {
         guard text.hasPrefix(name + ":") else { return nil }
         let argument = text.dropFirst(name.count + 1).drop { $0 == " " }
         return argument.isEmpty ? nil : String(argument)
     }
 
-    /// The same where it must be a number of this range.
+    /// Returns the argument if it is a number in the range.
     static func number(after name: String, in text: String, within range: ClosedRange<Int>) -> Int? {
         guard let argument = self.argument(of: name, in: text), argument.allSatisfy(\.isNumber),
             let number = Int(argument), range.contains(number)

@@ -1,140 +1,158 @@
+internal import ConfigText
 internal import DeviceInterface
 internal import Vocabulary
-internal import Yams
 
-/// All that a profile can say, written once: files, changes and the documentation come from here.
+/// Every key of a device profile; files, changes, the scenario format and the documentation use this table.
 enum ProfileTable {
     static let all = Self.software + Self.attestation + Self.owner + Self.network
 
-    /// The rows of the table in docs/devices.md.
-    static var markdown: String {
-        self.all.map { "| `\($0.name)` | \($0.allowed) | \($0.text) |" }.joined(separator: "\n")
-    }
-
-    private static let software: [ProfileField] = [
-        .value(
-            "platform",
-            \.platform,
-            "The operating system; a phone's never changes.",
-            names: Platform.allCases.map(\.rawValue),
-            reading: { Platform(rawValue: $0) },
-            writing: { $0.rawValue }
-        ),
-        .text("os_version", \.osVersion, "Its version, as people know it."),
-        .text("brand", \.brand, "Who made the phone."),
-        .text("model", \.model, "What they call it."),
-        .text("app_id", \.appID, "Android: the app's package; iOS: team and bundle."),
-        .text("app_version", \.appVersion, "The app's version."),
-        .number(
+    private static let software = [
+        ProfileField("platform", \.platform, .choice, "Operating system; it never changes on an existing phone."),
+        ProfileField("os_version", \.osVersion, .label, "Version of the operating system."),
+        ProfileField("brand", \.brand, .label, "Manufacturer."),
+        ProfileField("model", \.model, .label, "Model."),
+        ProfileField("app_id", \.appID, .label, "Android: package of the app. iOS: team and bundle identifier."),
+        ProfileField("app_version", \.appVersion, .label, "Version of the app."),
+        ProfileField(
             "app_version_code",
             \.appVersionCode,
-            in: 1...2_100_000_000,
-            "Android: the number by which versions of the app are compared."
+            .number(1...2_100_000_000),
+            "Android: version code, by which versions of the app are compared."
         ),
-        .flag("rooted", \.isRooted, "The app finds signs of a rooted or jailbroken system."),
+        ProfileField("rooted", \.isRooted, .flag, "The app finds signs of a rooted or jailbroken system."),
     ]
 
-    private static let attestation: [ProfileField] = [
-        .number("os_patch_level", \.osPatchLevel, in: 200_001...209_912, "Android: year and month, as in 202610."),
-        Self.day("vendor_patch_level", \.vendorPatchLevel, "Android: year, month and day, as in 20261005."),
-        Self.day("boot_patch_level", \.bootPatchLevel, "Android: year, month and day."),
-        .flag("strongbox", \.hasStrongBox, "Android: keys live in a secure element of their own."),
-        .flag(
+    private static let attestation = [
+        ProfileField(
+            "os_patch_level",
+            \.osPatchLevel,
+            .number(200_001...209_912),
+            "Android: year and month of the system's security patch, as in 202610."
+        ),
+        ProfileField(
+            "vendor_patch_level",
+            \.vendorPatchLevel,
+            .optional(.day),
+            "Android: year, month and day of the vendor image's security patch, as in 20261005."
+        ),
+        ProfileField(
+            "boot_patch_level",
+            \.bootPatchLevel,
+            .optional(.day),
+            "Android: year, month and day of the boot image's security patch."
+        ),
+        ProfileField("strongbox", \.hasStrongBox, .flag, "Android: keys are stored in a separate security chip."),
+        ProfileField(
             "remote_provisioning",
             \.isRemotelyProvisioned,
-            "Android: the attestation key was fetched from the vendor, not put in at the factory."
+            .flag,
+            "Android: the attestation key is from the vendor's server instead of the factory."
         ),
-        .flag("development_service", \.usesDevelopmentService, "iOS: the app uses Apple's development service."),
-        .optional(
-            "fault",
-            \.fault,
-            "What the phone's attestation does wrong.",
-            allowed: "a fault's name or none",
-            names: Fault.allCases.map(\.rawValue),
-            reading: { Fault(rawValue: $0) },
-            writing: { $0.rawValue }
+        ProfileField(
+            "development_service",
+            \.usesDevelopmentService,
+            .flag,
+            "iOS: the app uses Apple's development service."
         ),
+        ProfileField("fault", \.fault, .optional(.fault), "Error in the phone's attestation."),
     ]
 
-    private static let owner: [ProfileField] = [
-        .choice("biometrics", \.biometrics, "What the phone can recognize its owner by."),
-        .value(
-            "sensor",
-            \.sensor,
-            "How the phone answers its prompts.",
-            names: Sensor.forms,
-            reading: { Sensor($0) },
-            writing: { "\($0)" }
-        ),
-        .flag("passcode", \.hasPasscode, "The phone is guarded by a passcode."),
-        .flag("screen_locked", \.isScreenLocked, "The phone's screen is locked."),
-        .choice("issuer", \.issuer, "What the issuer of identities does."),
-        .optional(
+    private static let owner = [
+        ProfileField("biometrics", \.biometrics, .choice, "Biometrics that the phone supports and the owner enrolled."),
+        ProfileField("sensor", \.sensor, .sensor, "The owner's behavior at biometric prompts."),
+        ProfileField("passcode", \.hasPasscode, .flag, "The phone has a passcode."),
+        ProfileField("screen_locked", \.isScreenLocked, .flag, "The phone's screen is locked."),
+        ProfileField("issuer", \.issuer, .choice, "Result of a request to the issuer of identities."),
+        ProfileField(
             "recovery_code",
             \.recoveryCode,
-            "The owner's recovery code; none: somebody of their own.",
-            allowed: "1 to 128 bytes of text, or none",
-            reading: { (1...128).contains($0.utf8.count) ? $0 : nil },
-            writing: { $0 }
+            .optional(.text("text", "1 to 128 bytes of text") { (1...128).contains($0.utf8.count) }),
+            "The owner's recovery code; with none the phone's owner is a person with a unique code."
         ),
     ]
 
-    private static let network: [ProfileField] = [
+    private static let network = [
+        ProfileField("network", \.network, .network, "Availability of the network and of the server in it."),
         ProfileField(
-            name: "network",
-            text: "Whether the phone has a network and the server is in it.",
-            allowed: "on, off, unreachable",
-            read: { node, profile in
-                // `true` and `false` are what YAML's own writers make of on and off.
-                let word = ProfileField.word(node)
-                switch word {
-                case "on", "true": profile.network = .on
-                case "off", "false": profile.network = .off
-                case "unreachable": profile.network = .unreachable
-                default:
-                    let names = DeviceProfile.Network.allCases.map(\.rawValue)
-                    return ProfileField.refusal(of: word, names: names, allowed: "one of on, off, unreachable")
-                }
-                return nil
-            },
-            write: { Node($0.network.rawValue, Tag(.implicit)) }
-        ),
-        ProfileField(
-            name: "conditions",
-            text: "What the network does to the next calls, each to one of them.",
-            allowed: "a list of \(NetworkCondition.forms.joined(separator: ", ")), or none",
-            read: Self.readConditions,
-            write: { Node($0.conditions.map { Node($0.description) }, Tag(.implicit), .flow) }
+            "conditions",
+            \.conditionsOrNone,
+            .list(of: .optional(.condition), atMost: nil),
+            "Network faults of the next calls, one for each call."
         ),
     ]
+}
 
-    @Sendable private static func readConditions(_ node: Node, _ profile: inout DeviceProfile) -> String? {
-        if node.scalar?.string == "none" {
-            profile.conditions = []
-            return nil
-        }
-        var conditions: [NetworkCondition] = []
-        for node in node.sequence.map({ Array($0) }) ?? [node] {
-            let word = ProfileField.word(node)
-            guard let condition = word.flatMap({ NetworkCondition($0) }) else {
-                let allowed = "one of \(NetworkCondition.forms.joined(separator: ", "))"
-                let calls = NetworkCondition.CallName.allCases.map { "lose-next-reply:\($0.rawValue)" }
-                return ProfileField.refusal(of: word, names: NetworkCondition.forms + calls, allowed: allowed)
-            }
-            conditions.append(condition)
-        }
-        profile.conditions = conditions
-        return nil
+extension DeviceProfile {
+    /// The conditions for a kind that also accepts `none`.
+    fileprivate var conditionsOrNone: [NetworkCondition?] {
+        get { self.conditions }
+        set { self.conditions = newValue.compactMap(\.self) }
     }
+}
 
-    private static func day(_ name: String, _ path: ProfileField.Path<Int?>, _ text: String) -> ProfileField {
-        .optional(
-            name,
-            path,
-            text,
-            allowed: "yyyymmdd or none",
-            reading: { word in Int(word).flatMap { (20_000_101...20_991_231).contains($0) ? $0 : nil } },
-            writing: { "\($0)" }
+extension Kind where Value == String {
+    fileprivate static var label: Kind { .text("text", "1 to 100 characters") { (1...100).contains($0.count) } }
+}
+
+extension Kind where Value == Int {
+    fileprivate static var day: Kind {
+        .word(
+            "day",
+            "yyyymmdd",
+            read: { text in Int(text).flatMap { (20_000_101...20_991_231).contains($0) ? $0 : nil } },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value == Fault {
+    fileprivate static var fault: Kind {
+        .word(
+            "fault",
+            "a fault's name",
+            names: Fault.allCases.map(\.rawValue),
+            read: { Fault(rawValue: $0) },
+            write: { $0.rawValue }
+        )
+    }
+}
+
+extension Kind where Value == Sensor {
+    fileprivate static var sensor: Kind {
+        .word(
+            "sensor",
+            Sensor.forms.joined(separator: ", "),
+            names: Sensor.forms,
+            takesArgument: true,
+            read: { Sensor($0) },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value == DeviceProfile.Network {
+    /// A choice; some YAML writers turn `on` and `off` into `true` and `false`.
+    fileprivate static var network: Kind {
+        let names = Value.allCases.map(\.rawValue)
+        return .word(
+            "word",
+            "on, off or unreachable",
+            names: names,
+            read: { Value(rawValue: ["true": "on", "false": "off"][$0] ?? $0) },
+            write: { $0.rawValue }
+        )
+    }
+}
+
+extension Kind where Value == NetworkCondition {
+    fileprivate static var condition: Kind {
+        .word(
+            "condition",
+            NetworkCondition.forms.joined(separator: ", "),
+            names: NetworkCondition.forms + NetworkCondition.CallName.allCases.map { "lose-next-reply:\($0.rawValue)" },
+            takesArgument: true,
+            read: { NetworkCondition($0) },
+            write: { $0.description }
         )
     }
 }

@@ -1,17 +1,17 @@
-/// How a phone answers its prompts by itself.
+/// The owner's behavior at biometric prompts.
 public enum Sensor: Hashable, Sendable, CustomStringConvertible {
-    /// The owner is there.
+    /// The owner is recognized.
     case match
-    /// So many times somebody else or a wet finger, then the owner.
+    /// The sensor rejects this many presentations, then recognizes the owner.
     case reject(Int)
-    /// Every prompt is sent away.
+    /// Every prompt is cancelled.
     case cancel
-    /// It takes nothing more until the passcode was entered.
+    /// The sensor is locked until the passcode is entered.
     case lockout
-    /// Whoever drives the wallet says at each prompt what is presented.
+    /// The tester or driver decides at each prompt.
     case ask
 
-    /// How a profile writes it.
+    /// The text in a profile.
     public var description: String {
         switch self {
         case .match: "match"
@@ -22,7 +22,7 @@ public enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads what a profile writes; nil for anything else.
+    /// Reads the text in a profile; returns nil for anything else.
     public init?(_ text: String) {
         switch text {
         case "match": self = .match
@@ -35,6 +35,6 @@ public enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What there is to choose from, for messages and help.
+    /// The possible texts, for messages and help.
     public static let forms = ["match", "reject:N", "cancel", "lockout", "ask"]
 }

@@ -1,11 +1,11 @@
 internal import HostSystem
 
-/// A grid of characters with their styles; what is drawn outside it is lost.
+/// A grid of styled characters; drawing outside it has no effect.
 struct Canvas: Hashable, Sendable {
     private struct Cell: Hashable, Sendable {
         var character: Character = " "
         var style = TextStyle.plain
-        /// The right half of the character before it.
+        /// True for the right half of a wide character.
         var isContinued = false
     }
 
@@ -41,7 +41,7 @@ struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Draws a frame and empties what is inside.
+    /// Draws a frame and clears its inside.
     mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: TextStyle) {
         let line = String(repeating: String(box.horizontal), count: max(0, area.width - 2))
         let space = String(repeating: " ", count: max(0, area.width - 2))
@@ -55,14 +55,14 @@ struct Canvas: Hashable, Sendable {
         self.write("\(box.corners[3])\(line)\(box.corners[2])", column: area.column, row: last, style)
     }
 
-    /// Everything that is there steps back behind what comes next.
+    /// Dims the contents, so that later drawing stands out.
     mutating func fade() {
         for row in self.rows.indices {
             for column in self.rows[row].indices { self.rows[row][column].style = .dim }
         }
     }
 
-    /// The rows as a terminal takes them, without spaces at their ends.
+    /// The rows as text for a terminal, without trailing spaces.
     func lines(_ palette: Palette) -> [String] {
         self.rows.map { row in
             var line = ""

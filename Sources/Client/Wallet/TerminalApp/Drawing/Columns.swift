@@ -1,6 +1,7 @@
-/// How text fits into columns of a terminal.
+/// The layout of text in the columns of a terminal.
 enum Columns {
-    /// How many columns a character takes: two for the wide ones of East Asia and for pictures.
+    /// The number of columns of a character: two for wide East Asian characters and pictographs,
+    /// else one.
     static func width(_ character: Character) -> Int {
         guard let scalar = character.unicodeScalars.first?.value, scalar >= 0x1100 else { return 1 }
         return self.wide.contains { $0.contains(scalar) } ? 2 : 1
@@ -10,15 +11,16 @@ enum Columns {
         text.reduce(0) { $0 + self.width($1) }
     }
 
-    /// Unicode's East Asian Width W and F, and pictures, in blocks.
+    /// The blocks with Unicode East Asian Width W and F, and pictographs.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
         0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
 
-    /// The text as a terminal may be given it: nothing that moves a cursor, changes a color or reorders what is shown.
+    /// Removes everything that moves the cursor, changes a color or reorders the display.
     ///
-    /// Products' names, addresses and codes come from settings and servers; none of them may draw outside its place.
+    /// Product names, addresses and codes come from settings and servers; none of them may draw
+    /// outside its area.
     static func harmless(_ text: String, _ palette: Palette) -> String {
         var harmless = ""
         for character in text {
@@ -37,7 +39,7 @@ enum Columns {
         return harmless
     }
 
-    /// The nearest thing in ASCII.
+    /// The closest ASCII equivalent, or `?`.
     private static func ascii(_ character: Character) -> String {
         switch character {
         case "…": return "..."
@@ -51,7 +53,7 @@ enum Columns {
         }
     }
 
-    /// Letters with marks, as Dutch and its neighbors write them.
+    /// The accented letters of Dutch and neighboring languages.
     private static let bases: [String: String] = {
         var bases: [String: String] = [:]
         for (base, marked) in [
@@ -63,7 +65,7 @@ enum Columns {
         return bases
     }()
 
-    /// Breaks a text between its words, and words that are too long where they end.
+    /// Breaks a text between words, and words longer than a line at the end of the line.
     static func wrap(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -85,13 +87,13 @@ enum Columns {
         return lines
     }
 
-    /// The text where it fits, else its beginning and an ellipsis.
+    /// The text if it fits, else its beginning with an ellipsis.
     static func fit(_ text: String, to width: Int, _ ellipsis: String) -> String {
         guard self.width(text) > width else { return text }
         return String(self.prefix(text, max(0, width - ellipsis.count))) + ellipsis.prefix(width)
     }
 
-    /// The text with an ellipsis for what follows it; words that have no room beside it go as a whole.
+    /// The text with an ellipsis appended; whole words are removed until both fit.
     static func cut(_ text: String, to width: Int, _ ellipsis: String) -> String {
         var words = text.split(separator: " ")
         while words.count > 1, self.width(words.joined(separator: " ")) + 1 + self.width(ellipsis) > width {
@@ -100,7 +102,7 @@ enum Columns {
         return self.fit("\(words.joined(separator: " ")) \(ellipsis)", to: width, ellipsis)
     }
 
-    /// As much of the beginning as fits, and one character at least where there is room for one.
+    /// The longest prefix that fits; at least one character if `width` is positive.
     private static func prefix<Text: StringProtocol>(_ text: Text, _ width: Int) -> Text.SubSequence {
         var (used, count) = (0, 0)
         for character in text {

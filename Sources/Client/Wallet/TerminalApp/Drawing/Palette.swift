@@ -1,25 +1,25 @@
-/// What a piece of the picture is, by its meaning; a ``Palette`` says how that looks.
+/// The role of a piece of text; a ``Palette`` defines its appearance.
 enum TextStyle: Hashable, Sendable, CaseIterable {
     case plain
-    /// What stands behind something else, or is of lesser weight.
+    /// Content in the background or of minor importance.
     case dim
     case title
-    /// Something worth a second look: a banner, a countdown.
+    /// A banner or a countdown.
     case warning
-    /// A value that is to be read or written down with care.
+    /// A value that the user reads or writes down carefully.
     case value
     /// Drawn by the operating system, not by the app.
     case system
     case selected
 }
 
-/// What a terminal can show.
+/// The capabilities of a terminal.
 package struct Palette: Hashable, Sendable {
-    /// Whether it takes characters other than ASCII.
+    /// True if it displays characters other than ASCII.
     package var hasUnicode: Bool
-    /// Whether it shows colors, and whoever sits there wants them.
+    /// True if it displays colors and the user wants them.
     package var hasColor: Bool
-    /// Whether it takes control sequences: weights, reverse video, a cursor that moves.
+    /// True if it supports control sequences: bold, reverse video, cursor movement.
     package var hasControl: Bool
 
     package init(hasUnicode: Bool, hasColor: Bool, hasControl: Bool) {
@@ -28,7 +28,8 @@ package struct Palette: Hashable, Sendable {
         self.hasControl = hasControl
     }
 
-    /// As the environment says: locale(7), the terminal's kind, and https://no-color.org.
+    /// Derives the capabilities from environment variables: locale(7), TERM, and
+    /// https://no-color.org.
     package init(environment value: (String) -> String?) {
         let locale = value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? ""
         let kind = value("TERM") ?? "dumb"
@@ -56,13 +57,13 @@ package struct Palette: Hashable, Sendable {
         return "\u{1B}[\(codes)m"
     }
 
-    /// Ends whatever was begun.
+    /// The control sequence that ends all styles.
     var end: String { self.hasControl ? "\u{1B}[0m" : "" }
 }
 
-/// The characters that are drawn with.
+/// The drawing characters.
 struct Glyphs: Hashable, Sendable {
-    /// Corners from the upper left, clockwise, then the horizontal and the vertical line.
+    /// The corners clockwise from the upper left, then the horizontal and the vertical line.
     struct Box: Hashable, Sendable {
         var corners: [Character]
         var horizontal: Character

@@ -2,9 +2,9 @@ internal import HostSystem
 internal import WalletFlows
 
 extension Renderer {
-    /// The picture for a terminal that only prints: one line after the other, without boxes.
+    /// The picture for a terminal without cursor movement: lines without boxes.
     ///
-    /// It is printed anew where it has changed (``change(_:)``).
+    /// It is printed again after each relevant change (``change(_:)``).
     package func text(_ picture: Picture) -> [String] {
         if let link = picture.link {
             let text = Columns.harmless(link.text, self.palette)
@@ -18,24 +18,24 @@ extension Renderer {
             if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) asks]") }
             var calm = picture.screen
             calm.values["remainingMs"] = nil
-            let writer = ScreenLayoutBuilder(
+            let builder = ScreenLayoutBuilder(
                 screen: calm,
                 picture: picture,
                 width: max(20, self.size.columns - 1),
                 palette: self.palette,
                 density: .tight
             )
-            lines += (writer.upper + writer.actions(picture.keys)).map(\.text)
+            lines += (builder.upper + builder.actions(picture.keys)).map(\.text)
         }
         if !picture.note.isEmpty { lines.append("(\(Columns.harmless(picture.note, self.palette)))") }
         lines.append("[\(Self.keys(picture).joined(separator: ", "))]")
         return lines
     }
 
-    /// What has to differ before a picture is printed anew.
+    /// The part of a picture that has to change before it is printed again.
     ///
-    /// A countdown, which the message says in words as well, is no change, nor are the digits of a PIN: either would fill
-    /// the screen.
+    /// Countdowns and typed digits are excluded: printing each change of them would fill the
+    /// screen.
     static func change(_ picture: Picture) -> Picture {
         var calm = picture
         calm.typed = 0

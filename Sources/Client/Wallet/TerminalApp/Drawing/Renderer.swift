@@ -1,9 +1,9 @@
 package import HostSystem
 internal import WalletFlows
 
-/// Draws a ``Picture``: a pure function of it, of the terminal's size and of its palette.
+/// Draws a ``Picture`` as a pure function of the picture, the terminal's size and its palette.
 package struct Renderer: Sendable {
-    /// The smallest terminal on which every screen can be used.
+    /// The smallest terminal on which every screen is usable.
     package static let smallest = TerminalSize(columns: 40, rows: 12)
 
     package let size: TerminalSize
@@ -14,7 +14,7 @@ package struct Renderer: Sendable {
         self.palette = palette
     }
 
-    /// One line for each row of the terminal.
+    /// The text of each row of the terminal.
     package func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
 
     func canvas(_ picture: Picture) -> Canvas {
@@ -30,7 +30,7 @@ package struct Renderer: Sendable {
         return canvas
     }
 
-    /// Where the phone stands: in the middle, not larger than a page is pleasant to read.
+    /// The area of the phone: centered, with a maximum size for readability.
     private var phone: Canvas.Area {
         let width = min(self.size.columns, 60)
         let height = min(self.size.rows - 2, 20)
@@ -42,7 +42,8 @@ package struct Renderer: Sendable {
         )
     }
 
-    /// Whether the phone's own line stands in its frame: on a low terminal every row is needed for what the app says.
+    /// True if the status line is drawn in the frame, because a low terminal needs every row for
+    /// the app.
     private var isLow: Bool { self.phone.height < 14 }
 
     private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
@@ -65,7 +66,7 @@ package struct Renderer: Sendable {
         }
     }
 
-    /// Below the phone's own line, with a column of air on both sides.
+    /// The area below the status line, with a margin of one column on both sides.
     private var content: Canvas.Area {
         let area = self.phone
         let top = self.isLow ? 1 : 2
@@ -78,7 +79,7 @@ package struct Renderer: Sendable {
     }
 
     private func draw(_ screen: Screen, _ picture: Picture, in area: Canvas.Area, on canvas: inout Canvas) {
-        // Air above the title, where there is room for it.
+        // An empty row above the title if there is room.
         let top = area.height >= 14 ? 1 : 0
         let page = ScreenLayout(
             screen,
@@ -98,7 +99,8 @@ package struct Renderer: Sendable {
         }
     }
 
-    /// A box of its own over the screen before; the operating system's looks like none of the app's.
+    /// Draws a box over the previous screen; a prompt of the operating system looks different from
+    /// those of the app.
     private func drawPrompt(_ picture: Picture, on canvas: inout Canvas) {
         let screen = picture.screen
         let isSystem = screen.kind == .osPrompt
@@ -130,7 +132,7 @@ package struct Renderer: Sendable {
         self.draw(screen, picture, in: inner, on: &canvas)
     }
 
-    /// What a phone shows while the app is out of sight.
+    /// Draws the phone while the app is in the background or not running.
     private func drawHomeScreen(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.content
         let text = picture.place == .background ? "The app is in the background." : "The app is not running."
@@ -142,10 +144,10 @@ package struct Renderer: Sendable {
     }
 }
 
-// MARK: The lines that are the phone's and the terminal's
+// MARK: Status line and key help
 
 extension Renderer {
-    /// The phone's own line: what it is, and what is the case with it.
+    /// Draws the status line of the phone: its system on the left, its state on the right.
     private func drawStatus(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.phone
         let glyphs = self.palette.glyphs
@@ -159,14 +161,14 @@ extension Renderer {
         for (text, column, style) in [
             (name, area.column + 2, TextStyle.dim), (right, column, picture.isBusy ? .warning : .dim),
         ] where !text.isEmpty {
-            // In the frame, a space on each side keeps it from the line.
+            // In the frame, a space on each side separates the text from the line.
             let space = String(repeating: " ", count: Columns.width(text) + 2)
             if self.isLow { canvas.write(space, column: column - 1, row: row) }
             canvas.write(text, column: column, row: row, style)
         }
     }
 
-    /// The last two rows: what happened beside the screens or the link that is typed, and the keys.
+    /// Draws the last two rows: the last note or the link being typed, and the keys.
     private func drawFoot(_ picture: Picture, on canvas: inout Canvas) {
         let glyphs = self.palette.glyphs
         let width = self.size.columns
@@ -185,12 +187,12 @@ extension Renderer {
         canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
     }
 
-    /// The keys while a link is typed.
+    /// The keys while a link is being typed.
     static func keys(_ link: Picture.LinkEntry) -> [String] {
         ["Enter open", "Tab from \(link.source == .app ? "an app" : "QR code")", "Esc leave"]
     }
 
-    /// The keys that no screen shows.
+    /// The keys that are independent of the screen.
     static func keys(_ picture: Picture) -> [String] {
         var keys = KeyMap.phoneKeys.map { key, title in
             key == "b" && picture.place != .inFront ? "b open" : "\(key) \(title)"

@@ -1,8 +1,8 @@
 internal import WalletFlows
 
-/// What a screen says, in the order in which it is read, before anything is placed.
+/// The lines of a screen in reading order, before they are positioned.
 struct ScreenLayout {
-    /// One line, and how it looks.
+    /// A line of text with its style.
     struct Line: Hashable, Sendable {
         var text: String
         var style = TextStyle.plain
@@ -10,20 +10,21 @@ struct ScreenLayout {
         static let empty = Line(text: "")
     }
 
-    /// How much is left out to save room, from nothing to all that can be missed.
+    /// The amount of omitted content, from nothing to everything optional.
     enum Density: Int, CaseIterable {
         case airy
         case tight
-        /// Actions side by side.
+        /// Several actions share a line.
         case dense
-        /// The message ends where there is no more room.
+        /// The message is cut at the available height.
         case cut
     }
 
     let upper: [Line]
     let lower: [Line]
 
-    /// Lays a screen out in `width` columns; `upper` stands at the top and `lower`, the actions, at the bottom.
+    /// Lays out a screen in `width` columns: `upper` at the top, and the actions, `lower`, at the
+    /// bottom.
     init(
         _ screen: Screen,
         _ picture: Picture,
@@ -34,18 +35,18 @@ struct ScreenLayout {
     ) {
         var chosen: (upper: [Line], lower: [Line]) = ([], [])
         for density in Density.allCases {
-            let writer = ScreenLayoutBuilder(
+            let builder = ScreenLayoutBuilder(
                 screen: screen,
                 picture: picture,
                 width: width,
                 palette: palette,
                 density: density
             )
-            chosen = (writer.upper, writer.actions(keys))
+            chosen = (builder.upper, builder.actions(keys))
             let gap = density == .airy ? 1 : 0
             if chosen.upper.count + gap + chosen.lower.count <= height { break }
         }
-        // Whatever is missing, the title and the actions are not.
+        // The title and the actions are never omitted.
         let room = max(1, height - chosen.lower.count)
         if chosen.upper.count > room {
             chosen.upper = Array(chosen.upper.prefix(room))
@@ -60,7 +61,7 @@ struct ScreenLayout {
     }
 }
 
-/// Writes the parts of one screen at one density.
+/// Builds the parts of a screen at one density.
 struct ScreenLayoutBuilder {
     let screen: Screen
     let picture: Picture
@@ -68,7 +69,7 @@ struct ScreenLayoutBuilder {
     let palette: Palette
     let density: ScreenLayout.Density
 
-    /// Everything but the actions.
+    /// All lines except the actions.
     var upper: [ScreenLayout.Line] {
         var parts: [[ScreenLayout.Line]] = []
         if case .text(let banner) = self.screen.values["banner"] {
@@ -84,7 +85,7 @@ struct ScreenLayoutBuilder {
         return Array(parts.filter { !$0.isEmpty }.joined(separator: gap))
     }
 
-    /// The actions with their keys, one below the other or side by side.
+    /// The actions with their keys, one per line or several.
     func actions(_ keys: KeyMap) -> [ScreenLayout.Line] {
         let glyphs = self.palette.glyphs
         let isDense = self.density.rawValue >= ScreenLayout.Density.dense.rawValue
@@ -112,7 +113,8 @@ struct ScreenLayoutBuilder {
         return lines
     }
 
-    /// The deletion code, letter by letter between two rules where there is room: it is copied by hand.
+    /// The deletion code, spaced and between two rules if there is room, because users copy it by
+    /// hand.
     private var code: [ScreenLayout.Line] {
         guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
         let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
@@ -136,7 +138,7 @@ struct ScreenLayoutBuilder {
         }
     }
 
-    /// A block's end as a clock shows it; the message says it in words.
+    /// The remaining time of a block as a clock; the message contains it as words.
     private var countdown: [ScreenLayout.Line] {
         guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
         let seconds = (max(0, remaining) + 999) / 1000
@@ -145,7 +147,7 @@ struct ScreenLayoutBuilder {
         return [ScreenLayout.Line(text: two.joined(separator: ":"), style: .warning)]
     }
 
-    /// Values by name, those that the texts do not say already.
+    /// The values that the texts do not contain, with their names.
     private var rows: [ScreenLayout.Line] {
         let said: Set = [
             "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
@@ -162,7 +164,7 @@ struct ScreenLayoutBuilder {
         }
     }
 
-    /// How many digits were typed; never which.
+    /// One mark for each typed digit; never the digits.
     private var dots: [ScreenLayout.Line] {
         guard let input = self.screen.inputs.first(where: { $0.id == "pin" }) else { return [] }
         let glyphs = self.palette.glyphs

@@ -1,68 +1,69 @@
 package import Vocabulary
 package import Wire
 
-/// One connection to the server.
-///
-/// TLS stands behind it, and a server of their own in tests.
+/// A connection that carries calls to the server: TLS, a simulated network, or a test's server.
 package protocol CallChannel: Sendable {
-    /// What both ends export; part of everything that is signed for this connection.
+    /// The keying material that both ends export; part of every statement signed for this
+    /// connection.
     var channelBinding: ChannelBinding { get }
 
-    /// Sends a call and waits for its answer, not longer than the line's own time limit.
+    /// Sends a call and waits for its answer up to the time limit of the channel.
     func call(_ call: Call) async throws(CallChannelError) -> CallResult
 
-    /// Sends calls one behind the other without waiting in between; the answers stand in the calls' order.
+    /// Sends all calls without waiting for answers in between; returns the answers in the order of
+    /// the calls.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>]
 
-    /// Ends the connection; nothing happens where it has ended.
+    /// Closes the connection, or does nothing if it is closed.
     func close() async
 }
 
 extension CallChannel {
-    /// One after the other: the same answers, later.
+    /// Sends each call after the answer to the previous one.
     package func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await self.callOneByOne(calls)
     }
 
-    /// Sends each call when the one before it was answered.
+    /// Sends each call after the answer to the previous one.
     package func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         var results: [Result<CallResult, CallChannelError>] = []
-        for call in calls {
-            do throws(CallChannelError) {
-                results.append(.success(try await self.call(call)))
-            } catch {
-                results.append(.failure(error))
-            }
-        }
+        for call in calls { results.append(await self.result(of: call)) }
         return results
+    }
+
+    /// The answer to a call, or the reason that it has none.
+    package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
+        do throws(CallChannelError) {
+            return .success(try await self.call(call))
+        } catch {
+            return .failure(error)
+        }
     }
 }
 
-/// Makes connections to one server.
+/// Opens connections to one server.
 package protocol ServerDialer: Sendable {
-    /// Host and port, as a person reads them.
+    /// Host and port, as shown to the user.
     var address: String { get }
 
-    /// A new connection, its handshake done.
+    /// Opens a connection and completes its handshake.
     func dial() async throws(DialError) -> any CallChannel
 }
 
-/// Why there is no connection.
-///
-/// Nothing was sent.
+/// The reason that no connection could be opened; no call was sent.
 package enum DialError: Error, Hashable, Sendable {
-    /// No route and no DNS: the device is offline.
+    /// The device has no route or no DNS: it is offline.
     case noInternet
-    /// The device has a network; the server does not answer, or another answers in its place.
+    /// The device has a network, but the server does not answer or another host answers in its
+    /// place.
     case unreachable
 }
 
-/// Why a call has no answer.
-///
-/// Whether it was done is not known.
+/// The reason that a call has no answer; the server may or may not have executed it.
 package enum CallChannelError: Error, Hashable, Sendable {
-    /// The connection ended or took too long: the same again on a new one, under the same attempt id.
+    /// The connection ended or timed out: repeat the call on a new connection, under the same
+    /// attempt id.
     case lost
-    /// The answer is not one; do not go on with this server.
+    /// The answer violates the protocol: do not repeat the call.
     case malformed
 }

@@ -3,9 +3,22 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// How everything that can go wrong becomes one of the errors that a person is shown (flows.md, Errors).
+/// The translation of every error in this target to a failure that the flows show (flows.md,
+/// Errors).
 extension Failure {
-    /// A refusal of the server; nothing was judged.
+    /// Translates any error thrown by a ``WalletEngine``.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as DialError: self.init(error)
+        case let error as DeviceError: self.init(error)
+        case let error as CallChannelError: self.init(error, notCounted: true)
+        // Storage, keychain and seals.
+        case _: self = .local
+        }
+    }
+
+    /// Translates a refusal of the server, which has judged no PIN.
     init(_ refusal: Refusal) {
         switch refusal.reason {
         case .attestationRejected: self = .deviceInsecure
@@ -13,7 +26,7 @@ extension Failure {
         case .unavailable, .rateLimited: self = .serverUnreachable(notCounted: true)
         case .malformed, .unsupported, .sessionRequired, .authenticationFailed, .outOfOrder, .challengeInvalid,
             .notAllowed, .pinKeyChanged, .internal:
-            self = .generic(correlationID: refusal.correlationID.isEmpty ? Self.ownID() : refusal.correlationID)
+            self = .generic(correlationID: refusal.correlationID.isEmpty ? Self.localID() : refusal.correlationID)
         }
     }
 
@@ -24,7 +37,7 @@ extension Failure {
         }
     }
 
-    /// `notCounted` where what was sent cannot have been a PIN.
+    /// - Parameter notCounted: True if the message that was sent cannot have contained a PIN attempt.
     init(_ error: CallChannelError, notCounted: Bool) {
         switch error {
         case .lost: self = .serverUnreachable(notCounted: notCounted)
@@ -39,9 +52,10 @@ extension Failure {
         }
     }
 
-    /// Something of the wallet's own failed: its storage, its device, or a reply that cannot be true.
-    static var local: Failure { .generic(correlationID: Self.ownID()) }
+    /// A failure inside the wallet: its storage, its device, or a reply that cannot be true.
+    static var local: Failure { .generic(correlationID: Self.localID()) }
 
-    /// Where the server gave no correlation id: it at least tells two reports apart.
-    private static func ownID() -> String { "wallet-" + AttemptID.random().description.prefix(8) }
+    /// A correlation id for failures without one from the server; it distinguishes two reports of a
+    /// user.
+    private static func localID() -> String { "wallet-" + AttemptID.random().description.prefix(8) }
 }

@@ -2,24 +2,28 @@ internal import Transport
 public import Vocabulary
 internal import Wire
 
-/// Dials the real server: TLS 1.3 to an address, trusted by a pinned authority or key and nothing else.
+/// Connects to the server by TLS 1.3 and trusts a pinned authority or pinned keys only.
 public final class TLSDialer: ServerDialer {
-    /// Where the server is and how it is recognized.
+    /// The address of the server and the means to authenticate it.
     public struct Server: Hashable, Sendable {
+        /// A DNS name or an IP address.
         public var host: String
+        /// The TCP port, 1 to 65535.
         public var port: Int
-        /// The name that its certificate must be for.
+        /// The DNS name that the server's certificate must contain.
         public var name: String
+        /// The keys that authenticate the server.
         public var trust: Trust
 
-        /// Whom to take for the server; the platform's roots never count.
+        /// The keys that authenticate the server; the platform's root certificates are never used.
         public enum Trust: Hashable, Sendable {
-            /// An authority's certificates, PEM.
+            /// The certificates of an authority, PEM.
             case authority(pem: [UInt8])
-            /// SHA-256 of the server's SubjectPublicKeyInfo.
+            /// SHA-256 digests of the SubjectPublicKeyInfo of the server, one or more.
             case publicKeys([SHA256Digest])
         }
 
+        /// Creates a description of a server; ``TLSDialer/init(_:)`` checks name and trust.
         public init(host: String, port: Int, name: String, trust: Trust) {
             self.host = host
             self.port = port
@@ -32,17 +36,20 @@ public final class TLSDialer: ServerDialer {
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
-    /// Real time, whatever a lab's clock says.
-    struct TimeLimits {
+    /// Timeouts in real time, independent of the clock of a lab.
+    private struct TimeLimits {
         var connect = Duration.seconds(10)
         var call = Duration.seconds(20)
     }
 
-    /// The trust or the name cannot be used; say so with its text.
+    /// The server's name or trust cannot be used; show the text to the operator of the host
+    /// application.
     public struct NotUsable: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The reason, for a log or an operator.
         public let description: String
     }
 
+    /// Prepares connections to `server` without opening one.
     public init(_ server: Server) throws(NotUsable) {
         self.server = server
         self.limits = TimeLimits()
@@ -54,10 +61,11 @@ public final class TLSDialer: ServerDialer {
         do throws(TLSContextError) {
             self.tls = try TLSClientContext(trust: trust, serverName: server.name)
         } catch {
-            throw NotUsable(description: "the server's trust cannot be used: \(error)")
+            throw NotUsable(description: "the server's name or trust cannot be used: \(error)")
         }
     }
 
+    /// Host and port, with brackets around an IPv6 address.
     public var address: String {
         self.server.host.contains(":")
             ? "[\(self.server.host)]:\(self.server.port)" : "\(self.server.host):\(self.server.port)"
@@ -67,7 +75,7 @@ public final class TLSDialer: ServerDialer {
         try await self.dial(host: self.server.host, port: self.server.port)
     }
 
-    /// Dials the server where a relay stands for it; trust and name are the server's all the same.
+    /// Connects through a relay at `host` and `port`; the server's own name and trust still apply.
     package func dial(host: String, port: Int) async throws(DialError) -> any CallChannel {
         do throws(ConnectError) {
             let connection = try await ClientConnection.connect(
@@ -104,18 +112,14 @@ private struct TLSChannel: CallChannel {
         }
     }
 
-    /// The tasks start on the connection's own event loop, which runs them in the order in which they are added, and
-    /// each hands its frame over before it waits.
+    /// The tasks start on the event loop of the connection, which runs them in the order in which
+    /// they are added.
+    ///
+    /// Each writes its frame before it waits, so the calls are sent in order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
             for (index, call) in calls.enumerated() {
-                group.addTask(executorPreference: self.connection.executor) {
-                    do throws(CallChannelError) {
-                        return (index, .success(try await self.call(call)))
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
+                group.addTask(executorPreference: self.connection.executor) { (index, await self.result(of: call)) }
             }
             var results = Array(repeating: Result<CallResult, CallChannelError>.failure(.lost), count: calls.count)
             for await (index, result) in group { results[index] = result }

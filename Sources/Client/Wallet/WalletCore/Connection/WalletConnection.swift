@@ -3,40 +3,45 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// One connection after its Hello, with the session that it may carry.
+/// A connection after its Hello, with the session that it may carry.
 ///
 ///     greeted ──OpenSession──▶ in session ──Instruct, counters 1, 2, …──▶ in session
 ///
-/// Belongs to the engine that made it; never used by two at a time.
+/// Used by one ``WalletEngine`` only.
 final class WalletConnection {
     let channel: any CallChannel
-    /// What Hello answered; each answer is reported once, so that asking again asks the server again.
+    /// The server's answer to Hello.
+    ///
+    /// It is reported once, so that a second question asks the server again.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
     private var isSessionReported = false
-    /// Whether whoever answers here is the server: a share that it gave on this connection has opened a slot.
+    /// True once a share received on this connection has opened a slot.
     ///
-    /// What is signed holds for one connection alone, so nobody else could have got that share by passing the calls on.
+    /// This proves that the peer is the server: signatures hold for one connection only, so a peer
+    /// that relays calls cannot obtain the share.
     private(set) var isServerProven = false
-    /// Whether the wallet was locked since: a session ends with the time in which the wallet was open.
+    /// True after the wallet was locked; a session ends with the time during which the wallet was
+    /// unlocked.
     ///
-    /// No other one begins here: the one OpenSession that a connection has may have been sent and its answer forgotten.
+    /// No second session begins here: a connection allows one OpenSession, which may have been sent
+    /// although its answer was dropped.
     private(set) var hasSessionEnded = false
 
     struct Session {
-        /// Whose session it is.
         let walletID: WalletID
-        /// The PIN key that the server says counts.
+        /// The PIN key that the server states to be current.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key; nil where it gave none, and after a lock.
+        /// The server's half of the biometric slot's key; nil if the server sent none, and after a
+        /// lock.
         var presenceShare: Share?
-        /// Of the next instruction; consumed whatever is answered.
+        /// The counter of the next instruction; consumed whatever the answer is.
         var nextCounter: UInt64 = 1
     }
 
-    /// The answer to an OpenSession that was sent right behind the Hello, until it is asked for.
+    /// The answer to an OpenSession that was sent directly after the Hello, until it is taken.
     private var earlyOpening: EarlyOpening?
 
     struct EarlyOpening {
@@ -50,14 +55,14 @@ final class WalletConnection {
         self.earlyOpening = earlyOpening
     }
 
-    /// What an OpenSession for this wallet was answered, if one was sent already.
+    /// Takes the answer to the OpenSession that was sent early for this wallet, if one was.
     func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, CallChannelError>? {
         guard let opening = self.earlyOpening, opening.walletID == walletID else { return nil }
         self.earlyOpening = nil
         return opening.answer
     }
 
-    /// The terms, the first time they are asked for.
+    /// Returns the terms on the first call, then nil.
     func takeTerms() -> ServerTerms? {
         defer { self.areTermsReported = true }
         return self.areTermsReported ? nil : self.terms
@@ -68,23 +73,24 @@ final class WalletConnection {
         self.isSessionReported = false
     }
 
-    /// A share that was given here has opened a slot.
+    /// Records that a share received on this connection has opened a slot.
     func markServerProven() { self.isServerProven = true }
 
-    /// Forgets the shares that this connection was given; it is of no use for a session any more.
+    /// Drops the presence share; the connection carries no further session.
     func endSession() {
         self.session?.presenceShare = nil
         self.earlyOpening = nil
         self.hasSessionEnded = true
     }
 
-    /// Whether there is a session whose opening nobody was told of yet.
+    /// Returns true once for each session whose opening was not reported yet.
     func takeUnreportedSession() -> Bool {
         defer { self.isSessionReported = true }
         return self.session != nil && !self.isSessionReported
     }
 
-    /// The counter for an instruction that is about to be sent; what the opening said is old news from then on.
+    /// Takes the counter for an instruction about to be sent; the opening is too old to be reported
+    /// from then on.
     func takeCounter() -> UInt64 {
         self.isSessionReported = true
         guard var session = self.session else { return 0 }
@@ -95,7 +101,7 @@ final class WalletConnection {
         return session.nextCounter
     }
 
-    /// The server named another PIN key than it did when the session was opened.
+    /// Records that the server stated another PIN key than at the opening of the session.
     func update(currentPINKey id: PINKeyID) {
         self.session?.pinKeyID = id
     }

@@ -3,74 +3,75 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Biometrics on, off, and from the PIN-fallback mode to the safe one (safe-biometric.md).
+/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode
+/// (safe-biometric.md).
 ///
-/// Each is one write of the state, its mark: before it the wallet is as it was, after it as it is to be. Items are added
-/// before the mark and removed after it.
+/// Each change commits by one write of the state. Before it the old state applies, after it the new
+/// one. Keychain items are added before the commit and removed after it.
 extension WalletEngine {
-    /// A new item and the slot under it, in the mode that the server's flag says; whatever was on before is replaced.
-    func enableBiometrics(_ method: UnlockMethod) throws(Failure) -> Answer {
+    /// Creates an item and the slot under it, in the mode that the server's flag requests; replaces
+    /// earlier biometrics.
+    func enableBiometrics(_ method: UnlockMethod) throws -> Answer {
         let item = OpenedItem.random()
-        do throws(KeychainError) {
-            try self.addItem(item, for: method)
-        } catch {
-            throw .local
-        }
+        try self.addItem(item, for: method)
         let isSafe = self.store.serverState.lastFeatures?.safeBiometricUnlock ?? false
         try self.turnOn(item, method, guardsPINSlots: isSafe)
         return .biometricsChanged
     }
 
-    /// The PIN slots as they are without biometrics; slot and item go.
-    func disableBiometrics() throws(Failure) -> Answer {
-        guard self.unlocked != nil else { throw .local }
+    /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and
+    /// its item.
+    func disableBiometrics() throws -> Answer {
+        guard self.unlocked != nil else { throw Failure.local }
         let pairs = try self.unsealedPairs()
         try self.change { state in
             state.registration?.pairs = pairs
             state.registration?.biometrics = nil
         }
         self.unlocked?.item = nil
-        // The mark is made; what is left of the item is removed at the next unlock.
+        // The change is committed; an item that cannot be removed now is removed at the next
+        // unlock.
         try? self.removeItems(except: nil)
         return .biometricsChanged
     }
 
-    /// From the fallback mode to the safe one, right after a valid PIN: done once, or not at all.
+    /// Migrates from the fallback mode to the safe mode, directly after a valid PIN; completes or
+    /// changes nothing.
     ///
-    ///     new item written ──▶ read back, by the prompt ──▶ slot made under it and opened ──▶ the mark ──▶ old item removed
-    func migrateBiometrics(_ presentation: Presentation) async throws(Failure) -> Answer {
+    ///     add the new item ──▶ read it back by the prompt ──▶ make and open the slot ──▶ commit ──▶ remove the old item
+    func migrateBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard self.unlocked?.unlockShare != nil, let biometrics = self.store.state.registration?.biometrics else {
-            throw .local
+            throw Failure.local
         }
         guard !biometrics.guardsPINSlots else { return .prompted(.confirmed) }
         let method = biometrics.method.method
         let item = OpenedItem.random()
-        do throws(KeychainError) {
+        do {
             try self.addItem(item, for: method)
         } catch {
-            return try ItemError(error).answer()
+            return try Self.answer(to: error)
         }
-        let kept: OpenedItem
-        do throws(ItemError) {
-            kept = try await self.openItem(item.id, Prompt(.migrate, accepts: method), presentation)
+        let stored: OpenedItem
+        do {
+            stored = try await self.openItem(item.id, Prompt(.migrate, accepts: method), presentation)
         } catch {
-            // No state ever named it.
+            // No state has named this item.
             try? self.device.keychain.remove(item.id.name)
-            return try error.answer()
+            return try Self.answer(to: error)
         }
-        guard kept.secret.isEqual(to: item.secret) else {
+        guard stored.secret.isEqual(to: item.secret) else {
             try? self.device.keychain.remove(item.id.name)
-            throw .local
+            throw Failure.local
         }
-        try self.turnOn(kept, method, guardsPINSlots: true)
+        try self.turnOn(stored, method, guardsPINSlots: true)
         return .prompted(.confirmed)
     }
 
-    /// Makes the slot under an item that the keychain holds, opens it once, and writes the mark.
-    private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws(Failure) {
+    /// Makes the slot under an item that is in the keychain, opens it once, and commits.
+    private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value
-        else { throw .local }
+        else { throw Failure.local }
         let slot = BiometricSlot.make(
             item: item,
             method: method,
@@ -78,7 +79,7 @@ extension WalletEngine {
             share: share,
             walletID: walletID
         )
-        guard var slot else { throw .local }
+        guard var slot else { throw Failure.local }
         slot.guardsPINSlots = guardsPINSlots
         var pairs = try self.unsealedPairs()
         if guardsPINSlots { pairs = pairs.map { $0.sealed(under: item, walletID: walletID) } }

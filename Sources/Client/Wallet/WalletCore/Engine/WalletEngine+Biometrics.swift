@@ -4,78 +4,61 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.3/1.2 and every other prompt of the operating system: the phone's owner opens the keychain item.
+/// UC2.3/1.2 and every other prompt of the operating system, by which the phone's owner opens the
+/// keychain item.
 extension WalletEngine {
-    /// Asks the phone's owner; where the unlocked wallet has an item, its prompt, which opens it for what follows.
+    /// Shows a prompt.
     ///
-    /// Unlocking does not keep the item open: changing the PIN and turning biometrics off ask anew, and cannot do
-    /// without it in the safe mode.
-    func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws(Failure) -> Answer {
+    /// If the unlocked wallet has a keychain item, the prompt of that item, which opens it for the
+    /// next operation.
+    ///
+    /// Unlocking does not keep the item open: changing the PIN and turning biometrics off prompt
+    /// again, and in the safe mode cannot proceed without the item.
+    func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws -> Answer {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
-            do throws(DeviceError) {
-                return .prompted(try await self.device.authenticate(prompt, presentation))
-            } catch {
-                throw Failure(error)
-            }
+            return .prompted(try await self.device.authenticate(prompt, presentation))
         }
-        let asked = Prompt(prompt.purpose, accepts: biometrics.method.method)
-        do throws(ItemError) {
-            self.unlocked?.item = try await self.openItem(biometrics.item, asked, presentation)
+        let itemPrompt = Prompt(prompt.purpose, accepts: biometrics.method.method)
+        do {
+            self.unlocked?.item = try await self.openItem(biometrics.item, itemPrompt, presentation)
         } catch {
-            return try error.answer()
+            return try Self.answer(to: error)
         }
         return .prompted(.confirmed)
     }
 
-    /// Prompt, session, slot.
+    /// Unlocks in the order: prompt, session, slot.
     ///
-    /// The session is opened after the prompt: a presence share from before a revocation must not open anything after it.
-    func unlockWithBiometrics(_ presentation: Presentation) async throws(Failure) -> Answer {
+    /// The session is opened after the prompt, so that a presence share received before a
+    /// revocation opens nothing after it.
+    func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
-        do throws(ItemError) {
+        do {
             let prompt = Prompt(.unlock, accepts: biometrics.method.method)
             item = try await self.openItem(biometrics.item, prompt, presentation)
         } catch {
-            return try error.answer()
+            return try Self.answer(to: error)
         }
         await self.disconnect()
-        switch try await self.walletSession() {
-        case .active(let connection):
-            guard let session = connection.session else { throw .local }
-            guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
-            try self.unlock(biometrics, with: item, share: share, of: session.walletID)
-            connection.markServerProven()
-            self.finishUnlock(with: item, wantsSafeMode: session.features.safeBiometricUnlock, of: session.walletID)
-            return .prompted(.confirmed)
-        case .revoked(let revocation):
-            throw .revoked(revocation)
-        case .notKnown(let refusal):
-            throw Failure(refusal)
-        }
-    }
-
-    /// A share that opens nothing was not the server's: nothing is changed.
-    private func unlock(
-        _ biometrics: BiometricSlot,
-        with item: OpenedItem,
-        share: Share,
-        of walletID: WalletID
-    ) throws(Failure) {
-        let dataKey: SecretBytes
-        do throws(SealBroken) {
-            dataKey = try biometrics.open(with: item, share: share, walletID: walletID)
-        } catch {
-            throw .local
-        }
-        try self.unlock(with: dataKey, of: walletID)
+        let connection = try await self.activeSession()
+        guard let session = connection.session else { throw Failure.local }
+        guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
+        // A share that opens nothing did not come from the server; nothing is changed.
+        let dataKey = try biometrics.open(with: item, share: share, walletID: session.walletID)
+        try self.unlock(with: dataKey, of: session.walletID)
         self.unlocked?.presenceShare = share
+        connection.markServerProven()
+        self.finishUnlock(with: item, wantsSafeMode: session.features.safeBiometricUnlock, of: session.walletID)
+        return .prompted(.confirmed)
     }
 
-    /// What an unlocking owes: what cannot be done now is done at the next one, and keeps nobody out.
+    /// Completes pending changes after an unlock.
     ///
-    /// The flag is that of the session whose share has just opened the slot, so a liar cannot lead back from the safe
-    /// mode with it.
+    /// A failure does not lock the user out; the next unlock tries again.
+    ///
+    /// The flag comes from the session whose share has just opened the slot, so a false server
+    /// cannot use it to leave the safe mode.
     private func finishUnlock(with item: OpenedItem, wantsSafeMode: Bool, of walletID: WalletID) {
         if self.store.state.registration?.biometricMode == .safe, !wantsSafeMode {
             self.unlocked?.item = item
@@ -86,8 +69,8 @@ extension WalletEngine {
         if self.store.state.registration?.progress == .done { try? self.forgetWrittenDownCode(of: walletID) }
     }
 
-    /// The way back to the PIN-fallback mode: one write, and both slots open as before.
-    private func leaveSafeMode() throws(Failure) {
+    /// Returns to the PIN-fallback mode by one write; both kinds of slot open as before.
+    private func leaveSafeMode() throws {
         let pairs = try self.unsealedPairs()
         try self.change { state in
             state.registration?.pairs = pairs
@@ -95,25 +78,20 @@ extension WalletEngine {
         }
     }
 
-    /// The pair with its slot as PIN and share open it; nil where it is sealed away and no prompt has opened the item.
-    func unsealedPair(_ pair: PINPair) throws(Failure) -> PINPair? {
+    /// Returns the pair without the item's seal around its slot, or nil if it is sealed and no
+    /// prompt has opened the item.
+    func unsealedPair(_ pair: PINPair) throws -> PINPair? {
         guard let registration = self.store.state.registration, registration.biometricMode == .safe else { return pair }
         guard let item = self.openedItem else { return nil }
-        do throws(SealBroken) {
-            return try pair.unsealed(with: item, walletID: registration.walletID.value)
-        } catch {
-            throw .local
-        }
+        return try pair.unsealed(with: item, walletID: registration.walletID.value)
     }
 
-    /// All pairs so; what is under way with them stays under way.
-    func unsealedPairs() throws(Failure) -> [PINPair] {
-        guard let registration = self.store.state.registration else { throw .local }
-        var pairs: [PINPair] = []
-        for pair in registration.pairs {
-            guard let bare = try self.unsealedPair(pair) else { throw .local }
-            pairs.append(bare)
+    /// Returns all pairs without the item's seal, including pairs of PIN changes in progress.
+    func unsealedPairs() throws -> [PINPair] {
+        guard let registration = self.store.state.registration else { throw Failure.local }
+        return try registration.pairs.map { pair in
+            guard let unsealed = try self.unsealedPair(pair) else { throw Failure.local }
+            return unsealed
         }
-        return pairs
     }
 }

@@ -6,16 +6,16 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// PF2.9/1.5 at setup: a key in the device's hardware, its attestation, the registration, the first session.
+/// PF2.9/1.5 at setup: a hardware key, its attestation, the registration, the first session.
 ///
 ///     token ──▶ hardware key and evidence, written ──▶ Register ──▶ slots and data, written ──▶ first session
 ///       ▲                                                 │                                        │
 ///       └──────────── challenge-invalid, once ────────────┴────── another PIN key than ours ───────┘
 ///
-/// The token is kept until the first session: a registration whose answer was lost is made again with the same token
-/// and the same hardware key, and costs nothing.
+/// The token is stored until the first session: a registration whose answer was lost is repeated
+/// with the same token and hardware key, at no cost.
 extension WalletEngine {
-    func enroll(_ entry: PINEntry) async throws(Failure) -> Answer {
+    func enroll(_ entry: PINEntry) async throws -> Answer {
         try await self.completePendingWipe()
         var last = Failure.local
         for _ in 0..<2 {
@@ -33,30 +33,26 @@ extension WalletEngine {
 
     private enum Outcome {
         case done
-        /// The token is of no more use.
+        /// The token can no longer be used.
         case beginAnew(Failure)
     }
 
-    /// The kept enrollment while its token is taken, or a new one.
-    private func enrollment() async throws(Failure) -> PendingEnrollment {
-        if let kept = self.store.state.enrollment, kept.expiresAtMs > self.clock.now().milliseconds, self.device.hasKey
+    /// Returns the stored enrollment while its token is valid, or begins a new one.
+    private func enrollment() async throws -> PendingEnrollment {
+        if let pending = self.store.state.enrollment, pending.expiresAtMs > self.clock.now().milliseconds,
+            self.device.hasKey
         {
-            return kept
+            return pending
         }
         let begun: Enrollment
         switch try await self.callWithRetry({ _ in .beginEnrollment }) {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
-        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw .local
+        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw Failure.local
         }
         let challenge = Vocabulary.SHA256Digest.of(begun.token)
-        let evidence: DeviceEvidence
-        do throws(DeviceError) {
-            evidence = try await self.device.createKey(challenge: challenge)
-        } catch {
-            throw Failure(error)
-        }
-        guard let stored = StoredEvidence(evidence) else { throw .local }
+        let evidence = try await self.device.createKey(challenge: challenge)
+        guard let stored = StoredEvidence(evidence) else { throw Failure.local }
         let enrollment = PendingEnrollment(
             token: StoredBytes(begun.token),
             walletID: StoredID(begun.walletID),
@@ -67,12 +63,13 @@ extension WalletEngine {
         return enrollment
     }
 
-    /// Registers with a new pair of the entered PIN, and opens the first session.
-    private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws(Failure) -> Outcome {
+    /// Registers a new pair for the entered PIN and opens the first session.
+    private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws -> Outcome {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
-        let result = try await self.callWithRetry { connection throws(Failure) in
-            // New for each sending: by its id the first session tells the one that was answered from a late duplicate.
+        let result = try await self.callWithRetry { connection in
+            // New for each message: the id that the first session states tells which message the
+            // server registered.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
             return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
@@ -87,7 +84,7 @@ extension WalletEngine {
         case .refused(let refusal):
             throw Failure(refusal)
         case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe:
-            throw .local
+            throw Failure.local
         }
     }
 
@@ -97,7 +94,7 @@ extension WalletEngine {
         salt: borrowing SecretBytes,
         _ enrollment: PendingEnrollment,
         on connection: WalletConnection
-    ) async throws(Failure) -> Call {
+    ) async throws -> Call {
         let walletID = enrollment.walletID.value
         let key = entry.withPIN { PINKey(pin: $0, salt: salt) }
         let body = RegisterBody(
@@ -120,16 +117,16 @@ extension WalletEngine {
         )
     }
 
-    /// Makes the data key and its slot.
+    /// Creates the data key and its slot.
     ///
-    /// The access data is written first: the state's write is the mark.
+    /// The access data is written first; the write of the state commits.
     private func saveRegistration(
         _ registration: Registration,
         _ entry: PINEntry,
         id: PINKeyID,
         salt: borrowing SecretBytes,
         walletID: WalletID
-    ) throws(Failure) {
+    ) throws {
         let share = registration.unlockShare
         let dataKey = SecretBytes.random(count: 32)
         let accessData = AccessData(
@@ -145,7 +142,7 @@ extension WalletEngine {
             walletID: walletID
         )
         let sealed = accessData.sealed(under: dataKey, walletID: walletID)
-        try self.storing { store throws(StorageError) in try store.saveAccessData(sealed) }
+        try self.store.saveAccessData(sealed)
         try self.change { state in
             state.registration = LocalRegistration(
                 walletID: StoredID(walletID),
@@ -160,15 +157,15 @@ extension WalletEngine {
         self.unlocked = unlocked
     }
 
-    /// Until here a late duplicate of the registration may still replace it; the session says which one counts.
+    /// Opens the first session, which states the PIN key that is registered: until then a delayed
+    /// duplicate of the registration may replace it.
     ///
-    /// - Parameter registering: Where the registration was answered. Whoever answers there gave the wallet its unlock share;
-    ///   on any other connection the presence share has yet to be proven.
-    private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws(Failure)
-        -> Outcome
-    {
+    /// - Parameter registering: The connection on which the registration was confirmed. The peer there
+    ///   gave the wallet its unlock share; on any other connection the presence share is not proven
+    ///   yet.
+    private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws -> Outcome {
         let opening: Opening
-        do throws(Failure) {
+        do {
             opening = try await self.walletSession()
         } catch {
             self.lock()
@@ -180,8 +177,8 @@ extension WalletEngine {
                 if connection === registering {
                     self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
-                    // A right PIN costs nothing. What it does not prove now, the next one does: until then no biometric
-                    // slot can be made.
+                    // A right PIN costs no attempt. If this check proves nothing, the next one
+                    // will; until then no biometric slot can be made.
                     _ = try? await self.checkPIN(entry)
                 }
                 return .done
@@ -190,23 +187,22 @@ extension WalletEngine {
             return .beginAnew(.local)
         case .revoked(let revocation):
             self.lock()
-            throw .revoked(revocation)
+            throw Failure.revoked(revocation)
         case .notKnown(let refusal):
             self.lock()
             return .beginAnew(Failure(refusal))
         }
     }
 
-    /// A call outside a session, made anew on a new connection where the first one is lost or its proof overtaken.
-    private func callWithRetry(_ make: (WalletConnection) async throws(Failure) -> Call) async throws(Failure)
-        -> CallResult
-    {
+    /// Sends a call outside a session; repeats it once if the connection is lost or its proof is
+    /// rejected.
+    private func callWithRetry(_ make: (WalletConnection) async throws -> Call) async throws -> CallResult {
         var failure = Failure.serverUnreachable(notCounted: true)
         for attempt in 0..<2 {
             let connection = try await self.greetedConnection()
             let call = try await make(connection)
             let result: CallResult
-            do throws(CallChannelError) {
+            do {
                 result = try await self.call(call, on: connection)
             } catch {
                 failure = Failure(error, notCounted: true)

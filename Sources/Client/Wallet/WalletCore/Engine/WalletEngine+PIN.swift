@@ -4,121 +4,118 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// PF2.8: instructions that a PIN pays for.
+/// PF2.8: instructions that a PIN authorizes.
 extension WalletEngine {
-    /// What an instruction met, and the pair that its PIN was tried under.
+    /// The result of an instruction, and the pair under which its PIN was tried.
     struct InstructionOutcome {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
-        /// Where it was answered.
+        /// The connection on which the answer arrived.
         var connection: WalletConnection
     }
 
-    /// CheckPin; a right PIN opens its slot, and only that unlocks.
+    /// Sends CheckPin.
     ///
-    /// In the safe mode a locked wallet sends none: the slot is sealed away, so nothing could tell a right PIN from a lie.
-    func checkPIN(_ entry: PINEntry) async throws(Failure) -> Answer {
-        if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw .local }
-        let instructed = try await self.instruct(.checkPIN, paidBy: entry)
-        switch instructed.result {
+    /// A right PIN opens its slot; only that unlocks the wallet.
+    ///
+    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not
+    /// tell a right PIN from a false answer.
+    func checkPIN(_ entry: PINEntry) async throws -> Answer {
+        if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw Failure.local }
+        let outcome = try await self.instruct(.checkPIN, paidBy: entry)
+        switch outcome.result {
         case .pinValid(let share):
-            try self.accept(share, of: entry, instructed)
+            try self.accept(share, of: entry, outcome)
             return .verdict(.valid)
         case .wrong, .blocked, .blockedPermanently:
-            return try Self.verdict(instructed.result)
+            return try Self.verdict(outcome.result)
         case .pinChanged, .recoveryCodeLinked, .deletionCode:
-            throw .local
+            throw Failure.local
         }
     }
 
-    /// ShowDeletionCode: the code comes from the server; the wallet keeps none.
-    func showDeletionCode(_ entry: PINEntry) async throws(Failure) -> Answer {
-        let instructed = try await self.instruct(.showDeletionCode, paidBy: entry)
-        switch instructed.result {
+    /// Sends ShowDeletionCode; the wallet does not store the code that the server returns.
+    func showDeletionCode(_ entry: PINEntry) async throws -> Answer {
+        let outcome = try await self.instruct(.showDeletionCode, paidBy: entry)
+        switch outcome.result {
         case .deletionCode(let code): return .deletionCode(code)
-        case .wrong, .blocked, .blockedPermanently: return try Self.verdict(instructed.result)
-        case .pinValid, .pinChanged, .recoveryCodeLinked: throw .local
+        case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)
+        case .pinValid, .pinChanged, .recoveryCodeLinked: throw Failure.local
         }
     }
 
-    static func verdict(_ result: InstructResult) throws(Failure) -> Answer {
+    static func verdict(_ result: InstructResult) throws -> Answer {
         switch result {
         case .wrong(let state): return .verdict(.wrong(state))
         case .blocked(let remaining): return .verdict(.blocked(remaining: remaining))
         case .blockedPermanently: return .verdict(.blockedPermanently)
-        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: throw .local
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: throw Failure.local
         }
     }
 
-    /// Believes a valid PIN if its share proves it, and is unlocked then.
+    /// Accepts a valid PIN if its share proves it, and unlocks.
     ///
-    /// A share that opens nothing, or has another check value, was not the server's: nothing is changed.
-    func accept(_ share: Share, of entry: PINEntry, _ instructed: InstructionOutcome) throws(Failure) {
-        let pairID = instructed.pair.id.value
-        let bare = try self.unsealedPair(instructed.pair)
-        if let bare {
-            try self.open(bare, with: entry, share: share, of: instructed.walletID)
+    /// A share that opens nothing, or has another check value, did not come from the server;
+    /// nothing is changed.
+    private func accept(_ share: Share, of entry: PINEntry, _ outcome: InstructionOutcome) throws {
+        let pairID = outcome.pair.id.value
+        let pair = try self.unsealedPair(outcome.pair)
+        if let pair {
+            let dataKey = try pair.open(with: entry, share: share, walletID: outcome.walletID)
+            try self.unlock(with: dataKey, of: outcome.walletID)
         } else {
             guard let unlocked = self.unlocked,
                 constantTimeEqual(SlotKeys.checkValue(share: share), unlocked.accessData.shareCheck)
-            else { throw .local }
+            else { throw Failure.local }
         }
-        instructed.connection.markServerProven()
+        outcome.connection.markServerProven()
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
-        // What the same connection said before is the server's as well.
-        if let share = instructed.connection.session?.presenceShare { self.unlocked?.presenceShare = share }
+        // Earlier statements on the same connection came from the server, too.
+        if let share = outcome.connection.session?.presenceShare { self.unlocked?.presenceShare = share }
         self.change = nil
-        // Tidying up: what cannot be done now is done at the next unlock, and keeps nobody out.
-        if bare != nil { try? self.removeReplacedPairs(keeping: pairID) }
+        // Cleaning up: a failure does not lock the user out; the next unlock tries again.
+        if pair != nil { try? self.removeReplacedPairs(keeping: pairID) }
         try? self.cleanUpKeychain()
         if self.store.state.registration?.progress == .done {
-            try? self.forgetWrittenDownCode(of: instructed.walletID)
+            try? self.forgetWrittenDownCode(of: outcome.walletID)
         }
     }
 
-    /// Opens the pair's slot, and the access data with what is in it.
-    private func open(_ pair: PINPair, with entry: PINEntry, share: Share, of walletID: WalletID) throws(Failure) {
-        let dataKey: SecretBytes
-        do throws(SealBroken) {
-            dataKey = try pair.open(with: entry, share: share, walletID: walletID)
-        } catch {
-            throw .local
-        }
-        try self.unlock(with: dataKey, of: walletID)
-    }
-
-    /// A valid PIN has opened this pair's slot: where it is a successor, what it replaced and the others are removed.
-    private func removeReplacedPairs(keeping pairID: PINKeyID) throws(Failure) {
+    /// Removes all other pairs after a valid PIN has opened the slot of this pair and it is a
+    /// successor.
+    private func removeReplacedPairs(keeping pairID: PINKeyID) throws {
         guard let registration = self.store.state.registration, registration.pairs.first?.id.value != pairID,
             let pair = registration.pair(pairID)
         else { return }
         try self.change { $0.registration?.pairs = [pair] }
     }
 
-    /// Sends one instruction, opening a session where there is none.
+    /// Sends one instruction, in a new session if none is open.
     ///
-    /// A lost reply is answered by the same entry, under the same attempt id, on a new connection: once by itself, then
-    /// whenever the person tries again.
-    func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws(Failure) -> InstructionOutcome {
-        guard let instructed = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
-            throw .local
+    /// After a lost reply the same entry is sent under the same attempt id on a new connection:
+    /// automatically up to twice, then each time the user tries again.
+    func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws -> InstructionOutcome {
+        guard let outcome = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
+            throw Failure.local
         }
-        return instructed
+        return outcome
     }
 
-    /// As above; `make` says what to send once it is known which pair counts, and who else signs it, or that nothing is
-    /// to be sent.
+    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN
+    /// if `make` returns one.
+    ///
+    /// Returns nil if `make` returns nil because nothing has to be sent.
     func instruct(
         paidBy entry: PINEntry,
-        _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
-    ) async throws(Failure) -> InstructionOutcome? {
-        do throws(Failure) {
+        _ make: (PINPair) throws -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
+    ) async throws -> InstructionOutcome? {
+        do {
             return try await self.exchange(entry, make)
         } catch {
-            if self.unanswered == entry.attemptID, case .serverUnreachable = error {
-                throw .serverUnreachable(notCounted: false)
+            if self.unanswered == entry.attemptID, case .serverUnreachable = Failure(error) {
+                throw Failure.serverUnreachable(notCounted: false)
             }
             throw error
         }
@@ -126,18 +123,18 @@ extension WalletEngine {
 
     private func exchange(
         _ entry: PINEntry,
-        _ make: (PINPair) throws(Failure) -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
-    ) async throws(Failure) -> InstructionOutcome? {
+        _ make: (PINPair) throws -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
+    ) async throws -> InstructionOutcome? {
         var failure = Failure.serverUnreachable(notCounted: true)
         for _ in 0..<3 {
             let connection = try await self.activeSession()
             guard let registration = self.store.state.registration, let session = connection.session,
                 let pair = registration.pair(session.pinKeyID)
-            else { throw .local }
+            else { throw Failure.local }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
             let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
             let result: CallResult
-            do throws(CallChannelError) {
+            do {
                 result = try await self.call(.instruct(request), on: connection)
             } catch {
                 self.unanswered = entry.attemptID
@@ -157,24 +154,15 @@ extension WalletEngine {
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: connection)
             case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe:
-                throw .local
+                throw Failure.local
             }
         }
         throw failure
     }
 
-    private func activeSession() async throws(Failure) -> WalletConnection {
-        switch try await self.walletSession() {
-        case .active(let connection): return connection
-        case .revoked(let revocation): throw .revoked(revocation)
-        case .notKnown(let refusal): throw Failure(refusal)
-        }
-    }
-
-    /// What can be mended by asking again, differently; nothing was judged in any of these.
-    ///
-    /// Others are thrown.
-    private func recover(from refusal: Refusal, on connection: WalletConnection) async throws(Failure) -> Failure {
+    /// Prepares another try after a refusal that allows one, and throws every other refusal; no PIN
+    /// was judged.
+    private func recover(from refusal: Refusal, on connection: WalletConnection) async throws -> Failure {
         switch refusal.reason {
         case .pinKeyChanged(let current):
             connection.update(currentPINKey: current)

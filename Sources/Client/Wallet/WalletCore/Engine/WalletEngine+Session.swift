@@ -4,17 +4,13 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
+/// Connections and sessions.
 extension WalletEngine {
-    /// The present connection, or a new one with its Hello done.
-    func greetedConnection() async throws(Failure) -> WalletConnection {
+    /// Returns the current connection, or opens one and sends its Hello.
+    func greetedConnection() async throws -> WalletConnection {
         if let connection = self.connection { return connection }
-        guard self.device.hasNetwork else { throw .noInternet }
-        let channel: any CallChannel
-        do throws(DialError) {
-            channel = try await self.dialer.dial()
-        } catch {
-            throw Failure(error)
-        }
+        guard self.device.hasNetwork else { throw Failure.noInternet }
+        let channel = try await self.dialer.dial()
         let hello = Hello(appVersion: self.appVersion, platform: self.device.platform, osVersion: self.osVersion)
         let opening = await self.earlyOpening(on: channel)
         let answers = await channel.callInOrder([.hello(hello)] + (opening.map { [.openSession($0)] } ?? []))
@@ -31,25 +27,26 @@ extension WalletEngine {
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
             .success(.revokeWithCode), .success(.reportWipe):
             await channel.close()
-            throw .local
+            throw Failure.local
         case .failure(let error):
             await channel.close()
             throw Failure(error, notCounted: true)
         }
     }
 
-    /// A wallet that had its first session will want the next one: its OpenSession goes right behind the Hello.
+    /// The OpenSession to send directly after the Hello, if the wallet has had its first session.
     ///
-    /// Not before the first, which would end the time in which the token may be registered again. A proof that cannot be
-    /// made fails where the session is asked for.
+    /// The first session is not opened early: it ends the time during which the token can be
+    /// registered again. Returns nil if the proof cannot be made; the error is then thrown where
+    /// the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
         return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
     }
 
-    /// Sends a call on the connection; a lost connection is forgotten, so that the next one is new.
+    /// Sends a call; a lost connection is dropped, so that the next call opens a new one.
     func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
-        do throws(CallChannelError) {
+        do {
             return try await connection.channel.call(call)
         } catch {
             await self.disconnect()
@@ -57,18 +54,20 @@ extension WalletEngine {
         }
     }
 
-    /// What a session's opening gave.
+    /// The result of opening a session.
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)
-        /// The server does not know this wallet, or not by this key. It says no more, so neither do we.
+        /// The server does not know the wallet, or knows it by another key; the refusal does not
+        /// tell which.
         case notKnown(Refusal)
     }
 
-    /// A session for `walletID` on the present connection, or on a new one.
+    /// Opens a session for `walletID` on the current connection, or on a new one.
     ///
-    /// A proof that is refused is made once more on a new connection: on iOS its counter may have been overtaken.
-    func openSession(for walletID: WalletID) async throws(Failure) -> Opening {
+    /// A rejected proof is repeated once on a new connection: on iOS a later proof may have
+    /// overtaken its counter.
+    func openSession(for walletID: WalletID) async throws -> Opening {
         if let connection = self.connection, connection.session?.walletID == walletID, !connection.hasSessionEnded {
             return .active(connection)
         }
@@ -90,7 +89,7 @@ extension WalletEngine {
                 connection.begin(session)
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
-                // It was the one opening that a connection has; whatever follows needs another one.
+                // A connection allows one OpenSession, so the next call needs a new connection.
                 await self.disconnect()
                 return .revoked(revocation)
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
@@ -100,37 +99,35 @@ extension WalletEngine {
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
                 .success(.revokeWithCode), .success(.reportWipe):
-                throw .local
+                throw Failure.local
             case .failure(let error):
-                // A connection that was idle may have ended long ago: that is not the server's silence.
+                // An idle connection may have ended long ago, which does not mean that the server
+                // is unreachable.
                 if !hadConnection { throw Failure(error, notCounted: true) }
             }
         }
-        guard let lastRefusal else { throw .serverUnreachable(notCounted: true) }
+        guard let lastRefusal else { throw Failure.serverUnreachable(notCounted: true) }
         return .notKnown(lastRefusal)
     }
 
-    /// The answer to an OpenSession: of the one behind the Hello, or of one that is sent now.
+    /// The answer to the OpenSession that was sent early, or to one that is sent now.
     private func openingAnswer(
         _ walletID: WalletID,
         on connection: WalletConnection
-    ) async throws(Failure) -> Result<CallResult, CallChannelError> {
+    ) async throws -> Result<CallResult, CallChannelError> {
         if let early = connection.takeEarlyOpening(of: walletID) {
             if case .failure = early { await self.disconnect() }
             return early
         }
         let request = try await self.sessionRequest(walletID, connection.channel.channelBinding)
-        do throws(CallChannelError) {
+        do {
             return .success(try await self.call(.openSession(request), on: connection))
         } catch {
             return .failure(error)
         }
     }
 
-    private func sessionRequest(
-        _ walletID: WalletID,
-        _ channelBinding: ChannelBinding
-    ) async throws(Failure) -> OpenSession {
+    private func sessionRequest(_ walletID: WalletID, _ channelBinding: ChannelBinding) async throws -> OpenSession {
         let body = OpenSessionBody(appVersion: self.appVersion, osVersion: self.osVersion).encoded()
         let proof = try await self.proof(
             of: Statement(.session, channelBinding: channelBinding, walletID: walletID, body: body)
@@ -138,30 +135,29 @@ extension WalletEngine {
         return OpenSession(walletID: walletID, body: body, deviceProof: proof)
     }
 
-    /// The hardware key's proof of a statement; made when the connection that carries it is ready.
-    func proof(of statement: Statement) async throws(Failure) -> DeviceProof {
-        let bytes: [UInt8]
-        do throws(DeviceError) {
-            bytes = try await self.device.prove(statement: statement.bytes)
-        } catch {
-            throw Failure(error)
+    /// Proves a statement with the hardware key; called when the connection that carries the proof
+    /// is ready.
+    func proof(of statement: Statement) async throws -> DeviceProof {
+        guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
+            throw Failure.local
         }
-        guard let proof = DeviceProof(bytes) else { throw .local }
         return proof
     }
 
-    /// The wallet's own session; ends the time in which its token may be registered again.
-    func walletSession() async throws(Failure) -> Opening {
-        guard let registration = self.store.state.registration else { throw .local }
+    /// Opens a session for this wallet; the first one ends the time during which its token can be
+    /// registered again.
+    func walletSession() async throws -> Opening {
+        guard let registration = self.store.state.registration else { throw Failure.local }
         let opening = try await self.openSession(for: registration.walletID.value)
         switch opening {
         case .active(let connection):
-            self.store.remember { words in
-                words.lastRevocation = nil
-                if let features = connection.session?.features { words.lastFeatures = features }
+            self.store.remember { cached in
+                cached.lastRevocation = nil
+                if let features = connection.session?.features { cached.lastFeatures = features }
             }
             guard !registration.hadSession else { return opening }
-            // Another PIN key in the first session: a late duplicate of the registration has won. Enroll anew.
+            // Another PIN key in the first session: a delayed duplicate of the registration
+            // replaced it. Enroll again.
             guard let session = connection.session, registration.pair(session.pinKeyID) != nil else { return opening }
             try self.change { state in
                 state.registration?.hadSession = true
@@ -175,17 +171,27 @@ extension WalletEngine {
         return opening
     }
 
+    /// Returns the connection with a session for this wallet, and throws if the wallet is revoked
+    /// or unknown.
+    func activeSession() async throws -> WalletConnection {
+        switch try await self.walletSession() {
+        case .active(let connection): return connection
+        case .revoked(let revocation): throw Failure.revoked(revocation)
+        case .notKnown(let refusal): throw Failure(refusal)
+        }
+    }
+
     private func remember(_ terms: ServerTerms) {
         let now = self.clock.now()
-        self.store.remember { words in
-            words.lastUpdate = RememberedUpdate(verdict: terms.update, receivedAt: now, appVersion: self.appVersion)
-            words.attemptPolicy = terms.policy
-            // A wallet's own features are what its session says.
-            if self.store.state.registration == nil { words.lastFeatures = terms.features }
+        self.store.remember { cached in
+            cached.lastUpdate = RememberedUpdate(verdict: terms.update, receivedAt: now, appVersion: self.appVersion)
+            cached.attemptPolicy = terms.policy
+            // The features of a registered wallet come from its session.
+            if self.store.state.registration == nil { cached.lastFeatures = terms.features }
             if terms.solutionRevoked {
-                words.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
-            } else if words.lastRevocation?.reason == .solution {
-                words.lastRevocation = nil
+                cached.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)
+            } else if cached.lastRevocation?.reason == .solution {
+                cached.lastRevocation = nil
             }
         }
     }

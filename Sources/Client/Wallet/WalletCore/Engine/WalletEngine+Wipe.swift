@@ -3,30 +3,29 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC9.4: what is on the device goes at once; wallet id and hardware key stay until the server has answered.
+/// UC9.4: local data is deleted at once; wallet id and hardware key stay until the server has
+/// confirmed the report.
 extension WalletEngine {
-    func wipe() async throws(Failure) -> Answer {
+    func wipe() async throws -> Answer {
         self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
-        // Restored to another phone, it is nobody's to report: what the server holds ends with the deletion code.
-        let owed = self.device.hasKey ? walletID : nil
-        // One write makes everything unreadable: with the slots gone nothing opens the access data.
-        try self.storing { store throws(StorageError) in
-            try store.save(LocalState(unreportedWipe: owed))
-        }
-        // Only now: as long as the state stands, the item may be all that opens it.
+        // After a restore to another phone the wallet cannot report; the deletion code ends the
+        // server's record.
+        let pending = self.device.hasKey ? walletID : nil
+        // One write makes everything unreadable: without the slots nothing opens the access data.
+        try self.store.save(LocalState(unreportedWipe: pending))
+        // Only after that write: while the old state exists, the item may be the only means to open
+        // it.
         try? self.removeItems(except: nil)
-        try self.storing { store throws(StorageError) in
-            try store.removeAccessData()
-            store.forgetServerState()
-        }
-        guard owed != nil else {
+        try self.store.removeAccessData()
+        self.store.forgetServerState()
+        guard pending != nil else {
             try? await self.device.deleteKey()
             return .wiped(serverTold: walletID == nil)
         }
-        // It speaks again while it is told, and of what it says nothing stays either.
+        // The server's answers to the report are cached again; they are dropped, too.
         defer { self.store.forgetServerState() }
-        do throws(Failure) {
+        do {
             try await self.completePendingWipe()
             return .wiped(serverTold: true)
         } catch {
@@ -34,47 +33,48 @@ extension WalletEngine {
         }
     }
 
-    /// At a launch: tells the server of a wipe that it could not be told of, if it can be told now.
+    /// Reports a pending wipe at a launch, if the server can be reached.
     func tryCompletingPendingWipe() async {
         guard self.store.state.unreportedWipe != nil else { return }
-        // Whatever stands in the way now, the next launch tries again.
+        // After a failure the next launch tries again.
         try? await self.completePendingWipe()
     }
 
-    /// Tells the server of a wipe that is still owed, and forgets the hardware key; a new enrollment needs its place.
+    /// Reports a pending wipe and deletes the hardware key, whose place a new enrollment needs.
     ///
-    /// A connection that ended, or its session alone, is not the server's word: it is told once more on a new one.
-    func completePendingWipe() async throws(Failure) {
-        guard let owed = self.store.state.unreportedWipe?.value else { return }
+    /// If the connection or its session ended, the server has not answered, so the report is
+    /// repeated once on a new connection.
+    func completePendingWipe() async throws {
+        guard let pending = self.store.state.unreportedWipe?.value else { return }
         guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
-        if try await self.reportWipe(of: owed) != nil, let failure = try await self.reportWipe(of: owed) {
+        if try await self.reportWipe(of: pending) != nil, let failure = try await self.reportWipe(of: pending) {
             throw failure
         }
         try self.change { $0.unreportedWipe = nil }
         try? await self.device.deleteKey()
     }
 
-    /// Tells the server once; what a new connection may mend is returned, and nil where there is nothing more to tell.
-    private func reportWipe(of owed: WalletID) async throws(Failure) -> Failure? {
+    /// Reports the wipe once.
+    ///
+    /// Returns nil if nothing remains to report, or a failure that a new connection may resolve.
+    private func reportWipe(of walletID: WalletID) async throws -> Failure? {
         let connection: WalletConnection
-        switch try await self.openSession(for: owed) {
+        switch try await self.openSession(for: walletID) {
         case .active(let opened):
             connection = opened
         case .revoked(let revocation) where revocation.reason == .solution:
-            // The solution may be restored, and this wallet would be back with it.
-            throw .revoked(revocation)
+            // The solution may be restored, and this wallet with it.
+            throw Failure.revoked(revocation)
         case .revoked, .notKnown:
-            // There is nothing left at the server that this key could end.
+            // The server holds nothing that this key could end.
             await self.disconnect()
             return nil
         }
         let result: CallResult
-        do throws(CallChannelError) {
+        do {
             result = try await self.call(.reportWipe, on: connection)
         } catch .lost {
             return Failure(.lost, notCounted: true)
-        } catch {
-            throw Failure(error, notCounted: true)
         }
         await self.disconnect()
         guard case .refused(let refusal) = result else { return nil }

@@ -1,11 +1,12 @@
 internal import Secrets
 internal import Vocabulary
 
-/// What only an unlocked wallet may read; sealed under the data key.
+/// The data that only an unlocked wallet may read; sealed under the data key.
 struct AccessData: Hashable, Sendable {
-    /// Proves a share to be the right one where no slot is there to open (safe-biometric.md).
+    /// The check value of the unlock share, which authenticates it when no slot can be opened
+    /// (safe-biometric.md).
     var shareCheck: [UInt8]
-    /// Until its owner has confirmed to have written it down.
+    /// The deletion code, until the user confirms that it is written down.
     var deletionCode: DeletionCode?
 
     private static let version: UInt8 = 1
@@ -16,7 +17,7 @@ struct AccessData: Hashable, Sendable {
         self.deletionCode = deletionCode
     }
 
-    /// Opens what ``sealed(under:walletID:)`` made.
+    /// Opens the result of ``sealed(under:walletID:)``.
     init(
         opening sealed: [UInt8],
         under dataKey: borrowing SecretBytes,

@@ -3,21 +3,24 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data key under what the keychain releases to the phone's owner and what the server gives an active wallet
-/// (safe-biometric.md).
+/// The data key, sealed under the keychain item that a prompt releases and the presence share that
+/// the server gives to an active wallet (safe-biometric.md).
 struct BiometricSlot: Codable, Hashable, Sendable {
-    /// Names the keychain item; chosen anew for each item, so that a new one never takes the place of an old one and
-    /// what a crash left behind can be told from what counts.
+    /// The id of the keychain item; random for each item, so that a new item never replaces an old
+    /// one and items left by a crash can be distinguished from the current one.
     var item: StoredID<KeychainItemKind>
-    /// What opens the item.
+    /// The means that open the item.
     var method: StoredMethod
     var slot: StoredBytes
-    /// The safe mode: the slot of every pair is sealed once more under the item.
+    /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
     ///
-    /// One statement for all of them, written together with them, so that no crash leaves some sealed and some not.
+    /// One flag for all pairs, written together with them, so that no crash leaves only some of
+    /// them sealed.
     var guardsPINSlots: Bool
 
-    /// Seals the data key; nil where the result does not open again, which nothing may then depend on.
+    /// Seals the data key.
+    ///
+    /// Returns nil if the result does not open again; nothing may depend on such a slot.
     static func make(
         item: OpenedItem,
         method: UnlockMethod,
@@ -37,7 +40,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return made
     }
 
-    /// The data key, where item and presence share are the right ones.
+    /// Returns the data key if item and presence share are the right ones.
     func open(with item: OpenedItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))
@@ -49,7 +52,8 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 }
 
 extension PINPair {
-    /// The pair with its slot sealed once more under the item: of no use without the prompt, PIN or not.
+    /// Returns the pair with its slot also sealed under the item: unusable without the prompt, even
+    /// with the PIN.
     func sealed(under item: OpenedItem, walletID: WalletID) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
@@ -58,7 +62,7 @@ extension PINPair {
         return pair
     }
 
-    /// What ``sealed(under:walletID:)`` was made of.
+    /// Reverses ``sealed(under:walletID:)``.
     func unsealed(with item: OpenedItem, walletID: WalletID) throws(SealBroken) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
@@ -69,12 +73,13 @@ extension PINPair {
     private static var sealInfo: [UInt8] { Array("remote-pin/1 sealed pin slot".utf8) }
 }
 
-/// A keychain item that is open: its secret, in memory alone, wiped with the last reference.
+/// The secret of a keychain item that a prompt released; held in memory only, wiped with the last
+/// reference.
 final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes
 
-    /// What a biometric slot's key is made of has this many bytes; any other item is not ours.
+    /// The length of the secret; an item of another length was not created by the wallet.
     static let byteCount = 32
 
     init?(_ id: StoredID<KeychainItemKind>, _ secret: consuming SecretBytes) {
@@ -88,11 +93,11 @@ final class OpenedItem {
         self.secret = .random(count: Self.byteCount)
     }
 
-    /// A new one, under a name that no item ever had.
+    /// Creates a secret with a random id.
     static func random() -> OpenedItem { OpenedItem(new: StoredID(.random())) }
 }
 
-/// Names one keychain item of the wallet.
+/// The id of a keychain item of the wallet.
 enum KeychainItemKind: RandomlyChosen {
     static let byteCount = 16
 }
@@ -100,14 +105,14 @@ enum KeychainItemKind: RandomlyChosen {
 extension StoredID<KeychainItemKind> {
     private static var prefix: String { "wallet-unlock." }
 
-    /// The name in the keychain.
+    /// The name of the item in the keychain.
     var name: String { Self.prefix + self.value.description }
 
-    /// Whether an item of this name is the wallet's; a host application may keep others beside it.
-    static func isOurs(_ name: String) -> Bool { name.hasPrefix(self.prefix) }
+    /// True if the wallet created an item of this name; a host application may keep other items.
+    static func belongsToWallet(_ name: String) -> Bool { name.hasPrefix(self.prefix) }
 }
 
-/// What opens the keychain item, as it stands in the file.
+/// The file format of an ``UnlockMethod``.
 enum StoredMethod: String, Codable, Hashable, Sendable {
     case biometric
     case passcode

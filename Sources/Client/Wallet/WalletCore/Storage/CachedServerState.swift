@@ -1,17 +1,19 @@
 internal import Vocabulary
 internal import WalletFlows
 
-/// What the server said last: it proves nothing, so nothing of the wallet's own depends on it but what is shown while
-/// the server cannot be reached.
+/// The server's latest statements, for display while it cannot be reached.
+///
+/// They prove nothing, so no registration, slot or access data depends on them.
 struct CachedServerState: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?
     var policy: Policy?
     var features: CachedFeatures?
 
-    /// What the server offers this wallet.
+    /// The features that the server offers to this wallet.
     ///
-    /// A forged flag for the safe mode leads at most to a migration, which asks for the PIN and for the owner.
+    /// A forged flag for the safe mode causes at most a migration, which requires the PIN and a
+    /// prompt.
     struct CachedFeatures: Codable, Hashable, Sendable {
         var deletionCode: Bool
         var safeBiometricUnlock: Bool
@@ -36,7 +38,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
         var blocksMs: [Int64]
     }
 
-    /// The revocation, in the flows' terms; nil also where the file says something unknown.
+    /// The revocation; nil if the server stated none or the file holds an unknown reason.
     var lastRevocation: Revocation? {
         get {
             guard let revocation = self.revocation, let reason = Revocation.Reason(rawValue: revocation.reason) else {

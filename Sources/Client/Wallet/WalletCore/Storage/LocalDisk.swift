@@ -1,65 +1,90 @@
-public import HostSystem
+internal import HostSystem
 
-/// Where the wallet's own files lie, by name; the only way in which this target writes anything.
+/// The storage of a wallet's files, by name; the only interface through which this target writes.
 ///
-/// Each write is atomic and durable when it returns. Tests stand in for it, count the writes, and cut the power before
-/// or after each of them.
+/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end
+/// the process before or after each of them.
 public protocol LocalDisk: Sendable {
-    /// The file's contents; nil where there is none.
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]?
+    /// Returns the contents of the file, or nil if it does not exist.
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]?
 
-    /// Replaces the file's contents, or makes it: all of it or nothing, whatever happens.
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError)
+    /// Creates the file or replaces its contents atomically.
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError)
 
-    /// Removes the file; nothing happens where there is none.
-    func remove(_ file: LocalFile) throws(FileError)
+    /// Removes the file, or does nothing if it does not exist.
+    func remove(_ file: LocalFile) throws(LocalDiskError)
 }
 
-/// The files of a wallet's `app/` folder: all that "a copy of the device's storage" holds.
+/// The failure of a ``LocalDisk``; the file is unchanged.
+public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The failed operation, the file and the cause, without file contents.
+    public let description: String
+
+    /// Creates an error from the text of its cause.
+    public init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The files of a wallet: the complete contents of its `app/` folder, and of a copy of the device's
+/// storage.
 public enum LocalFile: String, Sendable, CaseIterable {
-    /// Enrollment, registration, PIN slots and salts, a wipe not yet reported. Its writes are the marks by which every
-    /// operation is done or not done.
+    /// Enrollment, registration, PIN slots and salts, and a wipe not yet reported.
+    ///
+    /// Its writes are the commit points: each operation is done or not done by one of them.
     case state = "state.json"
-    /// What only an unlocked wallet may read, under the data key.
+    /// The data that only an unlocked wallet may read, sealed under the data key.
     case accessData = "access.sealed"
-    /// The server's last words, which prove nothing: kept apart so that no reply rewrites the others.
+    /// The server's latest statements, which prove nothing; a separate file so that no reply
+    /// rewrites the others.
     case serverState = "server-words.json"
 }
 
-/// A folder of the file system: new file, fsync, rename, fsync of the folder.
+/// A folder of the file system, written by: new file, fsync, rename, fsync of the folder.
 public struct FolderDisk: LocalDisk {
     private let folder: String
 
-    /// Longer files are not ours.
-    private static let longest = 4 << 20
+    /// The longest file that is read, in bytes; the wallet writes none near it.
+    private static let maximumByteCount = 4 << 20
 
-    /// Makes the folder, for its owner alone, where it is missing.
-    public init(folder: String) throws(FileError) {
-        try DurableFile.makeFolder(folder, mode: 0o700)
+    /// Opens the folder, or creates it with access for its owner only.
+    public init(folder: String) throws(LocalDiskError) {
         self.folder = folder
-    }
-
-    public func read(_ file: LocalFile) throws(FileError) -> [UInt8]? {
-        do throws(FileError) {
-            return try DurableFile.read(self.path(file), atMost: Self.longest)
-        } catch .notFound(_) {
-            return nil
+        do {
+            try DurableFile.makeFolder(folder, mode: 0o700)
         } catch {
-            throw error
+            throw LocalDiskError("\(error)")
         }
     }
 
-    public func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
-        try DurableFile.write(bytes, to: self.path(file), mode: 0o600)
+    /// Returns the contents of the file, or nil if it does not exist.
+    public func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? {
+        do {
+            return try DurableFile.read(self.path(file), atMost: Self.maximumByteCount)
+        } catch FileError.notFound {
+            return nil
+        } catch {
+            throw LocalDiskError("\(error)")
+        }
     }
 
-    public func remove(_ file: LocalFile) throws(FileError) {
-        do throws(FileError) {
+    /// Creates the file or replaces its contents; durable when this returns.
+    public func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
+        do {
+            try DurableFile.write(bytes, to: self.path(file), mode: 0o600)
+        } catch {
+            throw LocalDiskError("\(error)")
+        }
+    }
+
+    /// Removes the file, or does nothing if it does not exist; durable when this returns.
+    public func remove(_ file: LocalFile) throws(LocalDiskError) {
+        do {
             try DurableFile.remove(self.path(file))
-        } catch .notFound(_) {
+        } catch FileError.notFound {
             return
         } catch {
-            throw error
+            throw LocalDiskError("\(error)")
         }
     }
 

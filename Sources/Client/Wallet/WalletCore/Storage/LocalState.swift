@@ -4,67 +4,68 @@ internal import Statements
 internal import Vocabulary
 internal import WalletFlows
 
-/// What a wallet remembers without a key: one file, replaced as a whole.
+/// The unencrypted state of a wallet: one file, replaced as a whole.
 ///
-/// Nothing in it is a verifier of the PIN: no PIN key, public or private, and no signature. The slots open only with
-/// a share that the server holds (docs/protocol.md, G2).
+/// It contains no verifier of the PIN: no PIN key, public or private, and no signature. The slots
+/// open only with a share that the server holds (docs/protocol.md, G2).
 struct LocalState: Codable, Hashable, Sendable {
-    /// The form of the file; a newer one is refused and left as it is.
+    /// The format version of the file; a newer one is rejected and left unchanged.
     var version = 1
-    /// The newest form that is understood.
+    /// The newest supported format version.
     static let currentVersion = 2
 
-    /// A token and the key that was attested for it, until the first session.
+    /// The token and the key that was attested for it, until the first session.
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
-    /// A wallet that was wiped here while the server could not be told.
+    /// The id of a wallet that was wiped on this device without a report to the server.
     var unreportedWipe: StoredID<WalletIDKind>?
 
-    /// Whether there is anything to keep.
+    /// True if the file can be removed.
     var isEmpty: Bool { self.enrollment == nil && self.registration == nil && self.unreportedWipe == nil }
 
-    /// The oldest form that says all of it.
+    /// The oldest format version that can hold this state.
     ///
-    /// A version of the app that knows only form 1 would lose what it does not know at its next write: the name of the
-    /// item under which the PIN slot is sealed, and with it the wallet. It has to refuse such a file.
+    /// An app that knows only version 1 would drop unknown fields at its next write: the name of
+    /// the item under which the PIN slot is sealed, and with it the wallet. It has to reject such a
+    /// file.
     var neededVersion: Int {
         guard let registration = self.registration else { return 1 }
         return registration.biometrics == nil && registration.hasPID != true ? 1 : 2
     }
 }
 
-/// An enrollment that may be repeated: the same token, the same hardware key, the same evidence.
+/// An enrollment that can be repeated with the same token, hardware key and evidence.
 struct PendingEnrollment: Codable, Hashable, Sendable {
     var token: StoredBytes
     var walletID: StoredID<WalletIDKind>
-    /// On the server's clock, milliseconds since 1970.
+    /// Milliseconds since 1970 on the server's clock.
     var expiresAtMs: Int64
     var evidence: StoredEvidence
 }
 
-/// A device's evidence, kept because a platform may give it only once for a key.
+/// The file format of a device's evidence, which a platform may issue only once for a key.
 enum StoredEvidence: Codable, Hashable, Sendable {
     case android(certificates: [StoredBytes])
     case apple(object: StoredBytes, keyID: StoredID<SHA256DigestKind>)
 }
 
-/// A registration that the server answered.
+/// A registration that the server has confirmed.
 struct LocalRegistration: Codable, Hashable, Sendable {
     var walletID: StoredID<WalletIDKind>
-    /// The pair that was current last, then every pair that was ever sent to replace it.
+    /// The last known current pair, then every pair that was sent to replace it.
     ///
-    /// A message that was taken for lost may still arrive as long as the first is current, so none is removed before a
-    /// valid PIN has opened a successor's slot.
+    /// A message that seemed lost may still arrive while the first pair is current. No pair is
+    /// removed before a valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
-    /// False until the first session: until then the token may be registered again.
+    /// False until the first session; until then the token can be registered again.
     var hadSession: Bool
     /// Nil while biometrics are off.
     var biometrics: BiometricSlot?
-    /// Whether an issuer has given this wallet an identity; absent until then.
+    /// True once an issuer has identified the user; nil before.
     var hasPID: Bool?
 
-    /// How the wallet uses biometrics at present.
+    /// The current use of biometrics.
     var biometricMode: BiometricMode {
         switch self.biometrics?.guardsPINSlots {
         case .none: .off
@@ -76,7 +77,7 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
 }
 
-/// How far the setup came, as it stands in the file.
+/// The file format of ``SetupProgress``.
 enum StoredProgress: String, Codable, Hashable, Sendable {
     case registered
     case secured
@@ -100,13 +101,14 @@ enum StoredProgress: String, Codable, Hashable, Sendable {
     }
 }
 
-/// One PIN's side of the device: the id that the server knows its key by, its salt, and the data key in its slot.
+/// The device's data for one PIN: the id of the PIN key at the server, the salt, and the data key
+/// sealed in a slot.
 struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes
     var slot: StoredBytes
 
-    /// A new pair for a new PIN, under a new id and a new salt.
+    /// Creates a pair for a new PIN with a random id and salt.
     static func make(
         for entry: PINEntry,
         dataKey: borrowing SecretBytes,
@@ -134,7 +136,8 @@ struct PINPair: Codable, Hashable, Sendable {
         )
     }
 
-    /// The data key, where PIN and share are the right ones: the only proof of `valid` that a wallet believes.
+    /// Returns the data key if PIN and share are the right ones: the only proof of `valid` that a
+    /// wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let salt = SecretBytes(copying: self.salt.bytes)
         let part = entry.withPIN { SlotKeys.part(pin: $0, salt: salt) }
@@ -145,7 +148,8 @@ struct PINPair: Codable, Hashable, Sendable {
         )
     }
 
-    /// The key that the entered PIN gives under this pair's salt; for as long as a signature takes.
+    /// Derives the PIN key from the entered PIN and the salt of this pair; keep it only while
+    /// signing.
     func key(for entry: PINEntry) -> PINKey {
         let salt = SecretBytes(copying: self.salt.bytes)
         return entry.withPIN { PINKey(pin: $0, salt: salt) }

@@ -1,53 +1,57 @@
 internal import FoundationEssentials
-public import HostSystem
 
-/// Why a wallet's own files cannot be used; none of them was changed.
+/// The reason that a wallet's files cannot be used; none of them was changed.
 public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Tell the person; the file is named.
-    case file(FileError)
-    /// The file does not read as it was written: only deleting the wallet helps.
+    /// The storage failed; show the text to the user.
+    case file(LocalDiskError)
+    /// The file is damaged or was edited; only deleting the wallet helps.
     case notAsWritten(LocalFile)
-    /// A newer version of the app wrote it: use that one.
+    /// A newer version of the app wrote the file in this format version; use that version of the
+    /// app.
     case newerVersion(LocalFile, version: Int)
 
+    /// The error as text for a log or the user.
     public var description: String {
         switch self {
         case .file(let error): "\(error)"
-        case .notAsWritten(let file): "\(file.rawValue) does not read as it was written"
-        case .newerVersion(let file, let version): "\(file.rawValue) was written by a newer version (form \(version))"
+        case .notAsWritten(let file): "\(file.rawValue) is damaged or was edited; delete the wallet to start again"
+        case .newerVersion(let file, let version):
+            "\(file.rawValue) was written by a newer version of the app (format \(version)); use that version"
         }
     }
 }
 
-/// The wallet's files as values.
-///
-/// Not shared: whoever drives the wallet owns it.
+/// The wallet's files as values; used by one ``WalletEngine`` only.
 final class LocalStore {
     private let disk: any LocalDisk
-    /// What `state.json` says now; changed only by ``save(_:)``.
+    /// The contents of `state.json`; changed only by ``save(_:)``.
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
 
-    /// Reads everything, and removes access data whose registration is gone: a wipe that was cut short.
-    init(_ disk: any LocalDisk) throws(StorageError) {
+    /// Reads all files, and removes access data without a registration, which an interrupted wipe
+    /// leaves.
+    init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
         self.serverState = CachedServerState()
-        if let bytes = try Self.read(.state, from: disk) {
+        if let bytes = try disk.read(.state) {
             let version = Self.decode(Version.self, bytes)?.version
-            if let version, version > LocalState.currentVersion { throw .newerVersion(.state, version: version) }
-            guard let state = Self.decode(LocalState.self, bytes) else { throw .notAsWritten(.state) }
+            if let version, version > LocalState.currentVersion {
+                throw StorageError.newerVersion(.state, version: version)
+            }
+            guard let state = Self.decode(LocalState.self, bytes) else { throw StorageError.notAsWritten(.state) }
             self.state = state
         }
-        if let bytes = try Self.read(.serverState, from: disk) {
-            // They prove nothing, and the next answer replaces them.
+        if let bytes = try disk.read(.serverState) {
+            // An unreadable file is dropped: it proves nothing, and the next answer of the server
+            // replaces it.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
         if self.state.registration == nil { try self.removeAccessData() }
     }
 
-    /// Replaces the state; when this throws the old one still stands.
-    func save(_ state: LocalState) throws(StorageError) {
+    /// Replaces the state; if this throws, the old state remains in effect.
+    func save(_ state: LocalState) throws {
         var state = state
         state.version = state.neededVersion
         guard state != self.state else { return }
@@ -55,61 +59,43 @@ final class LocalStore {
         self.state = state
     }
 
-    /// Writes the present state once more: afterwards the disk certainly holds it.
+    /// Writes the current state again, so that the disk certainly holds it.
     ///
-    /// A write that failed may still have reached the disk. Before anything is removed that only another state names,
-    /// this one is made certain.
-    func confirm() throws(StorageError) { try self.write(self.state) }
+    /// A write that failed may still have reached the disk. Call this before removing anything that
+    /// only another state names.
+    func confirm() throws { try self.write(self.state) }
 
-    private func write(_ state: LocalState) throws(StorageError) {
-        do throws(FileError) {
-            if state.isEmpty {
-                try self.disk.remove(.state)
-            } else {
-                try self.disk.write(Self.encode(state), to: .state)
-            }
-        } catch {
-            throw .file(error)
+    private func write(_ state: LocalState) throws {
+        if state.isEmpty {
+            try self.disk.remove(.state)
+        } else {
+            try self.disk.write(Self.encode(state), to: .state)
         }
     }
 
-    /// Changes the state as `change` says and saves it.
-    func change(_ change: (inout LocalState) -> Void) throws(StorageError) {
+    /// Applies `change` to the state and saves it.
+    func change(_ change: (inout LocalState) -> Void) throws {
         var state = self.state
         change(&state)
         try self.save(state)
     }
 
-    /// Remembers what the server said.
-    ///
-    /// A failure costs no more than the memory of it.
+    /// Caches a statement of the server; a failed write loses only the cache.
     func remember(_ change: (inout CachedServerState) -> Void) {
-        var words = self.serverState
-        change(&words)
-        guard words != self.serverState else { return }
-        self.serverState = words
-        try? self.disk.write(Self.encode(words), to: .serverState)
+        var serverState = self.serverState
+        change(&serverState)
+        guard serverState != self.serverState else { return }
+        self.serverState = serverState
+        try? self.disk.write(Self.encode(serverState), to: .serverState)
     }
 
-    func accessData() throws(StorageError) -> [UInt8]? { try Self.read(.accessData, from: self.disk) }
+    func accessData() throws -> [UInt8]? { try self.disk.read(.accessData) }
 
-    func saveAccessData(_ sealed: [UInt8]) throws(StorageError) {
-        do throws(FileError) {
-            try self.disk.write(sealed, to: .accessData)
-        } catch {
-            throw .file(error)
-        }
-    }
+    func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
-    func removeAccessData() throws(StorageError) {
-        do throws(FileError) {
-            try self.disk.remove(.accessData)
-        } catch {
-            throw .file(error)
-        }
-    }
+    func removeAccessData() throws { try self.disk.remove(.accessData) }
 
-    /// Forgets what the server said of a wallet that is gone.
+    /// Drops all cached statements about a wallet that no longer exists.
     func forgetServerState() {
         self.serverState = CachedServerState()
         try? self.disk.remove(.serverState)
@@ -117,14 +103,6 @@ final class LocalStore {
 
     private struct Version: Codable {
         var version: Int
-    }
-
-    private static func read(_ file: LocalFile, from disk: any LocalDisk) throws(StorageError) -> [UInt8]? {
-        do throws(FileError) {
-            return try disk.read(file)
-        } catch {
-            throw .file(error)
-        }
     }
 
     private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {

@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// An identifier as it stands in a file: lower-case hexadecimal.
+/// The file format of an identifier: lower-case hexadecimal.
 struct StoredID<Kind: FixedBytesKind>: Codable, Hashable, Sendable {
     let value: FixedBytes<Kind>
 
@@ -22,7 +22,7 @@ struct StoredID<Kind: FixedBytesKind>: Codable, Hashable, Sendable {
     }
 }
 
-/// Bytes as they stand in a file: lower-case hexadecimal.
+/// The file format of bytes: lower-case hexadecimal.
 struct StoredBytes: Codable, Hashable, Sendable {
     let bytes: [UInt8]
 

@@ -28,7 +28,7 @@ struct ValidatePIN: Flow {
         self.state = .showing(verdict)
     }
 
-    /// Whether the entry is kept for another try.
+    /// True if the entry is kept for another try.
     var keepsPIN: Bool {
         switch self.state {
         case .failed: true

@@ -1,14 +1,14 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.1 Set up a remote PIN and biometric unlock: choose a PIN, register, offer biometrics, write down the deletion code.
+/// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, deletion code.
 ///
-///     choosing (PF2.9) ──succeeds──▶ biometric enrolled? ──no──▶ secured (1.5) ──Next──▶ code (1.6) ──written down──▶ UC3.1
-///        └──Back──▶ (caller)            │ yes                     ▲  ▲              └──no code────────────────────────▲
-///                                       ▼                         │  │
-///                                  configuring (1.3) ──Skip───────┘  │
-///                                       ▲ └──Enable──▶ prompt (1.4) ─┘ confirmed
-///                                       └───────rejected────┘
+///     choosing (PF2.9) ──succeeds──▶ enrolled? ──no──▶ secured (1.5) ──Next──▶ code (1.6) ──written down──▶ UC3.1
+///        └──Back──▶ (caller)            │ yes            ▲  ▲              └──no code────────────────────────▲
+///                                       ▼                │  │
+///                              configuring (1.3) ──Skip──┘  │
+///                                   ▲ └──Enable──▶ prompt ──┘ confirmed
+///                                   └──rejected──── (1.4)
 ///
 /// The progress is stored before the next screen is shown, so after a crash the setup continues at the unfinished
 /// step: the code is shown until it was confirmed as written down.

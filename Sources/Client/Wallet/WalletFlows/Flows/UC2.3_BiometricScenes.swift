@@ -1,5 +1,5 @@
 /// The reason why safe mode's prompt did not open the app (UC2.3/6).
-public enum BiometricFailure: Hashable, Sendable {
+package enum BiometricFailure: Hashable, Sendable {
     /// Not recognized, or dismissed, perhaps by mistake.
     case mayTryAgain
     /// The phone has no face, finger or passcode enrolled at present; it may have one later.

@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// A time that runs down, as every language shows it: under a minute in seconds, else in minutes, both rounded up.
+/// A remaining time as every language shows it: under a minute in seconds, else in minutes, both rounded up.
 enum Countdown: Hashable {
     case seconds(Int64)
     case minutes(Int64)
@@ -11,7 +11,7 @@ enum Countdown: Hashable {
     }
 }
 
-/// A time that nobody waits for: in hours rounded up, from two days on in days.
+/// A long time: in hours rounded up, and from two days on in whole days.
 enum LongTime: Hashable {
     case hours(Int64)
     case days(Int64)
@@ -23,7 +23,7 @@ enum LongTime: Hashable {
 }
 
 extension Int64 {
-    /// Without the sum that a number near the greatest one would overflow: a server may say any.
+    /// Rounds up without a sum, which would overflow near the maximum: the server may send any number.
     fileprivate func dividedRoundingUp(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
         return remainder > 0 ? quotient + 1 : quotient

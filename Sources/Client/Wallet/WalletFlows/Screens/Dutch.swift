@@ -3,12 +3,12 @@ internal import Vocabulary
 
 /// The Dutch texts.
 ///
-/// One switch over all of them, as in ``English``: the compiler refuses a language that lacks a text.
+/// One long switch over all texts, as in ``English``: a language that lacks one does not compile.
 struct Dutch {
     let product: String
     let now: Timestamp
 
-    func words(_ text: Text) -> String {
+    func string(_ text: Text) -> String {
         switch text {
         case .splash: "Startscherm"
         case .walletDeleted: "Je wallet is verwijderd"

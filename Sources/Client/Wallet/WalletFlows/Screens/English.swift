@@ -3,12 +3,12 @@ internal import Vocabulary
 
 /// The English texts, in the founding documents' wording.
 ///
-/// One switch over all of them, long as it is: the compiler refuses a language that lacks a text.
+/// One long switch over all texts: a language that lacks one does not compile.
 struct English {
     let product: String
     let now: Timestamp
 
-    func words(_ text: Text) -> String {
+    func string(_ text: Text) -> String {
         switch text {
         case .splash: "Splash screen"
         case .walletDeleted: "Your wallet was deleted"

@@ -1,30 +1,30 @@
-public import DeviceInterface
-public import Vocabulary
+package import DeviceInterface
+package import Vocabulary
 
-/// A screen before it is put into a language: what the flows show.
-public struct Scene: Hashable, Sendable {
-    /// The step that shows it, which is how a screen is known; titles repeat.
-    public var step: StepID
-    public var kind: Screen.Kind
-    public var title: Text
-    public var message: Text?
-    public var banner: Text?
-    public var values: [Value] = []
-    public var input: Input?
-    /// The operating system asks its owner; the scene's kind is then `osPrompt`.
-    public var prompt: Prompt?
-    public var choices: [Choice] = []
-    public var timer: Timer?
-    /// Why somebody who wanted something else is here.
-    public var obstacle: Obstacle?
+/// A screen as the flows show it, in no language yet.
+package struct Scene: Hashable, Sendable {
+    /// The step that shows it, which identifies a screen; titles repeat.
+    package var step: StepID
+    package var kind: Screen.Kind
+    package var title: Text
+    package var message: Text?
+    package var banner: Text?
+    package var values: [Value] = []
+    package var input: Input?
+    /// The question of the operating system to the phone's owner; the scene's kind is then `osPrompt`.
+    package var prompt: Prompt?
+    package var choices: [Choice] = []
+    package var timer: Timer?
+    /// The reason why this is not the screen that the user wanted.
+    package var obstacle: Obstacle?
 
-    /// One named value that is shown.
-    public enum Value: Hashable, Sendable {
+    /// A named value on the screen.
+    package enum Value: Hashable, Sendable {
         case deletionCode(DeletionCode)
         case attemptsLeft(Int)
         case finalRound(Bool)
         case blockedUntil(Timestamp)
-        /// The app locks itself then.
+        /// The time at which the app locks itself.
         case locksAt(Timestamp)
         case brokenRule(PINRule)
         case correlationID(String)
@@ -33,31 +33,31 @@ public struct Scene: Hashable, Sendable {
         case server(String)
     }
 
-    /// A PIN is asked for; entering it takes this step.
-    public struct Input: Hashable, Sendable {
-        public var step: StepID
+    /// A PIN input; entering a PIN takes this step.
+    package struct Input: Hashable, Sendable {
+        package var step: StepID
     }
 
-    /// Something a person can select, and the step that it takes.
-    public struct Choice: Hashable, Sendable {
-        public var id: ActionID
-        public var step: StepID
+    /// An action that the user can select, and the step that it takes.
+    package struct Choice: Hashable, Sendable {
+        package var id: ActionID
+        package var step: StepID
     }
 
-    /// The screen ends by itself.
-    public struct Timer: Hashable, Sendable {
+    /// The time at which the screen ends without the user.
+    package struct Timer: Hashable, Sendable {
         /// The step that its end takes.
-        public var step: StepID
-        public var end: End
+        package var step: StepID
+        package var end: End
 
-        public enum End: Hashable, Sendable {
+        package enum End: Hashable, Sendable {
             case after(Duration)
             case at(Timestamp)
         }
     }
 }
 
-/// Why the screen shown is not where the person wanted to go.
+/// The reason why the present screen is not the one that the user wanted.
 public enum Obstacle: Hashable, Sendable {
     case wrongPIN
     case blocked
@@ -69,7 +69,7 @@ public enum Obstacle: Hashable, Sendable {
     case updateNeeded
     /// The PIN that was chosen, or its repetition, was not accepted.
     case pinNotAccepted
-    /// The phone's owner was not recognized, or turned the prompt away.
+    /// The phone's owner was not recognized, or dismissed the prompt.
     case biometricNotAccepted
     case other
 }

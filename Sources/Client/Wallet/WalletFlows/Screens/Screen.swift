@@ -1,4 +1,4 @@
-/// What a person sees, in their language.
+/// A screen in the user's language.
 public struct Screen: Hashable, Sendable {
     /// The step that shows it: `UC2.3/1.3`.
     public var step: String
@@ -10,8 +10,8 @@ public struct Screen: Hashable, Sendable {
     public var inputs: [Input]
     public var actions: [Action]
 
-    /// What is there before the first launch.
-    public static let none = Screen(
+    /// The screen before the first launch.
+    package static let none = Screen(
         step: "",
         kind: .screen,
         title: "",
@@ -23,7 +23,7 @@ public struct Screen: Hashable, Sendable {
 
     public enum Kind: String, Hashable, Sendable {
         case screen
-        /// Over the screen before.
+        /// Drawn over the screen before.
         case prompt
         /// Drawn by the operating system.
         case osPrompt = "os-prompt"
@@ -35,16 +35,16 @@ public struct Screen: Hashable, Sendable {
         case truth(Bool)
     }
 
-    /// Something to be typed.
+    /// An input field.
     public struct Input: Hashable, Sendable {
-        /// `pin` for digits, `biometric` for whatever an os-prompt takes.
+        /// `pin` for digits, `biometric` for the presentation to an os-prompt.
         public var id: String
-        /// Digits that it takes; 0 where it takes none.
+        /// The number of digits; 0 for an input without digits.
         public var length: Int
         public var step: String
     }
 
-    /// Something to be selected.
+    /// An action to select.
     public struct Action: Hashable, Sendable {
         public var id: ActionID
         public var title: String
@@ -52,7 +52,7 @@ public struct Screen: Hashable, Sendable {
     }
 }
 
-/// Everything that can be selected on some screen; a scenario and the command line name it so.
+/// The actions of all screens, by their names in scenarios and on the command line.
 public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case back
     case biometric
@@ -96,7 +96,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case yesDelete = "yes-delete"
     case yesStop = "yes-stop"
 
-    /// Whether it deletes the wallet's data, or leads to where that is offered: never what happens to be chosen first.
+    /// True if the action deletes the wallet's data or leads to a screen that does; it must never be preselected.
     public var destroys: Bool {
         switch self {
         case .createNewWallet, .deleteData, .deleteWallet, .resetWallet, .yesDelete: true

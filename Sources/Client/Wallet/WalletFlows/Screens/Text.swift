@@ -1,8 +1,8 @@
-public import DeviceInterface
-public import Vocabulary
+package import DeviceInterface
+package import Vocabulary
 
-/// Every title and message of the app, by what it says; each language puts all of them into words.
-public enum Text: Hashable, Sendable {
+/// The titles and messages of the app, by meaning; each language has a string for all of them.
+package enum Text: Hashable, Sendable {
     // UC1.2
     case splash
     case walletDeleted, walletDeletedByCode

@@ -1,15 +1,15 @@
-public import Vocabulary
+package import Vocabulary
 
-/// Puts scenes into the words of one language, under one product name.
+/// Translates scenes into one language, under one product name.
 public struct Wording: Hashable, Sendable {
-    /// The languages there are; a new one is a case and its file of texts.
+    /// The supported languages; a new one is a case and its file of texts.
     public enum Language: String, Hashable, Sendable, CaseIterable {
         case english = "en"
         case dutch = "nl"
     }
 
     public var language: Language
-    /// What the app is called in its texts.
+    /// The app's name in its texts.
     public var product: String
 
     public init(language: Language = .english, product: String = "NL Wallet") {
@@ -17,16 +17,16 @@ public struct Wording: Hashable, Sendable {
         self.product = product
     }
 
-    /// The screen as it is at `now`; countdowns are computed anew each time.
-    public func screen(_ scene: Scene, at now: Timestamp) -> Screen {
+    /// The screen at the time `now`; countdowns are computed anew each time.
+    package func screen(_ scene: Scene, at now: Timestamp) -> Screen {
         var values: [String: Screen.Value] = [:]
         for value in scene.values { self.add(value, to: &values, at: now) }
-        if let banner = scene.banner { values["banner"] = .text(self.words(banner, at: now)) }
+        if let banner = scene.banner { values["banner"] = .text(self.string(banner, at: now)) }
         return Screen(
             step: scene.step.description,
             kind: scene.kind,
-            title: self.words(scene.title, at: now),
-            message: scene.message.map { self.words($0, at: now) } ?? "",
+            title: self.string(scene.title, at: now),
+            message: scene.message.map { self.string($0, at: now) } ?? "",
             values: values,
             inputs: self.inputs(of: scene),
             actions: scene.choices.map { choice in
@@ -43,7 +43,7 @@ public struct Wording: Hashable, Sendable {
         return [pin, prompt].compactMap(\.self)
     }
 
-    /// Puts a value under the name by which programs find it.
+    /// Adds a value under its name for programs.
     private func add(_ value: Scene.Value, to values: inout [String: Screen.Value], at now: Timestamp) {
         switch value {
         case .deletionCode(let code): values["deletionCode"] = .text(code.grouped)
@@ -59,10 +59,10 @@ public struct Wording: Hashable, Sendable {
         }
     }
 
-    private func words(_ text: Text, at now: Timestamp) -> String {
+    private func string(_ text: Text, at now: Timestamp) -> String {
         switch self.language {
-        case .english: English(product: self.product, now: now).words(text)
-        case .dutch: Dutch(product: self.product, now: now).words(text)
+        case .english: English(product: self.product, now: now).string(text)
+        case .dutch: Dutch(product: self.product, now: now).string(text)
         }
     }
 

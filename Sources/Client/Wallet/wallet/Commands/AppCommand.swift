@@ -9,21 +9,21 @@ internal import WalletFlows
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "The app in a terminal: screens, keys, a PIN in dots.",
+        abstract: "Run the app in a terminal.",
         discussion: """
-            Each action shows its key; arrows and Enter select one as well, Esc goes back. The PIN is entered with its \
-            sixth digit. Always there: b sends the app to the background and brings it back, l opens a link, q quits.
+            Each action shows its key. Arrow keys and Enter also select an action; Esc goes back. The sixth digit \
+            enters the PIN. On every screen, b sends the app to the background and back, l opens a link, and q quits.
 
-            While the operating system asks for the owner, what is held to the phone is a key, too: m a face or finger \
-            that matches, x somebody else's, p the passcode, w a wrong one, c none at all. A phone whose --sensor is \
-            told to misbehave answers by itself.
+            At a prompt of the operating system, keys present an input to the phone: m a matching face or finger, x \
+            another person's, p the passcode, w a wrong passcode; c cancels. If --sensor is set to anything but match \
+            or ask, the phone answers its prompts.
 
             EXAMPLES
 
               A phone with a fingerprint sensor, in Dutch:
                 wallet app --lab lab --home phone --biometrics fingerprint --language nl
 
-              Started by a link, as from a browser:
+              Start the app by a link, as a browser would:
                 wallet app --lab lab --home phone --link https://wallet.example.org/link/issuance/1
             """
     )
@@ -34,37 +34,34 @@ struct AppCommand: AsyncParsableCommand {
     var link: String?
 
     func run() async throws {
-        do throws(WalletCommandFailure) {
+        do {
             try await self.show()
         } catch {
-            StandardStreams.writeError("wallet: \(error.message)\n")
-            throw error.status.exitCode
+            let failure = WalletCommandFailure(error)
+            StandardStreams.writeError("wallet: \(failure.message)\n")
+            throw failure.status.exitCode
         }
     }
 
-    private func show() async throws(WalletCommandFailure) {
+    private func show() async throws {
         guard Terminal.isTerminal(0), Terminal.isTerminal(1) else {
-            throw .usage("`wallet app` needs a terminal; for programs there is `wallet drive`")
+            throw WalletCommandFailure.usage("`wallet app` needs a terminal; a program can use `wallet drive`")
         }
         let events = WalletEventQueue()
         let phone = try self.options.phone(
             Phone.Behavior(asksPerson: true),
             report: events.report,
-            observer: events.hear
+            observer: events.add
         )
         let palette = Palette(environment: Environment.value)
         let terminal: FullScreen
-        do throws(InputError) {
+        do {
             terminal = try FullScreen(hasOwnScreen: palette.hasControl)
         } catch {
-            throw .usage("this terminal cannot be used")
+            throw WalletCommandFailure.usage("the terminal cannot be switched to reading single keys")
         }
-        do throws(PhoneError) {
-            try await TerminalApp(phone, receiving: events, on: terminal, palette).run(
-                opening: self.link.map { IncomingLink($0) }
-            )
-        } catch {
-            throw WalletCommandFailure(error)
-        }
+        try await TerminalApp(phone, receiving: events, on: terminal, palette).run(
+            opening: self.link.map { IncomingLink($0) }
+        )
     }
 }

@@ -3,77 +3,45 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// One app of the app process, from launch to the last screen: what a one-shot command is.
+/// One process of the app, from its launch to the last screen of a one-shot command.
 struct AppSession {
     let phone: Phone
     let printer: Printer
 
-    /// Runs a command from launch to end, prints how it ended, and ends the process with its exit code.
+    /// Runs a command, prints its outcome, and ends the program with the exit code of the outcome.
     static func run(
         _ options: WalletOptions,
         _ output: WalletOutputOptions,
-        _ body: (AppSession) async throws(WalletCommandFailure) -> WalletExitStatus
+        _ body: (AppSession) async throws -> WalletExitStatus
     ) async throws {
         let printer = Printer(isJSON: output.json, showsSteps: output.trace)
         let status: WalletExitStatus
-        do throws(WalletCommandFailure) {
-            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.hear)
+        do {
+            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.print)
             status = try await body(AppSession(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {
-            printer.fail(error)
-            throw error.status.exitCode
+            let failure = WalletCommandFailure(error)
+            printer.fail(failure)
+            throw failure.status.exitCode
         }
         printer.finish(status)
         if status != .done { throw status.exitCode }
     }
 
-    func launch() async throws(WalletCommandFailure) -> Screen {
-        do throws(PhoneError) {
-            return try await self.phone.launch()
-        } catch {
-            throw WalletCommandFailure(error)
-        }
-    }
-
-    /// Selects an action; that the screen does not offer it is a failure of this program.
-    func perform(_ action: ActionID) async throws(WalletCommandFailure) -> Screen {
-        do throws(PhoneError) {
-            return try await self.phone.tap(action)
-        } catch {
-            throw WalletCommandFailure(error)
-        }
-    }
-
-    /// Enters a PIN; that the screen asks for none is a failure of this program.
-    func enter(_ input: PINInput) async throws(WalletCommandFailure) -> Screen {
-        do throws(PhoneError) {
-            return try await self.phone.enter(input)
-        } catch {
-            throw WalletCommandFailure(error)
-        }
-    }
-
-    /// Goes to what the command is named for.
-    func open(_ destination: AppStateMachine.Destination) async throws(WalletCommandFailure) -> Screen {
-        do throws(PhoneError) {
-            return try await self.phone.goTo(destination)
-        } catch {
-            throw WalletCommandFailure(error)
-        }
-    }
-
-    /// How the run ended: by what stands in the way, or done if `goal` is reached.
+    /// The outcome of the command: the obstacle of the last screen, or done if the command reached
+    /// its goal.
     func status(reached goal: Bool) async -> WalletExitStatus {
         let status = WalletExitStatus(await self.phone.obstacle)
         return status == .done && !goal ? .cancelled : status
     }
 
-    /// Six digits, or a usage error: a malformed PIN is no attempt.
-    static func sixDigits(_ input: PINInput) throws(WalletCommandFailure) -> PINInput {
+    /// Returns the PIN if it has six digits, and throws a usage error otherwise: a malformed PIN is
+    /// not an attempt.
+    static func sixDigits(_ input: PINInput) throws -> PINInput {
         switch input {
         case .complete: return input
-        case .malformed: throw .usage("a PIN has exactly six digits")
+        case .malformed: throw WalletCommandFailure.usage("a PIN has exactly six digits")
         }
     }
 }

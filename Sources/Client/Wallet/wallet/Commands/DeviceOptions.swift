@@ -1,29 +1,30 @@
 import ArgumentParser
+internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
 
-/// What the simulated phone is; stays so until it is changed.
+/// Options that change the simulated phone; changes are durable.
 ///
-/// Each option is one key of a profile under the name that a command line gives it; the profile says what it takes.
+/// Each option sets one key of the profile, which defines the accepted values.
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A device profile; its platform is decided when the phone is first used.",
-            discussion: "What the other options say goes before it. docs/devices.md lists the keys.",
+            "Replace the device profile by this file; a phone cannot change its platform.",
+            discussion: "The other options override its values. docs/devices.md lists the keys.",
             valueName: "file"
         ),
         completion: .file()
     )
     var profile: String?
 
-    @Option(help: ArgumentHelp("android or ios; decided when the phone is first used.", valueName: "name"))
+    @Option(help: ArgumentHelp("android or ios; fixed when the phone is created.", valueName: "name"))
     var platform: PlatformName?
 
     @Option(
         help: ArgumentHelp(
-            "What recognizes the phone's owner: none, not-enrolled, face or fingerprint.",
+            "The biometric of the phone: none, not-enrolled, face or fingerprint.",
             valueName: "kind"
         ),
         completion: .list(BiometricSupport.allCases.map(\.rawValue))
@@ -32,17 +33,17 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How the phone answers prompts: match, reject:N, cancel, lockout or ask.",
+            "The phone's answer to prompts: match, reject:N, cancel, lockout or ask.",
             valueName: "how"
         ),
         completion: .list(["match", "reject:1", "cancel", "lockout", "ask"])
     )
     var sensor: String?
 
-    @Flag(inversion: .prefixedNo, help: "The phone is guarded by a passcode.")
+    @Flag(inversion: .prefixedNo, help: "Whether a passcode guards the phone.")
     var passcode: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "The phone is rooted or jailbroken.")
+    @Flag(inversion: .prefixedNo, help: "Whether the phone is rooted or jailbroken.")
     var rooted: Bool?
 
     @Option(
@@ -53,14 +54,14 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What the network does to the next call; may be given again for those after it.",
+            "A disturbance of the next call; repeat the option for later calls.",
             discussion: "One of: \(NetworkCondition.forms.joined(separator: ", ")).",
             valueName: "what"
         )
     )
     var condition: [String] = []
 
-    @Option(help: ArgumentHelp("The app's package, or team and bundle.", valueName: "id"))
+    @Option(help: ArgumentHelp("The app's package (Android), or team and bundle (iOS).", valueName: "id"))
     var appID: String?
 
     @Option(help: ArgumentHelp("The app's version, such as 1.4.0.", valueName: "version"))
@@ -77,7 +78,7 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What the phone's attestation does wrong, or none.",
+            "A defect in the phone's attestation, or none.",
             discussion: "One of: \(Fault.allCases.map(\.rawValue).sorted().joined(separator: ", ")).",
             valueName: "name"
         ),
@@ -87,7 +88,7 @@ struct DeviceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Any key of the profile, as in --set issuer=cancels; may be given again.",
+            "Set any key of the profile, as in --set issuer=cancels; repeatable.",
             valueName: "key=value"
         )
     )
@@ -106,7 +107,7 @@ struct DeviceOptions: ParsableArguments {
         }
     }
 
-    /// The keys that were given, in the order in which they are listed.
+    /// The given keys with their values, in the order of the options.
     private func changes() throws(PhoneError) -> [(key: String, value: String)] {
         func word(_ truth: Bool) -> String { truth ? "true" : "false" }
         let values = [
@@ -120,39 +121,36 @@ struct DeviceOptions: ParsableArguments {
             changes.append(("conditions", "[\(self.condition.map { "\"\($0)\"" }.joined(separator: ", "))]"))
         }
         for entry in self.set {
-            guard let equals = entry.firstIndex(of: "=") else { throw .usage("--set takes KEY=VALUE") }
+            guard let equals = entry.firstIndex(of: "=") else { throw .usage("--set needs KEY=VALUE") }
             changes.append((String(entry[..<equals]), String(entry[entry.index(after: equals)...])))
         }
         return changes
     }
 
-    /// What a phone that is used for the first time is.
+    /// The profile of a new phone.
     func newProfile() throws(PhoneError) -> DeviceProfile {
         guard let file = self.profile else { return DeviceProfile(self.platform?.platform ?? .android) }
-        do throws(ProfileError) {
+        do {
             return try DeviceProfile(file: file)
         } catch {
-            throw .usage("\(error)")
+            throw PhoneError(error)
         }
     }
 
-    /// Makes the device what the options say; its platform is decided already.
+    /// Applies the options to the device.
     func change(_ device: SimulatedDevice) throws(PhoneError) {
         if let platform = self.platform?.platform, platform != device.platform {
-            throw .usage("this phone is \(device.platform.rawValue), and stays so")
+            throw .usage(
+                "the platform of this phone is \(device.platform.rawValue) and cannot be changed; use another --home"
+            )
         }
         var profile = self.profile == nil ? device.profile : try self.newProfile()
         let changes = try self.changes()
-        do throws(ProfileError) {
+        do {
             for (key, value) in changes { try profile.set(key, to: value) }
+            if profile != device.profile { try device.update { $0 = profile } }
         } catch {
-            throw .usage("\(error)")
-        }
-        guard profile != device.profile else { return }
-        do throws(DeviceError) {
-            try device.update { $0 = profile }
-        } catch {
-            throw .device(error)
+            throw PhoneError(error)
         }
     }
 }

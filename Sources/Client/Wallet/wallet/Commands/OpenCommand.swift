@@ -5,7 +5,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// `wallet open`: launches the app and shows where it begins.
+/// `wallet open`: launches the app and shows its first screen.
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -16,27 +16,27 @@ struct OpenCommand: AsyncParsableCommand {
     @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
-            _ = try await app.launch()
+        try await AppSession.run(self.options, self.output) { app in
+            _ = try await app.phone.launch()
             return await app.status(reached: true)
         }
     }
 }
 
-/// `wallet status`: launches the app and says what is known of this wallet.
+/// `wallet status`: launches the app and shows the state of this wallet.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Launch the app and say what is known of this wallet.",
-        discussion: "The first screen shows what the server says of it: whether it may be used, or who revoked it."
+        abstract: "Launch the app and show the state of this wallet.",
+        discussion: "The first screen shows the server's status of the wallet, such as a revocation and its reason."
     )
 
     @OptionGroup var options: WalletOptions
     @OptionGroup var output: WalletOutputOptions
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
-            _ = try await app.launch()
+        try await AppSession.run(self.options, self.output) { app in
+            _ = try await app.phone.launch()
             let setup = await app.phone.setup
             let walletID = await app.phone.walletID?.description
             var rows = [("setup", (setup ?? .notStarted).rawValue)]
@@ -46,8 +46,8 @@ struct StatusCommand: AsyncParsableCommand {
                 ("platform", app.phone.device.platform.rawValue),
                 ("appVersion", app.phone.device.appVersion),
             ]
-            app.printer.tell(rows)
-            app.printer.say("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))
+            app.printer.printRows(rows)
+            app.printer.printEvent("status", Dictionary(uniqueKeysWithValues: rows.map { ($0, Screen.Value.text($1)) }))
             return await app.status(reached: true)
         }
     }

@@ -4,17 +4,17 @@ internal import HostSystem
 internal import Phone
 internal import Scenarios
 
-/// Which server scenarios are played against.
+/// The server for scenarios.
 struct RunTargetOptions: ParsableArguments {
-    @Flag(help: "A lab of its own for each scenario, with a server that this command starts (the default).")
+    @Flag(help: "Start a separate lab with a server for each scenario (default).")
     var lab = false
 
     @Option(
-        help: ArgumentHelp("A server that is there already; what only a lab can do is skipped.", valueName: "host:port")
+        help: ArgumentHelp("Use a running server; scenarios that need a lab are skipped.", valueName: "host:port")
     )
     var server: String?
 
-    @Option(help: ArgumentHelp("With --server: the name of its certificate; the host by default.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --server: the name in its certificate; default: the host.", valueName: "name"))
     var serverName: String?
 
     @Option(
@@ -24,32 +24,35 @@ struct RunTargetOptions: ParsableArguments {
     var ca: String?
 
     @Option(
-        help: ArgumentHelp("With --server: the authority with which phones attest their keys.", valueName: "dir"),
+        help: ArgumentHelp("With --server: the authority that attests the phones' keys.", valueName: "dir"),
         completion: .directory
     )
     var authority: String?
 
     @Option(
-        help: ArgumentHelp("The server's program; beside this one by default.", valueName: "path"),
+        help: ArgumentHelp(
+            "The server program; default: remote-pin-server in the folder of this program.",
+            valueName: "path"
+        ),
         completion: .file()
     )
     var serverBinary: String?
 
-    /// The target, once it is known to be there.
-    func target() async throws(RunFailure) -> ScenarioTarget {
+    /// The target; throws if it is not available.
+    func target() async throws -> ScenarioTarget {
         guard let server else {
             guard self.ca == nil, self.authority == nil, self.serverName == nil else {
-                throw .usage("--ca, --authority and --server-name belong to --server")
+                throw RunFailure.usage("--ca, --authority and --server-name need --server")
             }
             return .ownLabs(serverBinary: try self.binary())
         }
         guard !self.lab, self.serverBinary == nil else {
-            throw .usage("--server excludes --lab and --server-binary")
+            throw RunFailure.usage("--server cannot be combined with --lab or --server-binary")
         }
-        guard let ca, let authority else { throw .usage("--server needs --ca FILE and --authority DIR") }
+        guard let ca, let authority else { throw RunFailure.usage("--server needs --ca FILE and --authority DIR") }
         guard let colon = server.lastIndex(of: ":"), let port = Int(server[server.index(after: colon)...]),
             (1...65_535).contains(port)
-        else { throw .usage("--server must be HOST:PORT") }
+        else { throw RunFailure.usage("--server must be HOST:PORT") }
         var host = server[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         let existing = ExistingServer(
@@ -59,24 +62,24 @@ struct RunTargetOptions: ParsableArguments {
             caFile: Environment.absolute(ca),
             authority: Environment.absolute(authority)
         )
-        guard await existing.isThere() else {
+        guard await existing.isReachable() else {
             throw RunFailure(exitCode: Self.unavailable, message: "no server answers at \(server)")
         }
         return .server(existing)
     }
 
-    private func binary() throws(RunFailure) -> String {
-        let path = self.serverBinary.map(Environment.absolute) ?? Self.besideThis
+    private func binary() throws -> String {
+        let path = self.serverBinary.map(Environment.absolute) ?? Self.siblingProgram
         guard FileManager.default.isExecutableFile(atPath: path) else {
             throw RunFailure(
                 exitCode: Self.unavailable,
-                message: "there is no server program at \(path); build it, or name it with --server-binary"
+                message: "no server program at \(path); build it, or name it with --server-binary"
             )
         }
         return path
     }
 
-    private static var besideThis: String {
+    private static var siblingProgram: String {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("remote-pin-server").path
@@ -86,30 +89,30 @@ struct RunTargetOptions: ParsableArguments {
     private static let unavailable: Int32 = 69
 }
 
-/// What is written about a run, and where.
+/// The report of a run and other output.
 struct RunOutputOptions: ParsableArguments {
     @Option(
         name: .customLong("format"),
-        help: ArgumentHelp("text, tap (version 14), junit or json; text by default.", valueName: "name")
+        help: ArgumentHelp("text (default), tap (version 14), junit or json.", valueName: "name")
     )
     var formatName: ReportName?
 
-    @Flag(help: "The same as --format json.")
+    @Flag(help: "Same as --format json.")
     var json = false
 
-    /// How the report is written.
+    /// The format of the report.
     var format: ReportName { self.json ? .json : self.formatName ?? .text }
 
-    @Option(help: ArgumentHelp("Write the report here; a summary still goes to the terminal.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the report to this file, and a summary to the terminal.", valueName: "file"))
     var output: String?
 
-    @Option(help: ArgumentHelp("Fail where a step of this list is reached by no scenario.", valueName: "file"))
+    @Option(help: ArgumentHelp("Fail if no scenario reaches a step of this list.", valueName: "file"))
     var coverage: String?
 
-    @Option(help: ArgumentHelp("Write the table of cases, files and steps here.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a table of cases, files and steps to this file.", valueName: "file"))
     var table: String?
 
-    @Option(help: ArgumentHelp("Fail where this table is not what the run gives.", valueName: "file"))
+    @Option(help: ArgumentHelp("Fail if this file differs from the table of the run.", valueName: "file"))
     var tableCheck: String?
 
     @Flag(help: "Print the JSON schema of scenario files, for editors.")
@@ -120,80 +123,84 @@ struct RunOutputOptions: ParsableArguments {
 
     func validate() throws {
         guard !self.json || (self.formatName ?? .json) == .json else {
-            throw ValidationError("--json and another --format contradict each other: leave one out")
+            throw ValidationError("--json contradicts --format \(self.formatName?.rawValue ?? ""); omit one of them")
         }
     }
 
-    /// Whether the format is asked for instead of a run.
+    /// True if only the scenario format is printed and nothing is run.
     var writesFormat: Bool { self.schema || self.keys }
 
-    /// Prints what is known of the format; false where that is not what was asked for.
-    func writeFormat() throws(RunFailure) -> Bool {
+    /// Prints the schema or the keys if requested; returns false otherwise.
+    func writeFormat() throws -> Bool {
         if self.schema { StandardStreams.writeOutput(ScenarioSchema.text) }
-        if self.keys { StandardStreams.writeOutput(ScenarioKeys.markdown) }
+        if self.keys { StandardStreams.writeOutput(ScenarioManual.markdown) }
         return self.writesFormat
     }
 
-    func coverage(of results: [ScenarioResult]) throws(RunFailure) -> Coverage? {
+    func coverage(of results: [ScenarioResult]) throws -> Coverage? {
         guard let path = self.coverage else { return nil }
         return Coverage(of: results, in: try Self.text(of: path))
     }
 
     /// The report, to its file or to the standard output.
-    func write(_ report: Report) throws(RunFailure) {
+    func write(_ report: Report) throws {
         let text = report.text(as: self.format.format)
         if let path = self.output {
             try Self.write(text, to: path)
             StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else if self.format == .text {
-            // Each result was written when it was there.
+            // Each result was written when it was available.
             StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else {
             StandardStreams.writeOutput(text)
         }
     }
 
-    /// Writes or compares the table; false where it is not what it should be.
-    func writePage(_ results: [ScenarioResult]) throws(RunFailure) -> Bool {
+    /// Writes or compares the table; returns false if it differs.
+    func writePage(_ results: [ScenarioResult]) throws -> Bool {
         let page = ScenarioPage.text(results)
         if let path = self.table { try Self.write(page, to: path) }
         guard let path = self.tableCheck, try Self.text(of: path) != page else { return true }
-        StandardStreams.writeError("wallet: \(path) is not what this run gives; write it with --table \(path)\n")
+        StandardStreams.writeError(
+            "wallet: \(path) differs from the table of this run; update it with --table \(path)\n"
+        )
         return false
     }
 
-    private static func text(of path: String) throws(RunFailure) -> String {
-        do throws(FileError) {
+    private static func text(of path: String) throws -> String {
+        do {
             return String(decoding: try DurableFile.read(path, atMost: 1 << 22), as: UTF8.self)
         } catch {
-            throw .usage("\(error)")
+            throw RunFailure.usage("\(error)")
         }
     }
 
-    private static func write(_ text: String, to path: String) throws(RunFailure) {
-        do throws(FileError) {
-            try DurableFile.write(Array(text.utf8), to: Environment.absolute(path), mode: 0o644)
-        } catch {
-            throw .failed("\(error)")
-        }
+    private static func write(_ text: String, to path: String) throws {
+        try DurableFile.write(Array(text.utf8), to: Environment.absolute(path), mode: 0o644)
     }
 }
 
-/// A run cannot begin, or its report not be written: one sentence for the person, and the exit code.
+/// The failure of a run to start or to write its report: a message for the user and the exit code.
 struct RunFailure: Error {
     var exitCode: Int32
     var message: String
 
+    init(exitCode: Int32, message: String) {
+        self.exitCode = exitCode
+        self.message = message
+    }
+
+    /// Translates any error thrown by a run.
+    init(_ error: any Error) {
+        self = error as? RunFailure ?? RunFailure(exitCode: WalletExitStatus.failed.rawValue, message: "\(error)")
+    }
+
     static func usage(_ message: String) -> RunFailure {
         RunFailure(exitCode: WalletExitStatus.usage.rawValue, message: message)
     }
-
-    static func failed(_ message: String) -> RunFailure {
-        RunFailure(exitCode: WalletExitStatus.failed.rawValue, message: message)
-    }
 }
 
-/// A report's form by its name.
+/// The name of a report format.
 enum ReportName: String, ExpressibleByArgument, CaseIterable {
     case text
     case tap

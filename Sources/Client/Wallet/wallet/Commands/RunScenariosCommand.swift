@@ -4,29 +4,29 @@ internal import Phone
 internal import Scenarios
 internal import UnixSignals
 
-/// `wallet run`: scenarios that testers write.
+/// `wallet run`: plays scenarios that testers write.
 struct RunScenariosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Play scenarios against a real server and say what went otherwise.",
+        abstract: "Play scenarios against a real server and report deviations.",
         discussion: """
-            A scenario is a YAML file: what a phone is, what happens, and what is expected. docs/testing-guide.md shows a \
-            first one in five minutes.
+            A scenario is a YAML file with the properties of a phone, actions and expectations. docs/testing-guide.md \
+            introduces scenarios in five minutes.
 
             EXAMPLES
 
-              wallet run Tests/Scenarios                      # all of a folder, each with a lab of its own
-              wallet run LTC46.yaml --keep                    # the lab and the phone stay for a look
-              wallet run --check *.yaml                       # only checks the files
+              wallet run Tests/Scenarios                      # all of a folder, each with a separate lab
+              wallet run LTC46.yaml --keep                    # keep the lab and the phone
+              wallet run --check *.yaml                       # only check the files
               wallet run . --format junit --output report.xml
 
             EXIT CODES
 
-                0  everything was as expected
-                1  something was not
-               64  a file or an option is wrong
-               69  the server is not there
-               70  the output does not fit on its disk
+                0  all expectations were met
+                1  an expectation was not met
+               64  invalid file or option
+               69  the server cannot be reached or started
+               70  the output cannot be written
               130  interrupted
             """
     )
@@ -37,7 +37,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
     )
     var files: [String] = []
 
-    @OptionGroup(title: "What they are played against")
+    @OptionGroup(title: "Server")
     var target: RunTargetOptions
 
     @Option(help: ArgumentHelp("Only scenarios whose case, title or path contains this text.", valueName: "text"))
@@ -46,19 +46,19 @@ struct RunScenariosCommand: AsyncParsableCommand {
     @Flag(help: "Only check the files.")
     var check = false
 
-    @Flag(help: "Keep each scenario's lab and phones, and say where they lie.")
+    @Flag(help: "Keep each scenario's lab and phones, and print their folders.")
     var keep = false
 
     @Option(
         help: ArgumentHelp(
-            "Have labs' servers log everything, as JSON, into a file for each scenario in this folder.",
+            "Write the complete server log of each scenario, as JSON, to a file in this folder.",
             valueName: "dir"
         ),
         completion: .directory
     )
     var serverLogs: String?
 
-    @Option(help: ArgumentHelp("Scenarios at a time; as many as there are processors by default.", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of parallel scenarios; default: the number of processors.", valueName: "n"))
     var jobs: Int?
 
     @OptionGroup(title: "Output")
@@ -68,21 +68,22 @@ struct RunScenariosCommand: AsyncParsableCommand {
         guard !self.files.isEmpty || self.output.writesFormat else {
             throw ValidationError("Name at least one scenario file or folder.")
         }
-        if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1.") }
+        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
     }
 
     func run() async throws {
         let status: Int32
-        do throws(RunFailure) {
+        do {
             status = try await self.status()
         } catch {
-            StandardStreams.writeError("wallet: \(error.message)\n")
-            throw ExitCode(error.exitCode)
+            let failure = RunFailure(error)
+            StandardStreams.writeError("wallet: \(failure.message)\n")
+            throw ExitCode(failure.exitCode)
         }
         if status != 0 { throw ExitCode(status) }
     }
 
-    private func status() async throws(RunFailure) -> Int32 {
+    private func status() async throws -> Int32 {
         if try self.output.writeFormat() { return 0 }
         let scenarios = try ScenarioFiles.read(self.files, filter: self.filter)
         guard self.check else { return try await self.play(scenarios) }
@@ -90,7 +91,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return 0
     }
 
-    private func play(_ scenarios: [Scenario]) async throws(RunFailure) -> Int32 {
+    private func play(_ scenarios: [Scenario]) async throws -> Int32 {
         let target = try await self.target.target()
         let runner = ScenarioRunner(
             target,
@@ -102,7 +103,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         let start = ContinuousClock.now
         guard
             let results = await Self.unlessInterrupted({
-                await runner.run(scenarios) { progress.hear($1) }
+                await runner.run(scenarios) { progress.add($1) }
             })
         else { return 130 }
         progress.end()
@@ -113,18 +114,15 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return report.isSuccess && isPageRight ? 0 : 1
     }
 
-    /// The folder for servers' logs, made where it does not exist.
-    private func logFolder() throws(RunFailure) -> String? {
+    /// The folder for server logs, which is created if it does not exist.
+    private func logFolder() throws -> String? {
         guard let folder = self.serverLogs.map(Environment.absolute) else { return nil }
-        do throws(FileError) {
-            if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
-            return folder
-        } catch {
-            throw .failed("\(error)")
-        }
+        if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
+        return folder
     }
 
-    /// What the run gave; nil where a signal ended it, and then nothing of it is left.
+    /// Returns the results, or nil after SIGINT or SIGTERM; an interrupted run leaves no server or
+    /// folder.
     private static func unlessInterrupted(
         _ run: @escaping @Sendable () async -> [ScenarioResult]
     ) async -> [ScenarioResult]? {
@@ -137,7 +135,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            // The interrupted run is waited for: its servers are ended and its folders removed by it.
+            // Waits for the interrupted run, which ends its servers and removes its folders.
             await group.waitForAll()
             return first
         }

@@ -1,9 +1,10 @@
+internal import ConfigText
 internal import HostSystem
 internal import Phone
 internal import Scenarios
 internal import Synchronization
 
-/// Results as they come: a line for each, and on a terminal how far the run is.
+/// The results of a run as they become available: a line for each, and a counter on a terminal.
 final class ScenarioProgress: Sendable {
     private let count: Int
     private let writesResults: Bool
@@ -18,7 +19,7 @@ final class ScenarioProgress: Sendable {
         self.showsCount = Terminal.isTerminal(2)
     }
 
-    func hear(_ result: ScenarioResult) {
+    func add(_ result: ScenarioResult) {
         self.done.withLock { done in
             done += 1
             self.clear()
@@ -29,7 +30,7 @@ final class ScenarioProgress: Sendable {
         }
     }
 
-    /// The line of progress goes.
+    /// Removes the counter.
     func end() { self.clear() }
 
     private func clear() {
@@ -37,30 +38,30 @@ final class ScenarioProgress: Sendable {
     }
 }
 
-/// The scenario files that a command line names.
+/// The scenario files named on a command line.
 enum ScenarioFiles {
-    /// Reads them all; everything that is wrong with any of them is told at once.
-    static func read(_ paths: [String], filter: String?) throws(RunFailure) -> [Scenario] {
+    /// Reads all files; one error reports the problems of all of them.
+    static func read(_ paths: [String], filter: String?) throws -> [Scenario] {
         var scenarios: [Scenario] = []
         var problems: [String] = []
         for path in try Self.files(paths) {
-            do throws(FormatError) {
+            do {
                 scenarios.append(try Scenario(file: path))
             } catch {
-                problems.append(error.description)
+                problems.append("\(error)")
             }
         }
         guard problems.isEmpty else {
-            throw .usage("these scenarios cannot be played:\n" + problems.joined(separator: "\n"))
+            throw RunFailure.usage("these scenarios cannot be played:\n" + problems.joined(separator: "\n"))
         }
         guard let filter else { return scenarios }
         let chosen = scenarios.filter { [$0.caseID, $0.title, $0.path].contains { $0.contains(filter) } }
-        guard !chosen.isEmpty else { throw .usage("no scenario's case, title or path contains `\(filter)`") }
+        guard !chosen.isEmpty else { throw RunFailure.usage("no scenario's case, title or path contains `\(filter)`") }
         return chosen
     }
 
-    /// The files, and the YAML files of the folders, in the order of their names.
-    private static func files(_ paths: [String]) throws(RunFailure) -> [String] {
+    /// The files, and the YAML files in the folders sorted by name.
+    private static func files(_ paths: [String]) throws -> [String] {
         var files: [String] = []
         for path in paths {
             guard DurableFile.isFolder(path) else {
@@ -70,7 +71,7 @@ enum ScenarioFiles {
             let names = ((try? DurableFile.names(in: path)) ?? []).filter {
                 $0.hasSuffix(".yaml") || $0.hasSuffix(".yml")
             }
-            guard !names.isEmpty else { throw .usage("\(path) has no scenario files") }
+            guard !names.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
             files += names.sorted().map { path.hasSuffix("/") ? "\(path)\($0)" : "\(path)/\($0)" }
         }
         return files

@@ -3,21 +3,21 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// `wallet setup`: from the introduction to the deletion code.
+/// `wallet setup`.
 struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
         abstract: "Choose a PIN, register this wallet, and show its deletion code.",
         discussion: """
-            The phone makes a key in its hardware and has it attested; the server registers it with the PIN's public \
-            key. The PIN itself never leaves the phone.
+            The phone creates an attested hardware key, and the server registers it with the public key of the PIN. \
+            The PIN never leaves the phone.
 
-            On a phone that knows a face or finger the app offers to unlock with it: that is skipped, or with \
-            --enable-biometrics turned on, and the phone answers its prompt as --sensor says.
+            If a face or finger is enrolled, the app offers biometric unlock. The command skips the offer, or accepts \
+            it with --enable-biometrics; the phone then answers the prompt according to --sensor.
 
-            From --pin-fd or --pin-file one line is enough: the command enters it twice. A second line is the \
-            repetition. The deletion code is shown again after each unlock until it is confirmed as written down with \
-            --code-written-down, here or at an unlock.
+            With --pin-fd or --pin-file one line is enough and is entered twice; a second line is the repetition. The \
+            deletion code is shown after each unlock until --code-written-down, here or at an unlock, confirms that it \
+            is written down.
             """
     )
 
@@ -25,16 +25,16 @@ struct SetupCommand: AsyncParsableCommand {
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
-    @Flag(help: "Confirm that the deletion code was written down, once it was shown.")
+    @Flag(help: "Confirm that the shown deletion code is written down.")
     var codeWrittenDown = false
 
-    @Flag(help: "Turn on biometric unlock where it is offered; without this it is skipped.")
+    @Flag(help: "Turn on biometric unlock if the app offers it.")
     var enableBiometrics = false
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
+        try await AppSession.run(self.options, self.output) { app in
             let pins = try self.pins.source()
-            var screen = try await app.launch()
+            var screen = try await app.phone.launch()
             switch screen.step {
             case "UC1.1/1.1":
                 screen = try await self.choosePIN(app, pins)
@@ -43,11 +43,13 @@ struct SetupCommand: AsyncParsableCommand {
                 let isLocked = await app.phone.isLocked
                 guard !isLocked || screen.step == "UC2.3/1.3" else { return await app.status(reached: false) }
                 guard await app.phone.setup != .done else {
-                    throw .usage("this wallet is set up already; `wallet wipe` deletes it")
+                    throw WalletCommandFailure.usage(
+                        "this wallet is already set up; delete it with `wallet wipe` first"
+                    )
                 }
                 if isLocked {
                     let input = try AppSession.sixDigits(try pins.next("PIN: "))
-                    screen = try await app.enter(input)
+                    screen = try await app.phone.enter(input)
                 }
             }
             screen = try await SetupCompletion.finish(
@@ -61,41 +63,42 @@ struct SetupCommand: AsyncParsableCommand {
         }
     }
 
-    private func choosePIN(_ app: AppSession, _ pins: PINSource) async throws(WalletCommandFailure) -> Screen {
-        _ = try await app.perform(.skip)
-        _ = try await app.perform(.next)
+    private func choosePIN(_ app: AppSession, _ pins: PINSource) async throws -> Screen {
+        _ = try await app.phone.tap(.skip)
+        _ = try await app.phone.tap(.next)
         let chosen = try pins.next("Choose a PIN of 6 digits: ")
-        var screen = try await app.enter(chosen)
+        var screen = try await app.phone.enter(chosen)
         guard screen.step == "PF2.9/1.3" else { return screen }
         let repeated = try pins.again("The same PIN again: ")
-        screen = try await app.enter(repeated)
+        screen = try await app.phone.enter(repeated)
         return screen
     }
 }
 
-/// What is left of a setup once the PIN counts: the biometric, a confirmation, and the deletion code.
+/// The steps of a setup after the choice of a PIN: biometrics, a confirmation, and the deletion
+/// code.
 enum SetupCompletion {
-    /// Goes on as far as it can; a biometric that is refused leaves it where that is offered.
+    /// Continues as far as possible; after a rejected biometric the setup remains at the offer.
     static func finish(
         _ app: AppSession,
         from screen: Screen,
         writtenDown: Bool,
         enablesBiometrics: Bool = false
-    ) async throws(WalletCommandFailure) -> Screen {
+    ) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.1/1.3" {
-            screen = try await app.perform(enablesBiometrics ? .enable : .skip)
+            screen = try await app.phone.tap(enablesBiometrics ? .enable : .skip)
         }
         if screen.step == "UC2.1/1.5" {
-            screen = try await app.perform(.next)
+            screen = try await app.phone.tap(.next)
         }
         if screen.step == "UC2.1/1.6", writtenDown {
-            screen = try await app.perform(.writtenDown)
+            screen = try await app.phone.tap(.writtenDown)
         }
         return screen
     }
 
-    /// Whether the setup still waits for a biometric: the one held to the phone was not accepted.
+    /// True if the setup remains at the offer of biometrics after a rejected one.
     static func offersBiometrics(_ screen: Screen) -> Bool {
         screen.step == "UC2.1/1.3" || screen.step == "UC2.1/1.4"
     }

@@ -3,16 +3,16 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// `wallet unlock`: one entry of the PIN.
+/// `wallet unlock`.
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Open the wallet with its PIN, or with the biometric that is turned on.",
+        abstract: "Unlock the wallet with the PIN, or with biometrics if they are on.",
         discussion: """
-            Each call that enters a PIN is one attempt. The server counts it before it looks at the PIN.
+            Each run that enters a PIN is one attempt, which the server counts before it checks the PIN.
 
-            Where biometrics are turned on the phone answers their prompt first, as --sensor or --biometric-hook says; the \
-            PIN is entered when the app asks for it then.
+            If biometrics are on, the phone answers their prompt first, according to --sensor or --biometric-hook. The \
+            command enters the PIN if the app then asks for it.
             """
     )
 
@@ -20,11 +20,11 @@ struct UnlockCommand: AsyncParsableCommand {
     @OptionGroup var output: WalletOutputOptions
     @OptionGroup var pins: PINOptions
 
-    @Flag(help: "Confirm that the deletion code was written down, where the setup was left before.")
+    @Flag(help: "Confirm that the deletion code is written down, if the setup ended before that.")
     var codeWrittenDown = false
 
     func run() async throws {
-        try await AppSession.run(self.options, self.output) { app throws(WalletCommandFailure) in
+        try await AppSession.run(self.options, self.output) { app in
             let pins = try self.pins.source()
             guard let screen = try await Unlocking.launchAndEnter(app, pins) else {
                 return await app.status(reached: false)
@@ -36,36 +36,39 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-/// What the commands behind the PIN begin with.
+/// The steps from the launch to the unlocked wallet.
 enum Unlocking {
-    /// Nil where no biometric opens the app and it does not come to ask for the PIN.
-    static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws(WalletCommandFailure) -> Screen? {
+    /// Launches and unlocks.
+    ///
+    /// Returns nil if no biometric unlocks the wallet and the app does not ask for the PIN.
+    static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws -> Screen? {
         let screen = try await Self.launch(app)
         guard await app.phone.isLocked else { return screen }
         guard screen.step == "UC2.3/1.3" else { return nil }
         let input = try AppSession.sixDigits(try pins.next("PIN: "))
-        return try await app.enter(input)
+        return try await app.phone.enter(input)
     }
 
-    /// Launches the app of a wallet that is set up, and past a biometric that was not accepted goes to the PIN.
+    /// Launches the app of a wallet that is set up; after a rejected biometric continues to the
+    /// PIN.
     ///
-    /// Safe mode has no such way (UC2.3/6): there it ends at the warning.
-    static func launch(_ app: AppSession) async throws(WalletCommandFailure) -> Screen {
-        let screen = try await app.launch()
+    /// In safe mode the PIN cannot replace the biometric (UC2.3/6), so this ends at the warning.
+    static func launch(_ app: AppSession) async throws -> Screen {
+        let screen = try await app.phone.launch()
         guard screen.step != "UC1.1/1.1" else {
-            throw .usage("no wallet is set up here; `wallet setup` makes one")
+            throw WalletCommandFailure.usage("no wallet is set up in this home; set one up with `wallet setup`")
         }
         return try await Self.pastBiometric(app, from: screen)
     }
 
-    /// From a biometric that was not accepted to the PIN; any other screen stays.
-    static func pastBiometric(_ app: AppSession, from screen: Screen) async throws(WalletCommandFailure) -> Screen {
+    /// Continues from a rejected biometric to the PIN; any other screen stays.
+    static func pastBiometric(_ app: AppSession, from screen: Screen) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {
-            screen = try await app.perform(.close)
+            screen = try await app.phone.tap(.close)
         }
         if screen.step == "UC2.3/5.2" {
-            screen = try await app.perform(.ok)
+            screen = try await app.phone.tap(.ok)
         }
         return screen
     }

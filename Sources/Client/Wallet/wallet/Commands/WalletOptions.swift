@@ -5,7 +5,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// What every command takes: which wallet, which server, which phone.
+/// The options of every command: wallet, server and phone.
 struct WalletOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,8 +19,8 @@ struct WalletOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take server, trust, test authority and clock from this lab.",
-            discussion: "Without it, wallet.yaml in the wallet's folder names them.",
+            "Use server, trust, test authority and clock of this lab.",
+            discussion: "Default: the settings in wallet.yaml in the wallet's folder.",
             valueName: "dir"
         ),
         completion: .directory
@@ -28,7 +28,7 @@ struct WalletOptions: ParsableArguments {
     var lab: String?
 
     @Option(
-        help: ArgumentHelp("The language of the app: en or nl; wallet.yaml's where it is left out.", valueName: "code"),
+        help: ArgumentHelp("The language of the app: en or nl; default: the one in wallet.yaml.", valueName: "code"),
         completion: .list(Wording.Language.allCases.map(\.rawValue))
     )
     var language: LanguageName?
@@ -36,7 +36,7 @@ struct WalletOptions: ParsableArguments {
     @OptionGroup(title: "Simulated device")
     var device: DeviceOptions
 
-    @OptionGroup(title: "Programs in the place of a part of the phone (docs/devices.md, Hooks)")
+    @OptionGroup(title: "Programs that replace parts of the phone (docs/devices.md, Hooks)")
     var hooks: HookOptions
 
     /// A language by its code.
@@ -51,44 +51,40 @@ struct WalletOptions: ParsableArguments {
         static var allValueStrings: [String] { Wording.Language.allCases.map(\.rawValue) }
     }
 
-    /// The phone that the options name, with the device changed as they say.
+    /// Opens the phone and applies the options to its device.
     func phone(
         _ behavior: Phone.Behavior,
         report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
-    ) throws(WalletCommandFailure) -> Phone {
-        do throws(PhoneError) {
-            let home = try PhoneHome(self.home)
-            var settings = try WalletSettings(home: home, lab: self.lab)
-            if let language = self.language?.language { settings.wording.language = language }
-            let phone = try Phone(
-                home,
-                settings,
-                new: try self.device.newProfile(),
-                behavior,
-                hooks: self.hooks.hooks(report),
-                observer: observer
-            )
-            try self.device.change(phone.device)
-            return phone
-        } catch {
-            throw WalletCommandFailure(error)
-        }
+    ) throws -> Phone {
+        let home = try PhoneHome(self.home)
+        var settings = try WalletSettings(home: home, lab: self.lab)
+        if let language = self.language?.language { settings.wording.language = language }
+        let phone = try Phone(
+            home,
+            settings,
+            new: try self.device.newProfile(),
+            behavior,
+            hooks: self.hooks.hooks(report),
+            observer: observer
+        )
+        try self.device.change(phone.device)
+        return phone
     }
 }
 
-/// Programs that answer for a part of the phone.
+/// Programs that replace parts of the phone.
 struct HookOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Answers the prompts of the operating system.", valueName: "cmd"))
+    @Option(help: ArgumentHelp("Answer the prompts of the operating system.", valueName: "cmd"))
     var biometricHook: String?
 
-    @Option(help: ArgumentHelp("Is the hardware key: creates and attests, signs or asserts.", valueName: "cmd"))
+    @Option(help: ArgumentHelp("Replace the hardware key: create, attest and sign.", valueName: "cmd"))
     var keyHook: String?
 
-    @Option(help: ArgumentHelp("Is the issuer that identifies the phone's owner.", valueName: "cmd"))
+    @Option(help: ArgumentHelp("Replace the issuer that identifies the phone's owner.", valueName: "cmd"))
     var issuerHook: String?
 
-    /// - Parameter report: Told of every hook that did not do its work.
+    /// - Parameter report: Receives a message after each failure of a hook.
     func hooks(_ report: @escaping @Sendable (String) -> Void) -> DeviceHooks {
         DeviceHooks(
             biometric: self.biometricHook.map { HookCommand($0) },
@@ -99,30 +95,30 @@ struct HookOptions: ParsableArguments {
     }
 }
 
-/// How a one-shot command talks.
+/// The output of a one-shot command.
 struct WalletOutputOptions: ParsableArguments {
-    @Flag(help: "Print one JSON object a line (docs/wallet-output.schema.json).")
+    @Flag(help: "Print one JSON object per line (docs/wallet-output.schema.json).")
     var json = false
 
-    @Flag(help: "Print the steps of the flows as they are taken, such as UC2.1/1.3b.")
+    @Flag(help: "Print each step of the flows, such as UC2.1/1.3b.")
     var trace = false
 }
 
-/// Where a command's PINs come from.
+/// The source of a command's PINs.
 struct PINOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Read PINs from this open descriptor, one a line.",
-            discussion: "Where two are needed the old one comes first. Without --pin-fd and --pin-file a prompt asks.",
+            "Read PINs from this open file descriptor, one per line.",
+            discussion: "If two are needed, the old PIN comes first. Default: a prompt at the terminal.",
             valueName: "n"
         )
     )
     var pinFd: Int32?
 
-    @Option(help: ArgumentHelp("Read PINs from this file, one a line.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Read PINs from this file, one per line.", valueName: "file"), completion: .file())
     var pinFile: String?
 
-    func source() throws(WalletCommandFailure) -> PINSource {
+    func source() throws -> PINSource {
         try PINSource(descriptor: self.pinFd, file: self.pinFile)
     }
 }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import HostSystem
 
-/// The lines of a driving program, read on a thread of their own: a read that waits must not keep timers waiting.
+/// The input lines of a driving program, read on a separate thread so that a blocking read does not
+/// delay timers.
 enum DriveInput {
-    /// A line as it was understood, or why it was not.
+    /// A decoded line, or the reason that it was rejected.
     typealias Line = Result<DriveRequest, DriveRefusal>
 
-    /// Longer lines are no commands.
+    /// The maximum length of a line in bytes.
     private static let longestLine = 65_536
 
-    /// Every line until the input ends.
+    /// Returns the lines until the end of the input.
     static func lines(from descriptor: Int32) -> AsyncStream<Line> {
         let (lines, continuation) = AsyncStream.makeStream(of: Line.self)
         Thread.detachNewThread {
@@ -19,9 +20,9 @@ enum DriveInput {
         return lines
     }
 
-    /// Nil at the end of the input.
+    /// Reads a line; returns nil at the end of the input.
     private static func next(from descriptor: Int32) -> Line? {
-        do throws(InputError) {
+        do {
             return try LineInput.withLineBuffer(from: descriptor, atMost: self.longestLine) { line in
                 do throws(DriveRefusal) {
                     return .success(try DriveRequest(line))

@@ -3,24 +3,24 @@ internal import ConfigText
 internal import WalletCore
 internal import WalletFlows
 
-/// Why a line was not done; nothing has happened.
+/// The rejection of a command, which had no effect.
 struct DriveRefusal: Error {
-    /// By its name in the output; a name never changes its meaning.
+    /// The name in the output; a name never changes its meaning.
     enum Reason: String, CaseIterable {
-        /// No JSON object, or one without `do`.
+        /// The line is not a JSON object, or has no `do`.
         case badLine = "bad-line"
-        /// Longer than any command.
+        /// The line exceeds the maximum length.
         case tooLong = "too-long"
         case unknownCommand = "unknown-command"
         case missingField = "missing-field"
         case badValue = "bad-value"
-        /// The present screen has no such action.
+        /// The current screen does not offer the action.
         case notOffered = "not-offered"
-        /// The present screen asks for no PIN.
+        /// The current screen does not ask for a PIN.
         case noInput = "no-input"
-        /// The operating system asks nothing.
+        /// No prompt of the operating system is open.
         case noPrompt = "no-prompt"
-        /// No process of the app runs.
+        /// No process of the app is running.
         case notRunning = "not-running"
         case inBackground = "in-background"
         /// The wallet's files or its device failed.
@@ -40,7 +40,7 @@ struct DriveRefusal: Error {
         self.id = id
     }
 
-    /// The same, about this command.
+    /// Returns the rejection with the name and id of the command.
     func of(_ command: DriveRequest) -> DriveRefusal {
         var refusal = self
         refusal.command = command.name.rawValue
@@ -50,8 +50,13 @@ struct DriveRefusal: Error {
 }
 
 extension DriveRefusal {
-    /// What the phone did not do, in the words of this output.
-    init(_ error: PhoneError, screen: Screen) {
+    /// Translates any error of a command.
+    init(_ error: any Error, screen: Screen) {
+        if let refusal = error as? DriveRefusal {
+            self = refusal
+            return
+        }
+        let error = PhoneError(error)
         let message = error.description
         switch error {
         case .notRunning: self.init(.notRunning, message)
@@ -60,7 +65,7 @@ extension DriveRefusal {
             let offered = screen.actions.map(\.id.rawValue)
             self.init(
                 .notOffered,
-                "the present screen does not offer it; it offers \(offered.joined(separator: ", "))",
+                "the current screen offers only \(offered.joined(separator: ", "))",
                 nearest: NearestName.to(action.rawValue, among: offered)
             )
         case .wallet(.noInput): self.init(.noInput, message)
@@ -70,12 +75,12 @@ extension DriveRefusal {
         }
     }
 
-    /// A name that no screen of any app offers.
+    /// An action name that does not exist.
     init(unknownAction name: String, screen: Screen) {
         let offered = screen.actions.map(\.id.rawValue)
         self.init(
             .notOffered,
-            "there is no such action; the present screen offers \(offered.joined(separator: ", "))",
+            "no such action; the current screen offers \(offered.joined(separator: ", "))",
             nearest: NearestName.to(name, among: offered)
                 ?? NearestName.to(name, among: ActionID.allCases.map(\.rawValue))
         )

@@ -4,35 +4,35 @@ internal import ConfigText
 internal import WalletCore
 internal import WalletFlows
 
-/// One line of a driving program: what happens to the phone next.
+/// A command of a driving program.
 struct DriveRequest {
-    /// What can happen, by the name that the line's `do` gives it.
+    /// The name of a command: the value of `do`.
     enum Name: String, CaseIterable {
         case launch
         case resume
         case background
-        /// The phone ends the process of the app.
+        /// Ends the process of the app, as the operating system does.
         case end
         case tap
         case enter
         case biometric
         case link
         case device
-        /// The host application is in the middle of something, so that links have to wait.
+        /// Sets the operation in progress in the host application, for which links have to wait.
         case session
-        /// Nothing: the present screen is told once more.
+        /// Reports the current screen again.
         case look
         case quit
     }
 
     let name: Name
-    /// The driver's own mark, given back with the answer.
+    /// An identifier chosen by the driving program, repeated in the answer.
     let id: String?
     let fields: Fields
-    /// What `enter` enters; its digits stand nowhere else.
+    /// The PIN of `enter`; its digits are stored nowhere else.
     let pin: PINInput?
 
-    /// What a line says besides its PIN.
+    /// The fields of a line except the PIN.
     struct Fields: Decodable {
         var name: String?
         var id: String?
@@ -68,7 +68,7 @@ struct DriveRequest {
         }
     }
 
-    /// A value of JSON as a profile's file would write it.
+    /// A JSON value, converted to the text that a profile's file would contain.
     struct Scalar: Decodable {
         let text: String
 
@@ -84,7 +84,7 @@ struct DriveRequest {
         }
     }
 
-    /// Reads a line; the PIN is taken out of it first, so that no decoder ever sees its digits.
+    /// Decodes a line after removing the PIN, so that no decoder reads its digits.
     init(_ line: borrowing WipedBuffer) throws(DriveRefusal) {
         let (redacted, pin) = PINRedaction.take(from: line)
         guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(redacted)) else {
@@ -94,13 +94,13 @@ struct DriveRequest {
         self.id = fields.id
         self.pin = pin
         guard let word = fields.name else {
-            throw DriveRefusal(.badLine, "a line must say what to do, such as {\"do\":\"launch\"}", id: fields.id)
+            throw DriveRefusal(.badLine, "a line must have `do`, such as {\"do\":\"launch\"}", id: fields.id)
         }
         let names = Name.allCases.map(\.rawValue)
         guard let name = Name(rawValue: word) else {
             throw DriveRefusal(
                 .unknownCommand,
-                "there is no such command; there are \(names.joined(separator: ", "))",
+                "no such command; the commands are \(names.joined(separator: ", "))",
                 nearest: NearestName.to(word, among: names),
                 id: fields.id
             )
@@ -108,7 +108,7 @@ struct DriveRequest {
         self.name = name
     }
 
-    /// A field that the command cannot do without.
+    /// Returns a required field.
     func required(_ value: String?, _ name: String) throws(DriveRefusal) -> String {
         guard let value else {
             throw DriveRefusal(.missingField, "`\(self.name.rawValue)` needs `\(name)`").of(self)
@@ -116,7 +116,7 @@ struct DriveRequest {
         return value
     }
 
-    /// A field that is one of a closed list of names.
+    /// Returns a field that must be one of the names of an enumeration.
     func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         _ type: Value.Type
@@ -125,12 +125,12 @@ struct DriveRequest {
         let names = type.allCases.map(\.rawValue)
         throw DriveRefusal(
             .badValue,
-            "one of \(names.joined(separator: ", ")) is expected",
+            "`\(text)` is not one of \(names.joined(separator: ", "))",
             nearest: NearestName.to(text, among: names)
         ).of(self)
     }
 
-    /// The link that the line carries, if it carries one.
+    /// The link in the line, if any.
     func link() throws(DriveRefusal) -> IncomingLink? {
         guard let url = self.fields.url else { return nil }
         guard let source = self.fields.source else { return IncomingLink(url) }

@@ -1,12 +1,12 @@
 internal import HostSystem
 internal import WalletFlows
 
-/// Takes the PIN out of a line before anything else reads it.
+/// Removes the PIN from a line before anything else reads it.
 ///
-/// What decodes JSON keeps copies that nothing wipes. The digits go from the reader's wiped buffer into a ``PINInput``
-/// and nowhere else; the decoder gets asterisks.
+/// A JSON decoder makes copies that are not wiped. The digits are moved from the reader's wiped
+/// buffer to a ``PINInput``; the decoder receives asterisks.
 enum PINRedaction {
-    /// The line with every value of a `pin` key overwritten, and the last of those values.
+    /// Returns the line with every value of a `pin` key overwritten, and the last of those values.
     static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?) {
         var redacted: [UInt8] = []
         redacted.reserveCapacity(line.count)
@@ -23,10 +23,11 @@ enum PINRedaction {
             guard self.isPIN(key, in: line), let value = self.value(after: key.upperBound, in: line) else { continue }
             for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
             pin = line.withBytes(value) { PINInput(typed: $0) }
-            // Outside quotes they make the line unreadable, as it should be: a number would lose a zero in front.
+            // For an unquoted value the asterisks make the line invalid, as intended: a number
+            // would lose leading zeros.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
             position = value.upperBound
-            // It ends the value: read as the beginning of a string it would hide the next key.
+            // The closing quote: read as the start of a string it would hide the next key.
             if position < line.count, line[position] == UInt8(ascii: "\"") {
                 redacted.append(line[position])
                 position += 1
@@ -35,7 +36,8 @@ enum PINRedaction {
         return (redacted, pin)
     }
 
-    /// The string that begins here, with its quotes; one that does not end reaches to the end of the line.
+    /// The string at `start` with its quotes; an unterminated string extends to the end of the
+    /// line.
     private static func string(at start: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
         guard line[start] == UInt8(ascii: "\"") else { return nil }
         var index = start + 1
@@ -56,7 +58,7 @@ enum PINRedaction {
         return true
     }
 
-    /// What stands behind the colon: the inside of a string, or everything up to a comma or a brace.
+    /// The value after the colon: the inside of a string, or everything up to a comma or a brace.
     private static func value(after end: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
         guard var start = self.afterSpace(end, in: line), line[start] == UInt8(ascii: ":"),
             let next = self.afterSpace(start + 1, in: line)

@@ -3,9 +3,9 @@ internal import HostSystem
 internal import Phone
 internal import WalletFlows
 
-/// Where a command's PINs come from: a prompt, a descriptor or a file, one a line.
+/// The source of a command's PINs: a prompt, a file descriptor or a file, one PIN per line.
 ///
-/// Never an option: what a process is given as arguments, every other process of the machine may read.
+/// There is no option for a PIN: other processes can read the arguments of a process.
 final class PINSource {
     private enum Origin {
         case prompt
@@ -14,44 +14,49 @@ final class PINSource {
     }
 
     private let origin: Origin
-    /// The PIN that was read last, for where it is asked for again.
+    /// The last PIN, for its repetition.
     private var last: PINInput?
 
-    /// The longest line that is looked at; anything longer is no PIN.
+    /// The maximum length of a line in bytes; a longer one is not a PIN.
     private static let longestLine = 256
 
-    init(descriptor: Int32?, file: String?) throws(WalletCommandFailure) {
+    init(descriptor: Int32?, file: String?) throws {
         switch (descriptor, file) {
         case (.some, .some):
-            throw .usage("--pin-fd and --pin-file exclude each other")
+            throw WalletCommandFailure.usage("--pin-fd and --pin-file cannot be combined")
         case (.some(let descriptor), nil):
             self.origin = .descriptor(descriptor)
         case (nil, .some(let path)):
-            guard let handle = FileHandle(forReadingAtPath: path) else { throw .usage("\(path) cannot be read") }
+            guard let handle = FileHandle(forReadingAtPath: path) else {
+                throw WalletCommandFailure.usage("\(path) cannot be read")
+            }
             self.origin = .file(handle)
         case (nil, nil):
             self.origin = .prompt
         }
     }
 
-    /// The next PIN.
-    func next(_ prompt: String) throws(WalletCommandFailure) -> PINInput {
+    /// Reads the next PIN.
+    func next(_ prompt: String) throws -> PINInput {
         let input = try self.read(prompt)
-        guard let input else { throw WalletCommandFailure(status: .cancelled, message: "the input ended before a PIN") }
+        guard let input else {
+            throw WalletCommandFailure(status: .cancelled, message: "the input ended before the PIN")
+        }
         self.last = input
         return input
     }
 
-    /// The PIN once more: asked for at a terminal; elsewhere the next line, or the same one where there is none.
-    func again(_ prompt: String) throws(WalletCommandFailure) -> PINInput {
+    /// Reads the repetition of a PIN: from the prompt or the next line, or the same PIN if the
+    /// input has ended.
+    func again(_ prompt: String) throws -> PINInput {
         if let input = try self.read(prompt) { return input }
         guard let last = self.last else { return .malformed(.sixCharacters) }
         return last.enteredAgain()
     }
 
-    /// Nil where the input has ended.
-    private func read(_ prompt: String) throws(WalletCommandFailure) -> PINInput? {
-        do throws(InputError) {
+    /// Returns nil if the input has ended.
+    private func read(_ prompt: String) throws -> PINInput? {
+        do {
             switch self.origin {
             case .prompt:
                 return try Terminal.withHiddenLine(prompt: prompt, atMost: Self.longestLine) { line in
@@ -69,9 +74,11 @@ final class PINSource {
             case .ended: return nil
             case .tooLong: return .malformed(.sixCharacters)
             case .notATerminal:
-                throw .usage("a PIN is needed and there is no terminal to ask at: use --pin-fd N or --pin-file FILE")
+                throw WalletCommandFailure.usage(
+                    "a PIN is needed, but no terminal is available: use --pin-fd N or --pin-file FILE"
+                )
             case .interrupted: throw WalletCommandFailure(status: .cancelled, message: "interrupted")
-            case .failed: throw .usage("the PIN cannot be read")
+            case .failed: throw WalletCommandFailure.usage("the PIN cannot be read")
             }
         }
     }

@@ -4,7 +4,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// Writes what happens: to people the last screen, to programs everything, a line each.
+/// The output of a command: the last screen as text, or all events as JSON lines.
 final class Printer: Sendable {
     private struct State {
         var isFirst = true
@@ -22,8 +22,8 @@ final class Printer: Sendable {
         self.ink = Ink(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
     }
 
-    /// What the wallet says while it works.
-    func hear(_ event: WalletEvent) {
+    /// Prints an event of the wallet.
+    func print(_ event: WalletEvent) {
         if self.isJSON {
             for line in OutputLine.lines(event) { self.write(line) }
             return
@@ -36,20 +36,20 @@ final class Printer: Sendable {
                 defer { state.last = screen }
                 return state.last
             }
-            // A code is shown once: also where a command goes on to the next screen.
+            // The deletion code is printed even if the command continues to the next screen.
             if let passed, passed.values["deletionCode"] != nil { self.draw(passed) }
         case .event, .locked:
             return
         }
     }
 
-    /// Something that is no screen.
-    func say(_ name: String, _ values: [String: Screen.Value] = [:]) {
+    /// Prints an event of the command in JSON output.
+    func printEvent(_ name: String, _ values: [String: Screen.Value] = [:]) {
         if self.isJSON { self.write(.event(name, values)) }
     }
 
-    /// Lines for a person that a program gets as an event.
-    func tell(_ rows: [(String, String)]) {
+    /// Prints names and values in text output.
+    func printRows(_ rows: [(String, String)]) {
         guard !self.isJSON else { return }
         let width = rows.map(\.0.count).max() ?? 0
         for (name, value) in rows {
@@ -58,7 +58,7 @@ final class Printer: Sendable {
         }
     }
 
-    /// The end of a run that reached a screen.
+    /// Prints the outcome of a command that ended at a screen.
     func finish(_ status: WalletExitStatus) {
         if self.isJSON {
             self.write(.result(status))
@@ -67,7 +67,7 @@ final class Printer: Sendable {
         }
     }
 
-    /// The end of a run that could not go on.
+    /// Prints the failure of a command.
     func fail(_ failure: WalletCommandFailure) {
         if self.isJSON {
             self.write(.error(id: failure.status.outcome, correlationID: nil, retry: false, message: failure.message))
@@ -77,7 +77,7 @@ final class Printer: Sendable {
         }
     }
 
-    /// Writes one line of the machine-readable output; the lock keeps the first one first.
+    /// Writes a line of JSON output; the lock ensures that the line with the version is first.
     func write(_ line: OutputLine) {
         self.state.withLock { state in
             StandardStreams.writeOutput(line.json(isFirst: state.isFirst) + "\n")
@@ -99,7 +99,7 @@ final class Printer: Sendable {
     }
 }
 
-/// Colors, where they are wanted.
+/// ANSI styles, if the terminal supports them.
 struct Ink {
     let isOn: Bool
 

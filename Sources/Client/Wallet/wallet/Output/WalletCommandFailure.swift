@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import Phone
 
-/// A command cannot go on: one sentence for the person, and how it ends.
+/// The failure of a command: a message for the user and the exit status.
 struct WalletCommandFailure: Error {
     var status: WalletExitStatus
     var message: String
@@ -11,15 +11,18 @@ struct WalletCommandFailure: Error {
         self.message = message
     }
 
-    init(_ error: PhoneError) {
-        self.init(status: error.exitStatus, message: error.description)
+    /// Translates any error thrown by a command.
+    init(_ error: any Error) {
+        if let failure = error as? WalletCommandFailure {
+            self = failure
+        } else {
+            let error = PhoneError(error)
+            self.init(status: error.exitStatus, message: error.description)
+        }
     }
 
     static func usage(_ message: String) -> WalletCommandFailure {
         WalletCommandFailure(status: .usage, message: message)
-    }
-    static func failed(_ message: String) -> WalletCommandFailure {
-        WalletCommandFailure(status: .failed, message: message)
     }
 }
 

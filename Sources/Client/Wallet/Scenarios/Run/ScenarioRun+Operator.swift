@@ -1,19 +1,19 @@
 internal import Vocabulary
 internal import Wire
 
-/// What an operator does through the admin socket, and what the deletion portal does.
-extension Play {
+/// Steps of an operator, through the admin socket, and of the deletion portal.
+extension ScenarioRun {
     func operate(_ step: OperatorStep) async throws(StepProblem) {
-        let lab = try self.world.needLab()
+        let lab = try self.world.requireLab()
         let result = try await lab.operate(try await self.command(step, lab))
-        if case .failed(let failure) = result { throw .failed("the server refused: \(failure.sentence)") }
+        if case .failed(let failure) = result { throw .failed("the server rejected the command: \(failure.sentence)") }
     }
 
-    /// The portal answers only that the code was right or that it was not.
+    /// Enters a code in the portal, which answers only whether the code is right.
     func revoke(with code: String) async throws(StepProblem) {
         switch try await self.world.revoke(with: try self.filled(code)) {
         case .revoked: return
-        case .notRecognised: throw .failed("the portal did not recognise the code")
+        case .notRecognised: throw .failed("the portal did not recognize the code")
         }
     }
 
@@ -33,14 +33,14 @@ extension Play {
         }
     }
 
-    /// The wallet of the present phone, or of a named one.
+    /// The wallet of the current phone, or of a named one.
     private func walletID(of name: String?) throws(StepProblem) -> WalletID {
         guard let name else {
-            guard let walletID = self.present.walletID else { throw .failed("no wallet was registered on the phone") }
+            guard let walletID = self.current.walletID else { throw .failed("no wallet was registered on the phone") }
             return walletID
         }
         guard let phone = self.phones[name] else {
-            throw .failed("there is no phone `\(name)`; there are \(self.phones.keys.sorted().joined(separator: ", "))")
+            throw .failed("unknown phone `\(name)`; known are \(self.phones.keys.sorted().joined(separator: ", "))")
         }
         guard let walletID = phone.walletID else { throw .failed("no wallet was registered on the phone `\(name)`") }
         return walletID
@@ -48,7 +48,7 @@ extension Play {
 
     private func recoveryCode(_ text: String) throws(StepProblem) -> RecoveryCode {
         guard let code = RecoveryCode(Array(try self.filled(text).utf8)) else {
-            throw .failed("a recovery code has 1 to 128 bytes")
+            throw .failed("a recovery code must have 1 to 128 bytes")
         }
         return code
     }
@@ -66,14 +66,14 @@ extension Play {
     /// The server's time.
     private func now(_ lab: LabServer) async throws(StepProblem) -> Timestamp {
         guard case .updatePolicy(let report) = try await lab.operate(.showUpdatePolicy) else {
-            throw .failed("the server does not say its update policy")
+            throw .failed("the server did not return its update policy")
         }
         return report.now
     }
 }
 
 extension OperatorStep.Rule {
-    /// The rule in the server's terms.
+    /// The rule as a value of the admin protocol.
     func rule(at now: Timestamp) throws(StepProblem) -> UpdateRule {
         let word: UpdateRule.Word =
             switch self.word {
@@ -89,7 +89,7 @@ extension OperatorStep.Rule {
                 below: self.below.flatMap(AppVersion.init),
                 word
             )
-        else { throw .failed("no version is in the range of the rule") }
+        else { throw .failed("the rule's range of versions is empty") }
         return rule
     }
 }

@@ -2,23 +2,23 @@ internal import Phone
 internal import DeviceInterface
 internal import WalletFlows
 
-/// Ways that many scenarios begin with; they leave no trace to be asserted, and count as reached all the same.
-extension Play {
-    /// From the introduction to a wallet that is set up and unlocked.
+/// Shortcuts for the beginning of many scenarios; their steps are not in the trace, but count as reached.
+extension ScenarioRun {
+    /// Sets up a wallet, from the introduction until it is unlocked.
     func setUp(_ setUp: SetUp) async throws(StepProblem) {
-        // The longest way has thirteen screens; one that stays is met again.
+        // The longest setup has thirteen screens; the limit stops a setup that stays at one screen.
         for _ in 0..<20 {
-            if await !self.present.phone.isInFront {
+            if await !self.current.phone.isInFront {
                 try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
             }
-            let screen = await self.present.phone.screen
-            guard try await self.goOn(setUp, from: screen) else { return self.present.ear.forgetTrace() }
+            let screen = await self.current.phone.screen
+            guard try await self.answer(setUp, from: screen) else { return self.current.recorder.clearTrace() }
         }
-        throw .failed("the setup does not come to an end")
+        throw .failed("the setup does not end")
     }
 
-    /// One screen further; false where the end is reached.
-    private func goOn(_ setUp: SetUp, from screen: Screen) async throws(StepProblem) -> Bool {
+    /// Leaves one screen of the setup; returns false at the end.
+    private func answer(_ setUp: SetUp, from screen: Screen) async throws(StepProblem) -> Bool {
         switch screen.step {
         case "UC1.1/1.1": try await self.tap(.skip)
         case "UC1.1/1.4", "UC2.1/1.5": try await self.tap(.next)
@@ -38,23 +38,23 @@ extension Play {
         return true
     }
 
-    /// Launches or resumes the app where it is not in sight, and gives what it asks for: the PIN, the owner, or both.
+    /// Brings the app to the foreground if necessary, and answers its requests for the PIN and for biometrics.
     func unlock(_ pin: String) async throws(StepProblem) {
-        if await !self.present.phone.isInFront {
+        if await !self.current.phone.isInFront {
             try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
         }
         for _ in 0..<3 {
-            switch await self.present.phone.screen.step {
+            switch await self.current.phone.screen.step {
             case "UC2.3/1.3": try await self.enter(pin)
             case "UC2.3/1.2", "UC2.2/1.3": try await self.present(.match)
             default: break
             }
         }
-        guard await !self.present.phone.isLocked else {
-            let screen = await self.present.phone.screen
-            throw .failed("the app was not unlocked: it shows \(screen.step) \(screen.title)")
+        guard await !self.current.phone.isLocked else {
+            let screen = await self.current.phone.screen
+            throw .failed("the app was not unlocked; it shows \(screen.step) \(screen.title)")
         }
-        self.present.ear.forgetTrace()
+        self.current.recorder.clearTrace()
     }
 
     private func tap(_ action: ActionID) async throws(StepProblem) {

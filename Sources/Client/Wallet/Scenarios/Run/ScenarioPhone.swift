@@ -4,40 +4,40 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// A phone of a scenario: the app on it, and what a tester would have noted of it.
-final class HeldPhone {
+/// A phone of a scenario: the app on it, its recorded events, and its wallet's id.
+final class ScenarioPhone {
     let name: String
-    let fate = MortalDisk.Fate()
-    let ear: Ear
+    let process = SimulatedProcess()
+    let recorder: EventRecorder
     let phone: Phone
-    /// Of the wallet that is or was on it last; a wiped one is still asked for at the server.
+    /// The id of the phone's latest wallet; the server is queried even for a wiped one.
     private(set) var walletID: WalletID?
 
     init(_ name: String, folder: String, settings: WalletSettings, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
-        self.ear = Ear(self.fate)
-        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), settings, profile, self.fate, self.ear)
+        self.recorder = EventRecorder(self.process)
+        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), settings, profile, self.process, self.recorder)
     }
 
-    /// After each thing that happened to it: a process that has died is ended, and the wallet's id noted.
+    /// Ends a process that has died, and updates the wallet's id; called after each action.
     func settle() async {
-        if self.fate.isDead {
+        if self.process.isDead {
             await self.phone.endProcess()
-            self.fate.revive()
+            self.process.restart()
         }
         if let walletID = await self.phone.walletID { self.walletID = walletID }
     }
 
-    /// Another phone with the app's data of this one: its hardware and keychain know nothing of it.
+    /// Restores the app's data to another phone, with empty hardware and an empty keychain.
     func restore(_ change: DeviceChange) async throws(StepProblem) {
         await self.phone.endProcess()
         do {
             var profile = self.phone.device.profile
-            try change.apply(to: &profile)
+            change.apply(to: &profile)
             let changed = profile
             try self.phone.device.moveToAnotherPhone { $0 = changed }
         } catch {
-            throw .failed("the app cannot be restored to such a phone: \(error)")
+            throw .failed("the app cannot be restored to this phone: \(error)")
         }
     }
 
@@ -45,16 +45,16 @@ final class HeldPhone {
         _ home: PhoneHome,
         _ settings: WalletSettings,
         _ profile: DeviceProfile,
-        _ fate: MortalDisk.Fate,
-        _ ear: Ear
+        _ process: SimulatedProcess,
+        _ recorder: EventRecorder
     ) throws(PhoneError) -> Phone {
         try Phone(
             home,
             settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),
-            between: Phone.Between(disk: { MortalDisk($0, fate) }, device: { MortalDevice($0, fate) }),
-            observer: { ear.hear($0) }
+            wrappers: Phone.Wrappers(disk: { CrashingDisk($0, process) }, device: { CrashingDevice($0, process) }),
+            observer: { recorder.record($0) }
         )
     }
 }

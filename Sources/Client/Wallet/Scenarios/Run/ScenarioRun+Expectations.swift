@@ -5,10 +5,10 @@ internal import WalletCore
 internal import WalletFlows
 internal import Wire
 
-/// Holds what is against what is expected; everything that differs is told at once.
-extension Play {
+/// Compares actual with expected values; each step reports all differences at once.
+extension ScenarioRun {
     func expect(_ expectation: ScreenExpectation) async throws(StepProblem) {
-        let phone = self.present.phone
+        let phone = self.current.phone
         let screen = await phone.screen
         var found = Differences()
         found.compare("screen", expectation.screen, screen.step)
@@ -43,11 +43,11 @@ extension Play {
     }
 
     func expect(_ expectation: TraceExpectation) throws(StepProblem) {
-        let trace = self.present.ear.trace
+        let trace = self.current.recorder.trace
         switch expectation {
         case .exactly(let steps):
             guard trace != steps else { break }
-            throw .failed("the steps taken are not those expected", Differences.ofTraces(steps, trace))
+            throw .failed("the steps taken differ from the expected ones", Differences.ofTraces(steps, trace))
         case .contains(let steps):
             var rest = trace[...]
             for step in steps {
@@ -63,15 +63,15 @@ extension Play {
                 rest = rest[(index + 1)...]
             }
         }
-        self.present.ear.forgetTrace()
+        self.current.recorder.clearTrace()
     }
 
     func expect(_ expectation: ServerExpectation) async throws(StepProblem) {
-        guard let lab = self.world.lab else { throw .unseen(World.notOurs) }
+        guard let lab = self.world.lab else { throw .unobservable(World.notOurs) }
         var found = Differences()
-        guard let walletID = self.present.walletID else {
+        guard let walletID = self.current.walletID else {
             found.compare("state", expectation.state, "unknown")
-            if expectation.state == nil { found.add("wallet", "one that is registered", "none on this phone") }
+            if expectation.state == nil { found.add("wallet", "a registered wallet", "none on this phone") }
             return try found.report("the server's record is not as expected")
         }
         switch try await lab.operate(.showWallet(walletID)) {
@@ -80,28 +80,31 @@ extension Play {
         case .failed(let failure) where failure.kind == .unknownWallet:
             found.compare("state", expectation.state ?? "a wallet", "unknown")
         case .failed(let failure):
-            throw .failed("the server does not tell: \(failure.sentence)")
+            throw .failed("the server cannot show the wallet: \(failure.sentence)")
         default:
-            throw .failed("the server answered something else")
+            throw .failed("the server sent an unexpected reply")
         }
         try found.report("the server's record is not as expected")
     }
 
     func expect(_ expectation: EventExpectation) throws(StepProblem) {
-        let events = self.present.ear.takeEvents()
+        let events = self.current.recorder.takeEvents()
         let names = events.map(\.name).joined(separator: ", ")
         if expectation.name == "none" {
             guard !events.isEmpty else { return }
-            throw .failed("the host was told something", [.init(what: "events", expected: "none", seen: names)])
+            throw .failed("the host received an event", [.init(what: "events", expected: "none", seen: names)])
         }
         guard let event = events.last(where: { $0.name == expectation.name }) else {
             let seen = names.isEmpty ? "none" : names
-            throw .failed("the host was not told", [.init(what: "event", expected: expectation.name, seen: seen)])
+            throw .failed(
+                "the host did not receive the event",
+                [.init(what: "event", expected: expectation.name, seen: seen)]
+            )
         }
         var found = Differences()
         found.compare("kind", expectation.kind, event.values["kind"]?.text ?? "none")
         found.compare("url", try self.filled(expectation.url), event.values["url"]?.text ?? "none")
-        try found.report("the host was told something else")
+        try found.report("the host received a different event")
     }
 
     private func filled(_ text: String?) throws(StepProblem) -> String? {

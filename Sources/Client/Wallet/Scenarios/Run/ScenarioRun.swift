@@ -4,46 +4,46 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// One scenario being played: its phones, what was named on the way, and where it stands.
+/// The run of one scenario: its phones, its named values, and its progress.
 ///
-/// Used by one task alone.
-final class Play {
+/// Only one task uses it.
+final class ScenarioRun {
     let scenario: Scenario
     let world: World
-    /// Where the phones' homes lie.
+    /// The folder of the phones' homes.
     let folder: String
-    private(set) var phones: [String: HeldPhone] = [:]
-    private(set) var present: HeldPhone
-    /// Values of screens by the names that the scenario gave them.
+    private(set) var phones: [String: ScenarioPhone] = [:]
+    private(set) var current: ScenarioPhone
+    /// Values of screens, by the names from `keep`.
     var kept: [String: String] = [:]
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
 
-    /// The name of the phone that is there from the beginning.
+    /// The name of the initial phone.
     static let firstPhone = "first"
 
     init(_ scenario: Scenario, in world: World, folder: String) throws(StepProblem) {
         self.scenario = scenario
         self.world = world
         self.folder = folder
-        self.present = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
-        self.phones[Self.firstPhone] = self.present
+        self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
+        self.phones[Self.firstPhone] = self.current
     }
 
-    /// Every step, until one is not as expected.
+    /// Executes all steps until one fails.
     func run() async -> ScenarioResult.Outcome {
         for step in self.scenario.steps {
             do throws(StepProblem) {
-                if Task.isCancelled { throw .impossible("the run was interrupted") }
+                if Task.isCancelled { throw .unsupported("the run was interrupted") }
                 try await self.take(step.action)
                 self.stepsDone += 1
             } catch {
                 switch error {
                 case .failed(let message, let differences):
                     return .failed(await self.failure(step, message, differences))
-                case .impossible(let reason):
+                case .unsupported(let reason):
                     return .skipped("line \(step.line), \(step.text): \(reason)")
-                case .unseen(let reason):
+                case .unobservable(let reason):
                     self.skips.append(.init(line: step.line, step: step.text, reason: reason))
                 }
             }
@@ -51,33 +51,33 @@ final class Play {
         return .passed
     }
 
-    /// Lets go of every app, so that nothing of it is under way any more.
+    /// Ends the app's process on every phone.
     func end() async {
         for phone in self.phones.values { await phone.phone.endProcess() }
     }
 
-    /// Every step of the flows that any of the phones took, in the order of the phones' names.
+    /// The steps of the flows that any phone took, in the order of the phones' names.
     var reached: [String] {
         var steps: [String] = []
         var known: Set<String> = []
         for (_, phone) in self.phones.sorted(by: { $0.key < $1.key }) {
-            for step in phone.ear.reached where known.insert(step).inserted { steps.append(step) }
+            for step in phone.recorder.reached where known.insert(step).inserted { steps.append(step) }
         }
         return steps
     }
 
-    /// Goes on with the phone of this name; makes it where there is none.
-    func hold(_ name: String, _ device: DeviceChange) throws(StepProblem) {
+    /// Switches to a phone, and creates it if the name is new.
+    func switchPhone(to name: String, _ device: DeviceChange) throws(StepProblem) {
         if let phone = self.phones[name] {
-            guard device.isEmpty else { throw .failed("there is a phone \(name) already; change it with `device`") }
-            self.present = phone
+            guard device.isEmpty else { throw .failed("the phone \(name) exists already; change it with `device`") }
+            self.current = phone
         } else {
-            self.present = try Self.makePhone(name, device, self.world, self.folder)
-            self.phones[name] = self.present
+            self.current = try Self.makePhone(name, device, self.world, self.folder)
+            self.phones[name] = self.current
         }
     }
 
-    /// A text with the values of `keep` in the place of their names.
+    /// Replaces the names from `keep` in a text by their values.
     func filled(_ text: String) throws(StepProblem) -> String {
         guard text.contains("${") else { return text }
         var text = text
@@ -86,7 +86,7 @@ final class Play {
         }
         guard !text.contains("${") else {
             let names = self.kept.keys.sorted().joined(separator: ", ")
-            throw .failed("nothing is named so in `\(text)`; there is \(names.isEmpty ? "no name yet" : names)")
+            throw .failed("unknown name in `\(text)`; known names: \(names.isEmpty ? "none" : names)")
         }
         return text
     }
@@ -96,12 +96,11 @@ final class Play {
         _ device: DeviceChange,
         _ world: World,
         _ folder: String
-    ) throws(StepProblem) -> HeldPhone {
+    ) throws(StepProblem) -> ScenarioPhone {
         do {
-            let profile = try device.newProfile()
-            return try HeldPhone(name, folder: folder, settings: world.settings, profile: profile)
+            return try ScenarioPhone(name, folder: folder, settings: world.settings, profile: device.newProfile)
         } catch {
-            throw .failed("the phone cannot be made: \(error)")
+            throw .failed("the phone cannot be created: \(error)")
         }
     }
 
@@ -115,16 +114,16 @@ final class Play {
             step: step.text,
             message: message,
             differences: differences,
-            screen: await self.present.phone.screen.lines,
-            trace: self.present.ear.trace,
+            screen: await self.current.phone.screen.lines,
+            trace: self.current.recorder.trace,
             log: self.logLines()
         )
     }
 
-    /// The last lines of the server's log that are about the present wallet, or that warn.
+    /// The last lines of the server's log that concern the current wallet, or are warnings or errors.
     private func logLines() -> [String] {
         guard let log = self.world.lab?.log else { return [] }
-        let id = self.present.walletID?.description
+        let id = self.current.walletID?.description
         let lines = log.split(separator: "\n").map(String.init).filter { line in
             id.map(line.contains) ?? false || line.contains(" warning ") || line.contains(" error ")
         }
@@ -133,7 +132,7 @@ final class Play {
 }
 
 extension Screen {
-    /// The screen for a report, a line for each thing on it.
+    /// The screen for a report, with one line for each element.
     var lines: [String] {
         guard !self.step.isEmpty else { return ["no app is running"] }
         var lines = ["\(self.step) (\(self.kind.rawValue)) \(self.title)"]
@@ -146,7 +145,7 @@ extension Screen {
 }
 
 extension Screen.Value {
-    /// As a scenario writes it.
+    /// The text of the value in a scenario.
     var text: String {
         switch self {
         case .text(let text): text

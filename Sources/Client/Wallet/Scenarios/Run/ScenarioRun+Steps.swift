@@ -4,22 +4,22 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-extension Play {
-    /// Does one step.
+extension ScenarioRun {
+    /// Executes one step.
     func take(_ action: Step.Action) async throws(StepProblem) {
         switch action {
         case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession:
-            try await self.use(action)
+            try await self.useApp(action)
         case .setUp(let setUp): try await self.setUp(setUp)
         case .unlock(let pin): try await self.unlock(pin)
         case .advance(let duration): try await self.advance(by: duration)
         case .device(let change): try self.change(change)
-        case .restore(let change): try await self.present.restore(change)
+        case .restore(let change): try await self.current.restore(change)
         case .enterPasscode: try self.enterPasscode()
-        case .phone(let name, let device): try self.hold(name, device)
-        case .stopServer: try await self.world.needLab().stop()
-        case .killServer: try await self.world.needLab().kill()
-        case .startServer: try await self.world.needLab().start()
+        case .phone(let name, let device): try self.switchPhone(to: name, device)
+        case .stopServer: try await self.world.requireLab().stop()
+        case .killServer: try await self.world.requireLab().kill()
+        case .startServer: try await self.world.requireLab().start()
         case .keep(let names): try await self.keep(names)
         case .operate(let step): try await self.operate(step)
         case .revokeWithCode(let code): try await self.revoke(with: code)
@@ -30,9 +30,9 @@ extension Play {
         }
     }
 
-    /// What a person does with the app.
-    private func use(_ action: Step.Action) async throws(StepProblem) {
-        let phone = self.present.phone
+    /// Executes an action of the user or the operating system on the app.
+    private func useApp(_ action: Step.Action) async throws(StepProblem) {
+        let phone = self.current.phone
         switch action {
         case .launch(let link):
             let link = try link.map { (link) throws(StepProblem) in try self.incoming(link) }
@@ -44,9 +44,9 @@ extension Play {
             try await self.act { (phone) throws(PhoneError) in try await phone.background() }
             if let duration { try await self.advance(by: duration) }
         case .killApp(atWrite: .some(let number)):
-            self.present.fate.dies(beforeWrite: number)
+            self.current.process.crash(beforeWrite: number)
         case .killApp(atWrite: nil):
-            self.present.fate.revive()
+            self.current.process.restart()
             await phone.endProcess()
         case .tap(let actions):
             for action in actions {
@@ -66,20 +66,23 @@ extension Play {
         }
     }
 
-    /// Has something happen to the present phone's app.
+    /// Executes an action on the current phone's app.
     func act(_ body: (Phone) async throws(PhoneError) -> Screen) async throws(StepProblem) {
         do throws(PhoneError) {
-            _ = try await body(self.present.phone)
+            _ = try await body(self.current.phone)
         } catch {
-            guard !self.present.fate.isDead else {
-                await self.present.settle()
+            guard !self.current.process.isDead else {
+                await self.current.settle()
                 return
             }
-            let screen = await self.present.phone.screen
+            let screen = await self.current.phone.screen
             let offers = screen.actions.map(\.id.rawValue).joined(separator: ", ")
-            throw .failed("\(error)", [.init(what: "the screen offers", expected: "what the step does", seen: offers)])
+            throw .failed(
+                "\(error)",
+                [.init(what: "actions of the screen", expected: "the step's action", seen: offers)]
+            )
         }
-        await self.present.settle()
+        await self.current.settle()
     }
 
     func enter(_ pin: String) async throws(StepProblem) {
@@ -91,38 +94,38 @@ extension Play {
         try await self.act { (phone) throws(PhoneError) in try await phone.present(presentation) }
     }
 
-    /// The clock goes on for server and phones; an app that runs notices at once, as far as it may.
+    /// Advances the clock of server and phones, and refreshes a running app.
     private func advance(by duration: Duration) async throws(StepProblem) {
-        try await self.world.needLab().advance(by: duration)
-        guard await self.present.phone.isRunning else { return }
+        try await self.world.requireLab().advance(by: duration)
+        guard await self.current.phone.isRunning else { return }
         try await self.act { (phone) throws(PhoneError) in await phone.refresh() }
     }
 
     private func change(_ change: DeviceChange) throws(StepProblem) {
         do {
-            var profile = self.present.phone.device.profile
-            try change.apply(to: &profile)
+            var profile = self.current.phone.device.profile
+            change.apply(to: &profile)
             let changed = profile
-            try self.present.phone.device.update { $0 = changed }
+            try self.current.phone.device.update { $0 = changed }
         } catch {
-            throw .failed("the phone cannot be changed so: \(error)")
+            throw .failed("the phone cannot be changed: \(error)")
         }
     }
 
     private func enterPasscode() throws(StepProblem) {
         do throws(DeviceError) {
-            try self.present.phone.device.unlockWithPasscode()
+            try self.current.phone.device.unlockWithPasscode()
         } catch {
             throw .failed("the phone cannot be unlocked: \(error)")
         }
     }
 
     private func keep(_ names: [String: String]) async throws(StepProblem) {
-        let values = await self.present.phone.screen.values
+        let values = await self.current.phone.screen.values
         for (name, value) in names {
             guard let value = values[value] else {
                 let known = values.keys.sorted().joined(separator: ", ")
-                throw .failed("the screen shows no value `\(value)`; there are \(known.isEmpty ? "none" : known)")
+                throw .failed("the screen shows no value `\(value)`; its values: \(known.isEmpty ? "none" : known)")
             }
             self.kept[name] = value.text
         }

@@ -2,20 +2,20 @@ internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 
-/// The phone of an app whose process may die: what a dead process asks for does not happen.
+/// The phone of an app whose process may die: calls of a dead process have no effect.
 ///
-/// Everything else is the device's own.
-struct MortalDevice: DeviceWrapper {
+/// Calls of a live process go to the wrapped device.
+struct CrashingDevice: DeviceWrapper {
     let wrapped: any Device
-    private let fate: MortalDisk.Fate
+    private let process: SimulatedProcess
 
-    init(_ device: any Device, _ fate: MortalDisk.Fate) {
+    init(_ device: any Device, _ process: SimulatedProcess) {
         self.wrapped = device
-        self.fate = fate
+        self.process = process
     }
 
-    var hasNetwork: Bool { self.wrapped.hasNetwork && !self.fate.isDead }
-    var keychain: any Keychain { MortalKeychain(self.wrapped.keychain, self.fate) }
+    var hasNetwork: Bool { self.wrapped.hasNetwork && !self.process.isDead }
+    var keychain: any Keychain { CrashingKeychain(self.wrapped.keychain, self.process) }
 
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
         try await self.alive().authenticate(prompt, presentation)
@@ -33,27 +33,27 @@ struct MortalDevice: DeviceWrapper {
         try await self.alive().deleteKey()
     }
 
-    /// The device, as long as the process lives.
+    /// The wrapped device, if the process is alive.
     private func alive() throws(DeviceError) -> any Device {
-        guard !self.fate.isDead else { throw .storage("the process has died") }
+        guard !self.process.isDead else { throw .storage("the process has died") }
         return self.wrapped
     }
 }
 
 /// The keychain of an app whose process may die right before a change of it.
-private struct MortalKeychain: Keychain {
+private struct CrashingKeychain: Keychain {
     private let keychain: any Keychain
-    private let fate: MortalDisk.Fate
+    private let process: SimulatedProcess
 
-    init(_ keychain: any Keychain, _ fate: MortalDisk.Fate) {
+    init(_ keychain: any Keychain, _ process: SimulatedProcess) {
         self.keychain = keychain
-        self.fate = fate
+        self.process = process
     }
 
     func names() throws(KeychainError) -> [String] { try self.keychain.names() }
 
     func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
-        guard self.fate.outlivesWrite() else { throw .storage("the process has died") }
+        guard self.process.survivesWrite() else { throw .storage("the process has died") }
         try self.keychain.add(secret, as: name, access: access)
     }
 
@@ -62,12 +62,12 @@ private struct MortalKeychain: Keychain {
         _ prompt: Prompt,
         _ presentation: Presentation
     ) async throws(KeychainError) -> SecretBytes {
-        guard !self.fate.isDead else { throw .storage("the process has died") }
+        guard !self.process.isDead else { throw .storage("the process has died") }
         return try await self.keychain.read(name, prompt, presentation)
     }
 
     func remove(_ name: String) throws(KeychainError) {
-        guard self.fate.outlivesWrite() else { throw .storage("the process has died") }
+        guard self.process.survivesWrite() else { throw .storage("the process has died") }
         try self.keychain.remove(name)
     }
 }

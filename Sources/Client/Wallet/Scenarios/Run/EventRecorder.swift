@@ -2,8 +2,8 @@ internal import Synchronization
 internal import WalletCore
 internal import WalletFlows
 
-/// What a phone's wallet says while it works.
-final class Ear: Sendable {
+/// Records the events of a phone's wallet.
+final class EventRecorder: Sendable {
     private struct State {
         var trace: [String] = []
         var reached: [String] = []
@@ -11,15 +11,15 @@ final class Ear: Sendable {
     }
 
     private let state = Mutex(State())
-    private let fate: MortalDisk.Fate
+    private let process: SimulatedProcess
 
-    init(_ fate: MortalDisk.Fate) {
-        self.fate = fate
+    init(_ process: SimulatedProcess) {
+        self.process = process
     }
 
-    /// Notes it; a process that has died says nothing any more.
-    func hear(_ event: WalletEvent) {
-        guard !self.fate.isDead else { return }
+    /// Records an event, unless the process has died.
+    func record(_ event: WalletEvent) {
+        guard !self.process.isDead else { return }
         self.state.withLock { state in
             switch event {
             case .step(let step):
@@ -33,16 +33,16 @@ final class Ear: Sendable {
         }
     }
 
-    /// The steps since ``forgetTrace()``.
+    /// The steps since the last ``clearTrace()``.
     var trace: [String] { self.state.withLock(\.trace) }
 
-    /// Every step that was ever taken, each once.
+    /// Every step taken so far, each once.
     var reached: [String] { self.state.withLock(\.reached) }
 
-    /// A look at the trace ends here.
-    func forgetTrace() { self.state.withLock { $0.trace = [] } }
+    /// Starts a new trace, after the current one was compared.
+    func clearTrace() { self.state.withLock { $0.trace = [] } }
 
-    /// The events since the last call.
+    /// Returns the events since the last call.
     func takeEvents() -> [AppEvent] {
         self.state.withLock { state in
             defer { state.events = [] }

@@ -1,0 +1,14 @@
+internal import ConfigText
+
+/// The reference of keys in docs/testing-guide.md.
+package enum ScenarioManual {
+    /// Tables in Markdown: the keys of the file, the steps, and the expectations.
+    package static var markdown: String {
+        let tables: [(String, [Field])] = [
+            ("The file", ScenarioTable.root), ("`server`", ServerTable.settings), ("`wallet`", ScenarioTable.wallet),
+            ("Steps", StepTable.all), ("`expect`", ExpectationTable.screen),
+            ("`server` as a step", ExpectationTable.server),
+        ]
+        return tables.map { "#### \($0)\n\n\(TextLayout.markdown($1))" }.joined(separator: "\n\n") + "\n"
+    }
+}

@@ -1,0 +1,29 @@
+internal import WalletCore
+
+/// The app's storage on a phone whose process may die right before one of its writes.
+///
+/// Every write is atomic, so a crash can only happen between two writes.
+final class CrashingDisk: LocalDisk {
+    private let disk: any LocalDisk
+    private let process: SimulatedProcess
+
+    init(_ disk: any LocalDisk, _ process: SimulatedProcess) {
+        self.disk = disk
+        self.process = process
+    }
+
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
+
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
+        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+        try self.disk.write(bytes, to: file)
+    }
+
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
+        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+        try self.disk.remove(file)
+    }
+
+    /// EIO; the dead process never reads it.
+    private static let inputOutputError: Int32 = 5
+}

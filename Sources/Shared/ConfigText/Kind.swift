@@ -1,0 +1,199 @@
+/// A kind of value with a Swift type: how it is read, checked, described and written.
+package struct Kind<Value: Sendable>: Sendable {
+    package let shape: Shape
+    /// Reads a checked value; the folder is the start of relative paths.
+    package let read: @Sendable (ConfigValue, _ folder: String) -> Value?
+    package let write: @Sendable (Value) -> ConfigValue
+
+    /// The accepted values, for messages and the manual.
+    package var allowed: String { self.shape.allowed }
+
+    /// A kind that is written as one text.
+    package static func word(
+        _ form: String,
+        _ allowed: String,
+        names: [String] = [],
+        schema: WordSchema = .text,
+        takesArgument: Bool = false,
+        read: @escaping @Sendable (String) -> Value?,
+        write: @escaping @Sendable (Value) -> String
+    ) -> Kind {
+        let word = Word(
+            form: form,
+            allowed: allowed,
+            names: names,
+            schema: schema,
+            acceptsEmpty: false,
+            takesArgument: takesArgument,
+            canonical: { read($0).map(write) }
+        )
+        return Kind(shape: .word(word), read: { value, _ in value.text.flatMap(read) }, write: { .word(write($0)) })
+    }
+
+    /// A text that a rule accepts.
+    package static func text(
+        _ form: String = "text",
+        _ allowed: String,
+        accepts: @escaping @Sendable (String) -> Bool
+    ) -> Kind where Value == String {
+        .word(form, allowed, read: { accepts($0) ? $0 : nil }, write: { $0 })
+    }
+
+    /// The same kind, or no value: an empty text, or `none`.
+    package static func optional<Wrapped: Sendable>(_ kind: Kind<Wrapped>) -> Kind where Value == Wrapped? {
+        guard case .word(let word) = kind.shape else { preconditionFailure("only a word can be optional") }
+        let shape = Shape.word(
+            Word(
+                form: word.form,
+                allowed: "\(word.allowed), or none",
+                names: word.names.isEmpty ? [] : word.names + ["none"],
+                schema: .text,
+                acceptsEmpty: true,
+                takesArgument: word.takesArgument,
+                canonical: { $0.isEmpty || $0 == "none" ? "none" : word.canonical($0) }
+            )
+        )
+        return Kind(
+            shape: shape,
+            read: { value, folder in value.text == "none" ? .some(nil) : kind.read(value, folder).map(Optional.some) },
+            write: { $0.map(kind.write) ?? .word("none") }
+        )
+    }
+
+    /// Several values; without a limit a single one needs no brackets.
+    package static func list<Element: Sendable>(
+        of kind: Kind<Element>,
+        atMost limit: Int? = 16
+    ) -> Kind where Value == [Element] {
+        Kind(
+            shape: .list(kind.shape, atMost: limit),
+            read: { value, folder in (value.list ?? [value]).compactMap { kind.read($0, folder) } },
+            write: { .list($0.map(kind.write)) }
+        )
+    }
+
+    /// The same kind, whose values messages and listings never show.
+    var secret: Kind { Kind(shape: self.shape.secret, read: self.read, write: self.write) }
+}
+
+extension Kind where Value == Duration {
+    package static func duration(_ range: ClosedRange<Duration>? = nil) -> Kind {
+        let limits = range.map { [$0.lowerBound, $0.upperBound].map(DurationText.write).joined(separator: " … ") }
+        return .word(
+            "duration",
+            "a duration\(limits.map { ", \($0)," } ?? "") with a unit (ms, s, m, h or d)",
+            schema: .pattern("^[0-9]+ ?(ms|s|m|h|d)$"),
+            read: { text in DurationText.read(text).flatMap { range?.contains($0) ?? true ? $0 : nil } },
+            write: { DurationText.write($0) }
+        )
+    }
+}
+
+extension Kind where Value: FixedWidthInteger {
+    package static func number(_ range: ClosedRange<Value>) -> Kind {
+        .word(
+            "number",
+            "a number, \(range.lowerBound) … \(range.upperBound)",
+            schema: .number(minimum: Int64(range.lowerBound), maximum: Int64(range.upperBound)),
+            read: { text in Value(text).flatMap { range.contains($0) ? $0 : nil } },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value == Bool {
+    /// `true` or `false`; YAML's other words for them are read, too.
+    package static var flag: Kind {
+        .word(
+            "flag",
+            "true or false",
+            schema: .truth,
+            read: { text in
+                switch text.lowercased() {
+                case "true", "yes", "on": true
+                case "false", "no", "off": false
+                default: nil
+                }
+            },
+            write: { "\($0)" }
+        )
+    }
+}
+
+extension Kind where Value: RawRepresentable<String> & CaseIterable {
+    /// One of the type's cases, by its raw value.
+    package static var choice: Kind {
+        let names = Value.allCases.map(\.rawValue)
+        return .word(
+            "word",
+            Word.list(names),
+            names: names,
+            schema: .names(names),
+            read: { Value(rawValue: $0) },
+            write: { $0.rawValue }
+        )
+    }
+}
+
+extension Kind where Value == String {
+    /// A file or folder.
+    ///
+    /// A relative path starts at the folder of the file that names it, or else at the current folder.
+    package static var path: Kind {
+        let kind = Kind.text("path", "a path, absolute or relative to the configuration file's folder") {
+            !$0.isEmpty && $0 != "none" && !$0.utf8.contains(0)
+        }
+        return Kind(
+            shape: kind.shape,
+            read: { value, folder in value.text.map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" } },
+            write: kind.write
+        )
+    }
+}
+
+extension Shape {
+    package static func text(_ form: String) -> Shape { Kind<String>.text(form, form) { _ in true }.shape }
+    package static func number(_ range: ClosedRange<Int>) -> Shape { Kind<Int>.number(range).shape }
+    package static var truth: Shape { Kind<Bool>.flag.shape }
+    package static var duration: Shape { Kind<Duration>.duration().shape }
+    package static func list(_ element: Shape) -> Shape { .list(element, atMost: nil) }
+
+    /// One of some names; more than eight are not listed in messages.
+    package static func name(_ form: String, _ names: [String]) -> Shape {
+        let allowed = names.count > 8 ? "a known \(form)" : Word.list(names)
+        return Kind<String>.word(
+            form,
+            allowed,
+            names: names,
+            schema: .names(names),
+            read: { names.contains($0) ? $0 : nil },
+            write: { $0 }
+        ).shape
+    }
+
+    /// True if messages and listings hide the value.
+    package var isSecret: Bool {
+        switch self {
+        case .word(let word): word.isSecret
+        case .list(let element, _): element.isSecret
+        case .nothing, .fields, .map, .entry, .either, .named: false
+        }
+    }
+
+    fileprivate var secret: Shape {
+        switch self {
+        case .word(var word):
+            word.isSecret = true
+            return .word(word)
+        case .list(let element, let limit): return .list(element.secret, atMost: limit)
+        case .nothing, .fields, .map, .entry, .either, .named: preconditionFailure("only words can be secret")
+        }
+    }
+}
+
+extension Word {
+    /// Names as a person lists them: `a, b or c`.
+    static func list(_ names: [String]) -> String {
+        names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])"
+    }
+}

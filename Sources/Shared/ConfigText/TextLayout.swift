@@ -1,0 +1,36 @@
+/// Text in columns: lines of limited width, padded cells and Markdown tables.
+package enum TextLayout {
+    /// Words in lines of at most so many characters; a longer word gets a line to itself.
+    package static func wrapped(_ words: some Sequence<some StringProtocol>, width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in words {
+            if !line.isEmpty, line.count + word.count + 1 > width {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? String(word) : " \(word)"
+        }
+        return line.isEmpty ? lines : lines + [line]
+    }
+
+    /// The text with spaces after it, up to the width.
+    package static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    /// A table in Markdown.
+    package static func markdown(_ heading: [String], _ rows: [[String]]) -> String {
+        ([heading, heading.map { _ in "---" }] + rows).map { row in
+            "| \(row.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |"
+        }.joined(separator: "\n")
+    }
+
+    /// Declared keys as a table in Markdown.
+    package static func markdown(_ fields: [Field]) -> String {
+        self.markdown(
+            ["key", "takes", "description"],
+            fields.map { ["`\($0.name)`", ($0.isRequired ? "**required**; " : "") + $0.shape.allowed, $0.text] }
+        )
+    }
+}
